@@ -1,0 +1,125 @@
+"""The words every layer shares: an arm is a study with its settings fixed, a run is an arm and a seed.
+
+Arms are plain frozen data, so that they can be compared, hashed, written to disk and read at
+collection time without importing torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from repro.recipe import Recipe
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a measure is compared between runs.
+
+    `scale` is where differences behave: `log` for what multiplies (perplexity, ratios), `log-odds`
+    for shares (accuracy), `identity` for the rest.
+    """
+
+    scale: Literal["identity", "log", "log-odds"]
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """A study with its settings fixed, seed aside; each study declares its own subclass.
+
+    >>> BP = LadderArm(width=256, depth=4, rule="bp", trained=4)
+    >>> FROZEN = BP.but(trained=0)
+    """
+
+    study: ClassVar[str]
+    """The importable module whose `STUDY` trains this arm."""
+
+    documented_seeds: ClassVar[tuple[int, ...]] = ()
+    """The seeds of the source; the judge takes these first."""
+
+    metrics: ClassVar[dict[str, Metric]] = {}
+    """What a run measures, by name, and how it is compared."""
+
+    per_run: ClassVar[frozenset[str]] = frozenset()
+    """Settings that may differ between runs trained as one program."""
+
+    data: str
+    """The name of the data set."""
+
+    recipe: Recipe
+
+    def but(self, **changes: Any) -> Self:
+        """The same arm with some settings changed."""
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in changes:
+            if name not in known:
+                raise TypeError(
+                    f"{type(self).__name__} has no setting {name!r}; it has {sorted(known)}."
+                )
+        return dataclasses.replace(self, **changes)
+
+    def at(self, profile: str) -> Self:
+        """This arm at the size of a profile; the documented size is `paper`."""
+        if profile != "paper":
+            raise ValueError(f"{type(self).__name__} does not say how small {profile!r} makes it.")
+        return self
+
+    def on(self, data: str) -> Self:
+        """This arm on a named data set."""
+        return self.but(data=data)
+
+    def content(self) -> str:
+        """The content hash of the data set, found without importing torch."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its data is.")
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps of a run."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how long it trains.")
+
+    @property
+    def stacks(self) -> bool:
+        """Whether the study can train this arm in its stacked form."""
+        return False
+
+    def settings(self) -> Settings:
+        """The settings as plain data: the arm's part of a run's identity."""
+        return {"arm": type(self).__name__, **dataclasses.asdict(self)}
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and plots."""
+        return type(self).__name__
+
+    @property
+    def effort(self) -> float:
+        """How much work a step is, relative to other arms: for estimates and for order."""
+        return 1.0
+
+    @property
+    def program(self) -> str:
+        """What two arms must have in common to be trained as one program."""
+        shared = {name: x for name, x in self.settings().items() if name not in self.per_run}
+        recipe = {name: x for name, x in shared["recipe"].items() if name not in Recipe.PER_RUN}
+        return json.dumps({**shared, "study": self.study, "recipe": recipe}, sort_keys=True)
+
+
+    @classmethod
+    def seeds(cls, count: int) -> list[int]:
+        """The first `count` seeds: the documented ones, then 1, 2, 3, …"""
+        further = (seed for seed in itertools.count(1) if seed not in cls.documented_seeds)
+        return list(itertools.islice(itertools.chain(cls.documented_seeds, further), count))
+
+
+@dataclass(frozen=True)
+class Run:
+    """An arm and a seed: the unit that is trained, stored and shared between claims."""
+
+    arm: Arm
+    seed: int

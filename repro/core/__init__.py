@@ -1,0 +1,1 @@
+"""The one training engine that every study goes through."""

@@ -1,0 +1,56 @@
+"""Where runs are trained, and the facts about a machine that its numbers depend on.
+
+The facts are part of a run's identity. They are read without importing torch wherever that is
+possible, so that a run whose result is already stored costs no import.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+@cache
+def resolve_device(name: str) -> str:
+    """The device kind that a name stands for: `auto` is the best one there is."""
+    if name not in DEVICES:
+        raise ValueError(f"There is no device {name!r}; choose one of {', '.join(DEVICES)}.")
+    if name == "cpu" or (name == "auto" and metadata.version("torch").endswith("+cpu")):
+        return "cpu"
+    import torch
+
+    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return next((kind for kind, there in present.items() if there), "cpu")
+    if not present[name]:
+        raise ValueError(f"This machine has no {name} device that torch can use; try --device cpu.")
+    return name
+
+
+@cache
+def numerics(device: str) -> dict[str, str]:
+    """What the bits of a result depend on beside arm, seed, data and code."""
+    return {"device": device, "machine": _machine(device), "torch": metadata.version("torch")}
+
+
+def _machine(device: str) -> str:
+    if device == "cuda":
+        import torch
+
+        return torch.cuda.get_device_name()
+    return f"{platform.machine()} {_processor()}"
+
+
+def _processor() -> str:
+    """Maker, family and model: matrix libraries choose their code, hence their rounding, by it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0].splitlines()
+    except OSError:
+        return platform.processor()
+    facts = {name.strip(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    wanted = ("vendor_id", "cpu family", "model", "CPU implementer", "CPU part")
+    return " ".join(facts[name] for name in wanted if name in facts) or platform.processor()

@@ -1,0 +1,35 @@
+"""What a run's result depends on, and therefore what it is stored under.
+
+The arm, the seed, the data's content, the source of the modules that the run reaches, the engine
+and the numerics. Computed without importing torch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from repro.arm import Arm, Run
+from repro.core.device import numerics
+from repro.store.code import source_fingerprint
+
+Identity = dict[str, Any]
+
+
+def identity(run: Run, *, engine: str, device: str) -> Identity:
+    """The identity of a run trained by an engine on a device.
+
+    >>> identity(Run(D256_L4, 42), engine="stacked", device="cpu")["seed"]
+    42
+    """
+    return {**_of_arm(run.arm), "seed": run.seed, "engine": engine, "numerics": numerics(device)}
+
+
+@cache
+def _of_arm(arm: Arm) -> Identity:
+    return {
+        "study": arm.study,
+        "arm": arm.settings(),
+        "data": arm.content(),
+        "code": source_fingerprint(arm.study),
+    }

@@ -1,0 +1,171 @@
+"""Runs in training: one step at a time, by the plain loop or stacked into one program.
+
+`train` drives both kinds through the same few operations, so that schedules, checks, checkpoints
+and stopping exist once. A program holds one row a run; rows leave when their run is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from repro.arm import Run
+from repro.core.stacked_optimiser import StackedOptimiser
+from repro.core.study import Data, Measures, Study
+from repro.recipe import Recipe
+
+RunState = dict[str, Tensor]
+"""Everything a run needs to go on from a step, as tensors by name, without the run axis."""
+
+CLIP_EPSILON = 1e-6  # as in torch.nn.utils.clip_grad_norm_
+
+
+class Program(Protocol):
+    """Runs that take their steps together."""
+
+    runs: list[Run]
+
+    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+        """Take one optimiser step on a batch [R, B, ...]; the losses before it, [R]."""
+
+    def measure(self) -> list[Measures]:
+        """Evaluate every run."""
+
+    def states(self) -> list[RunState]:
+        """What `restore` needs to go on from here, a state a run."""
+
+    def restore(self, states: Sequence[RunState]) -> None:
+        """Go on from these states."""
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with these rows alone."""
+
+
+class LoopProgram:
+    """One run, as a researcher would write it: a module, autograd and a `torch.optim` optimiser."""
+
+    def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
+        (run,) = runs
+        self.runs = [run]
+        self.recipe: Recipe = run.arm.recipe
+        self.model = study.reference(run, data, device)
+        self.parameters = dict(self.model.module.named_parameters())
+        self.trained = {name: p for name, p in self.parameters.items() if p.requires_grad}
+        scales = self.model.lr_scales()
+        kind = torch.optim.AdamW if self.recipe.optimiser == "adamw" else torch.optim.Adam
+        self.optimiser = kind(
+            [
+                {"params": [p], "lr": 0.0, "base": self.recipe.lr * scales.get(name, 1.0)}
+                for name, p in self.trained.items()
+            ],
+            weight_decay=self.recipe.weight_decay,
+            fused=True,
+        )
+
+    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["base"] * lr_factor
+        objective, loss = self.model.loss(*(part[0] for part in batch))
+        self.optimiser.zero_grad()
+        objective.backward()  # type: ignore[no-untyped-call]
+        if self.recipe.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.trained.values(), self.recipe.clip)
+        self.optimiser.step()
+        return loss.detach()[None]
+
+    def measure(self) -> list[Measures]:
+        with torch.no_grad():
+            return [self.model.measure()] if self.runs else []
+
+    def states(self) -> list[RunState]:
+        state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
+        for name, p in self.trained.items():
+            for part, value in self.optimiser.state[p].items():
+                state[f"{part}/{name}"] = value
+        return [state] if self.runs else []
+
+    def restore(self, states: Sequence[RunState]) -> None:
+        (state,) = states
+        with torch.no_grad():
+            for name, p in self.parameters.items():
+                p.copy_(state[f"parameter/{name}"])
+        for name, p in self.trained.items():
+            self.optimiser.state[p] = {
+                part: state[f"{part}/{name}"].clone()
+                for part in ("step", "exp_avg", "exp_avg_sq")
+                if f"{part}/{name}" in state
+            }
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.runs = [self.runs[row] for row in rows]
+
+
+class StackedProgram:
+    """Many runs as one: batched matrix products, and an optimiser over row spans."""
+
+    def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
+        self.runs = list(runs)
+        self.model = study.stacked(runs, data, device)
+        self.optimiser = StackedOptimiser(model, self._recipes())
+
+    def _recipes(self) -> list[Recipe]:
+        return [run.arm.recipe for run in self.runs]
+
+    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+        with torch.no_grad():
+            losses, gradients = self.model.gradients(*batch)
+            self._clip(gradients)
+            self.optimiser.step(gradients, lr_factor)
+        return losses
+
+    def _clip(self, gradients: dict[str, Tensor]) -> None:
+        limits = [recipe.clip for recipe in self._recipes()]
+        if all(limit is None for limit in limits):
+            return
+        rows = len(limits)
+        squares = next(iter(gradients.values())).new_zeros(rows)
+        for gradient in gradients.values():
+            squares[: len(gradient)] += gradient.flatten(1).square().sum(1)
+        limit = squares.new_tensor([float("inf") if x is None else x for x in limits])
+        factor = (limit / (squares.sqrt() + CLIP_EPSILON)).clamp(max=1.0)  # [R]
+        for gradient in gradients.values():
+            gradient.mul_(factor[: len(gradient)].view(-1, *[1] * (gradient.ndim - 1)))
+
+    def measure(self) -> list[Measures]:
+        with torch.no_grad():
+            return self.model.measure()
+
+    def states(self) -> list[RunState]:
+        moments = self.optimiser.moments
+        return [
+            {f"parameter/{name}": p[row] for name, p in self.model.parameters.items()}
+            | {f"exp_avg/{name}": m[row] for name, (m, _) in moments.items()}
+            | {f"exp_avg_sq/{name}": v[row] for name, (_, v) in moments.items()}
+            | {"step": self.optimiser.steps}
+            for row in range(len(self.runs))
+        ]
+
+    def restore(self, states: Sequence[RunState]) -> None:
+        for row, state in enumerate(states):
+            for name, parameter in self.model.parameters.items():
+                parameter[row] = state[f"parameter/{name}"]
+            for name, (m, v) in self.optimiser.moments.items():
+                m[row] = state[f"exp_avg/{name}"]
+                v[row] = state[f"exp_avg_sq/{name}"]
+        self.optimiser.steps = states[0]["step"].clone()
+        self.optimiser.rebuild(self.model, self._recipes())
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.runs = [self.runs[row] for row in rows]
+        self.model.keep(rows)
+        self.optimiser.keep(rows)
+        self.optimiser.rebuild(self.model, self._recipes())
+
+
+ENGINES: dict[str, type[LoopProgram] | type[StackedProgram]] = {
+    "loop": LoopProgram,
+    "stacked": StackedProgram,
+}

@@ -1,0 +1,248 @@
+"""Trains the runs of one program to their end: schedules, checks, checkpoints, early stopping.
+
+A run's result is decided by its arm, seed, data and code. Nothing here may depend on the company
+a run is trained in, on when checkpoints are written, or on where training was interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from repro.arm import Run
+from repro.core.program import ENGINES, Program, RunState
+from repro.core.study import Data, Measures, Study
+
+CHECK_STEPS = 50
+"""Steps between two looks for a loss that is not finite; the step it happened at is still exact."""
+
+Values = dict[str, Any]
+"""A run's result as plain data: `measures`, `history` and `steps`, or `diverged_at`."""
+
+
+class Checkpoints(Protocol):
+    """Where unfinished runs are kept."""
+
+    def load(self, run: Run) -> bytes | None: ...
+
+    def save(self, run: Run, payload: bytes) -> None: ...
+
+
+@dataclass
+class Record:
+    """What is known of one run so far."""
+
+    run: Run
+    epoch_loss: float = 0.0
+    history: dict[str, list[Any]] = field(default_factory=lambda: {"loss": []})
+    best: Measures | None = None
+    best_value: float = math.inf
+    stale: int = 0
+
+    def close_epoch(self, steps: int) -> None:
+        self.history["loss"].append(self.epoch_loss / steps)
+        self.epoch_loss = 0.0
+
+    def add(self, measures: Measures, monitor: str | None) -> bool:
+        """Take a measurement in; whether the run should stop early."""
+        for name, value in measures.items():
+            self.history.setdefault(name, []).append(value)
+        patience = self.run.arm.recipe.patience
+        if patience is None or monitor is None:
+            self.best = measures
+            return False
+        value = measures[monitor]
+        assert isinstance(value, float), f"the monitored measure {monitor!r} must be one number"
+        if value < self.best_value:
+            self.best, self.best_value, self.stale = measures, value, 0
+        else:
+            self.stale += 1
+        return self.stale > patience
+
+    def values(self, steps: int) -> Values:
+        return {"measures": self.best, "history": self.history, "steps": steps}
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A sign of life: where a program is."""
+
+    runs: int
+    step: int
+    total: int
+
+
+def train(
+    study: Study,
+    runs: Sequence[Run],
+    *,
+    engine: str,
+    device: torch.device,
+    checkpoints: Checkpoints | None = None,
+    save_seconds: float = 5.0,
+    beat: Callable[[Beat], None] | None = None,
+) -> Iterator[tuple[Run, Values]]:
+    """Train runs of one program; yields each run with its values as it is done.
+
+    >>> for run, values in train(STUDY, runs, engine="stacked", device=torch.device("cpu")):
+    ...     print(run.seed, values["measures"]["accuracy"])
+    """
+    data = study.load(runs[0].arm, device)
+    for step, group in _by_step(runs, checkpoints).items():
+        size = len(group) if engine == "stacked" else 1
+        for start in range(0, len(group), size):
+            part = group[start : start + size]
+            program = ENGINES[engine](study, [run for run, _ in part], data, device)
+            training = _Training(study, program, data, device, step)
+            training.restore([saved for _, saved in part if saved is not None])
+            yield from training.finish(checkpoints, save_seconds, beat)
+
+
+def _by_step(
+    runs: Sequence[Run], checkpoints: Checkpoints | None
+) -> dict[int, list[tuple[Run, dict[str, Any] | None]]]:
+    """Runs with what was saved of them, by the step they go on from."""
+    groups: dict[int, list[tuple[Run, dict[str, Any] | None]]] = {}
+    for run in runs:
+        payload = checkpoints.load(run) if checkpoints else None
+        saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None
+        groups.setdefault(saved["step"] if saved else 0, []).append((run, saved))
+    return groups
+
+
+class _Training:
+    """One program on its way."""
+
+    def __init__(
+        self, study: Study, program: Program, data: Data, device: torch.device, step: int
+    ) -> None:
+        self.study, self.program, self.data, self.device = study, program, data, device
+        self.recipe = program.runs[0].arm.recipe
+        self.records = [Record(run) for run in program.runs]
+        self.step = step
+        self.epoch = torch.empty(0)  # [R, N, columns]
+        self.window: list[Tensor] = []  # losses [R] since the last check
+        examples = len(data.epoch(program.runs[0].seed, 0))
+        self.per_epoch = examples // self.recipe.batch
+        if self.per_epoch == 0:
+            raise ValueError(
+                f"A batch of {self.recipe.batch} is larger than an epoch of {examples} examples;"
+                " give the recipe a smaller batch."
+            )
+        self.total = self.per_epoch * self.recipe.epochs
+
+    def restore(self, saved: Sequence[dict[str, Any]]) -> None:
+        if saved:
+            self.program.restore([entry["state"] for entry in saved])
+            for record, entry in zip(self.records, saved, strict=True):
+                vars(record).update(entry["record"])
+
+    def finish(
+        self,
+        checkpoints: Checkpoints | None,
+        save_seconds: float,
+        beat: Callable[[Beat], None] | None,
+    ) -> Iterator[tuple[Run, Values]]:
+        if self.total == 0:
+            self._measure()
+            yield from self._leave(list(range(len(self.records))))
+            return
+        saved_at = time.monotonic()
+        self._open_epoch()
+        while self.step < self.total and self.records:
+            self._advance()
+            ends_epoch = self.step % self.per_epoch == 0
+            if not (ends_epoch or self.step % CHECK_STEPS == 0):
+                continue
+            yield from self._drop_diverged()
+            if ends_epoch:
+                yield from self._close_epoch()
+            if beat:
+                beat(Beat(runs=len(self.records), step=self.step, total=self.total))
+            if checkpoints and self.records and time.monotonic() - saved_at > save_seconds:
+                self._save(checkpoints)
+                saved_at = time.monotonic()
+
+    def _open_epoch(self) -> None:
+        number = self.step // self.per_epoch
+        lines = [self.data.epoch(record.run.seed, number) for record in self.records]
+        self.epoch = torch.stack(lines).to(self.device)
+
+    def _advance(self) -> None:
+        at = (self.step % self.per_epoch) * self.recipe.batch
+        batch = self.data.batch(self.epoch[:, at : at + self.recipe.batch])
+        factor = self.recipe.lr_factor(self.step, self.total)
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
+        ):
+            self.window.append(self.program.advance(batch, factor))
+        self.step += 1
+
+    def _drop_diverged(self) -> Iterator[tuple[Run, Values]]:
+        losses = torch.stack(self.window).double().cpu()  # [steps, R]
+        first_step = self.step - len(self.window)
+        self.window.clear()
+        gone = []
+        for row, record in enumerate(self.records):
+            column = losses[:, row].tolist()
+            bad = next((i for i, loss in enumerate(column) if not math.isfinite(loss)), None)
+            if bad is None:
+                for loss in column:  # one by one: the sum must not depend on the window's length
+                    record.epoch_loss += loss
+            else:
+                gone.append(row)
+                yield record.run, {"diverged_at": first_step + bad, "history": record.history}
+        self._keep_without(gone)
+
+    def _close_epoch(self) -> Iterator[tuple[Run, Values]]:
+        for record in self.records:
+            record.close_epoch(self.per_epoch)
+        done: list[int] = []
+        if self.records and self.recipe.measures(self.step // self.per_epoch - 1):
+            done = self._measure()
+        if self.step == self.total:
+            done = list(range(len(self.records)))
+        yield from self._leave(done)
+        if self.records:
+            self._open_epoch()
+
+    def _measure(self) -> list[int]:
+        """Measure every run; the rows that should stop early."""
+        measures = self.program.measure()
+        return [
+            row
+            for row, (record, measured) in enumerate(zip(self.records, measures, strict=True))
+            if record.add(measured, self.study.monitor)
+        ]
+
+    def _leave(self, rows: Sequence[int]) -> Iterator[tuple[Run, Values]]:
+        for row in rows:
+            yield self.records[row].run, self.records[row].values(self.step)
+        self._keep_without(rows)
+
+    def _keep_without(self, gone: Sequence[int]) -> None:
+        if not gone:
+            return
+        rows = [row for row in range(len(self.records)) if row not in gone]
+        self.records = [self.records[row] for row in rows]
+        self.epoch = self.epoch[rows] if len(self.epoch) else self.epoch
+        self.program.keep(rows)
+
+    def _save(self, checkpoints: Checkpoints) -> None:
+        for record, state in zip(self.records, self.program.states(), strict=True):
+            known = {name: value for name, value in vars(record).items() if name != "run"}
+            buffer = io.BytesIO()
+            torch.save({"step": self.step, "state": _own(state), "record": known}, buffer)
+            checkpoints.save(record.run, buffer.getvalue())
+
+
+def _own(state: RunState) -> RunState:
+    """Copies without the memory of the stack around them (a view would save all of it)."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}

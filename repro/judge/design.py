@@ -1,0 +1,117 @@
+"""How many seeds may be spent, when one looks, and which error is allowed: fixed before the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from repro.judge.boundary import threshold
+from repro.judge.scale import Array
+from repro.judge.student import critical
+
+_DRAWS = 20_000
+_SEED = 80
+
+
+@dataclass(frozen=True)
+class Design:
+    """Seeds are added up to each of the `looks` in turn, until the verdict stands.
+
+    `level` is the chance of a false verdict, over all looks together, at the very edge of a
+    statement; half of it on each side, so a false `reproduced` has at most chance `level / 2`, and
+    so has a false `refuted`.
+
+    >>> print(Design(looks=(5, 8, 12)))
+    looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
+    80% power for an effect of 1.35 sd over seeds (one comparison)
+    """
+
+    looks: tuple[int, ...]
+    level: float = 0.01
+
+    def __post_init__(self) -> None:
+        looks = self.looks
+        if not looks or looks[0] < 2 or any(b <= a for a, b in zip(looks, looks[1:], strict=False)):
+            raise ValueError(
+                f"looks={looks!r} must be growing numbers of seeds, the first at least 2, "
+                "for example (5, 8, 12)"
+            )
+        if not 0 < self.level < 1:
+            raise ValueError(f"level={self.level!r} must lie between 0 and 1, for example 0.01")
+
+    @property
+    def side(self) -> float:
+        """The chance allowed for a false verdict in one direction."""
+        return self.level / 2
+
+    def boundary(self, *, terms: int = 1) -> float:
+        """The p at which one of `terms` comparisons counts on its own, the same at every look.
+
+        All terms must hold for `reproduced`, so each may use the whole level (`terms=1`). Any one
+        is enough for `refuted`, so there they share it.
+        """
+        return threshold(self.looks, self.side / terms)
+
+    def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
+        """The chance of `reproduced` within the budget, by simulation (to about 0.01).
+
+        `effect_in_sd` is how far the true effect lies past its bound, in standard deviations of
+        the paired differences over seeds; with several terms each has this effect, independently.
+
+        >>> Design(looks=(10,), level=0.05).power(1.0) > 0.8
+        True
+        """
+        confirm, refute = self.boundary(), self.boundary(terms=terms)
+        means, spreads = _simulated_looks(self.looks)
+        undecided = np.ones(len(means), dtype=bool)
+        reproduced = np.zeros(len(means), dtype=bool)
+        for look, seeds in enumerate(self.looks):
+            t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
+            holds, fails = t >= critical(confirm, seeds), t <= -critical(refute, seeds)
+            # Other terms are other, independent rows of the same simulation.
+            shifts = [term * len(t) // terms for term in range(terms)]
+            all_hold = np.all([np.roll(holds, shift) for shift in shifts], axis=0)
+            any_fails = np.any([np.roll(fails, shift) for shift in shifts], axis=0)
+            reproduced |= undecided & all_hold
+            undecided &= ~(all_hold | any_fails)
+        return float(reproduced.mean())
+
+    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
+        """The smallest effect, in standard deviations over seeds, that is found with this power.
+
+        >>> Design(looks=(3,)).detectable() > Design(looks=(12,)).detectable()
+        True
+        """
+        if not 0 < power < 1:
+            raise ValueError(f"power={power!r} must lie between 0 and 1, for example 0.8")
+        return _detectable(self, power, terms)
+
+    def __str__(self) -> str:
+        looks = ", ".join(map(str, self.looks))
+        return (
+            f"looks at {looks} seeds; "
+            f"false reproduced and false refuted at most {self.side:.2g} each;\n"
+            f"80% power for an effect of {self.detectable():.3g} sd over seeds (one comparison)"
+        ).replace(f"{self.side:.2g} each", f"{100 * self.side:.2g}% each")
+
+
+@lru_cache(maxsize=256)
+def _detectable(design: Design, power: float, terms: int) -> float:
+    low, high = 0.0, 1.0
+    while design.power(high, terms=terms) < power:
+        low, high = high, 2 * high
+    while high - low > 0.002 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if design.power(middle, terms=terms) >= power else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=16)
+def _simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
+    """Mean and standard deviation of standard normal differences, for each draw at each look."""
+    draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, looks[-1]))
+    means = np.stack([draws[:, :seeds].mean(axis=1) for seeds in looks], axis=1)
+    spreads = np.stack([draws[:, :seeds].std(axis=1, ddof=1) for seeds in looks], axis=1)
+    return means, spreads

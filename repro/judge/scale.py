@@ -1,0 +1,85 @@
+"""Where two measurements are compared: differences of accuracies near 1, or of perplexities, do not
+behave like draws from one bell curve; differences of their log-odds or logs nearly do.
+
+A scale maps the metric's natural values to the axis on which they are subtracted. Amounts stay in
+natural units: they are added to the value first, and the sum is mapped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+ScaleName: TypeAlias = Literal["identity", "log", "log-odds"]
+
+_DOMAIN = {
+    "identity": (-np.inf, np.inf, "the finite numbers"),
+    "log": (0.0, np.inf, "the positive numbers, where logs are defined"),
+    "log-odds": (0.0, 1.0, "the open interval (0, 1), where log-odds are defined"),
+}
+
+
+class ScaleError(ValueError):
+    """A value lies where the declared comparison scale is not defined."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The comparison scale of a metric: `identity`, `log` or `log-odds`.
+
+    A share that is counted on `count` examples can be exactly 0 or 1, where log-odds are infinite;
+    with `count` such values are taken half an example inside.
+
+    >>> float(Scale("log").of(np.array([1.0]), "perplexity of bp")[0])
+    0.0
+    >>> Scale("log-odds", count=100).of(np.array([1.0]), "bp") == np.log(0.995 / 0.005)
+    array([ True])
+    """
+
+    name: ScaleName = "identity"
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in _DOMAIN:
+            raise ValueError(f"unknown scale {self.name!r}: choose one of {', '.join(_DOMAIN)}")
+        if self.count is not None and (self.name != "log-odds" or self.count < 1):
+            raise ValueError(
+                f"count={self.count!r} is the number of examples behind a share: give a positive "
+                "number, and only with the log-odds scale"
+            )
+
+    def of(self, values: Array, what: str) -> Array:
+        """The values on this scale; `what` names them in the error if they are not defined there."""
+        low, high, domain = _DOMAIN[self.name]
+        if self.count is None:
+            outside = (values <= low) | (values >= high)
+            inside = values
+        else:
+            outside = (values < low) | (values > high)
+            inside = np.clip(values, 0.5 / self.count, 1 - 0.5 / self.count)
+        if np.any(outside):
+            raise ScaleError(
+                f"{what} is {values[outside].flat[0]:.6g}, outside {domain}: "
+                f"{self._remedy(values[outside])}"
+            )
+        if self.name == "identity":
+            return inside
+        logs: Array = np.log(inside)
+        return logs if self.name == "log" else logs - np.log1p(-inside)
+
+    def back(self, scaled: Any) -> Any:
+        """The natural value at a point of this scale, the inverse of `of`."""
+        if self.name == "identity":
+            return scaled
+        if self.name == "log":
+            return np.exp(scaled)
+        return 1 / (1 + np.exp(-np.asarray(scaled)))
+
+    def _remedy(self, outside: Array) -> str:
+        if self.name == "log-odds" and self.count is None and np.all(np.isin(outside, (0.0, 1.0))):
+            return "say how many examples the share is counted on, Scale('log-odds', count=...)"
+        return "ask for a smaller amount, or declare the metric on another scale"

@@ -1,0 +1,8 @@
+"""Results of runs on disk, addressed by what they depend on. Never imports torch."""
+
+from repro.store.entry import Result
+from repro.store.errors import StoreError, StoreWarning
+from repro.store.key import run_key
+from repro.store.store import Store
+
+__all__ = ["Result", "Store", "StoreError", "StoreWarning", "run_key"]

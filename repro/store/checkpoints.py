@@ -1,0 +1,70 @@
+"""Where runs that are not done yet keep what they need to go on.
+
+Nothing is forced to the disk (`fsync`): what a process wrote outlives its `kill -9` anyway, and
+after a power cut a torn checkpoint fails its checksum and costs no more than the time it had saved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from repro.store.errors import Report, explained
+from repro.store.scratch import Scratch
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+class Checkpoints:
+    """The unfinished runs of a store, as bytes by run key; a run's lock should be held.
+
+    >>> checkpoints = Checkpoints(folder, report=print)
+    >>> checkpoints.save("5e1f", b"weights")
+    >>> checkpoints.load("5e1f")
+    b'weights'
+    """
+
+    def __init__(self, root: Path, *, report: Report) -> None:
+        self.root = root
+        self.report = report
+        with explained(root):
+            self._scratch = Scratch(root)
+
+    def save(self, key: str, payload: bytes) -> None:
+        """Keep this payload in place of the last one."""
+        path = self._path(key)
+        with explained(self.root), self._scratch.place() as fresh:
+            with fresh.open("xb") as file:
+                file.write(_digest(key, payload))
+                file.write(payload)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(fresh, path)
+
+    def load(self, key: str) -> bytes | None:
+        """The last payload; None where there is none, or where it is damaged, which is reported."""
+        path = self._path(key)
+        try:
+            with explained(self.root), path.open("rb") as file:
+                digest, payload = file.read(_DIGEST_BYTES), file.read()
+        except FileNotFoundError:
+            return None
+        if digest != _digest(key, payload):
+            self.report(f"The checkpoint {path} is damaged; the run will start again.")
+            return None
+        return payload
+
+    def drop(self, key: str) -> None:
+        """Forget the run."""
+        with explained(self.root):
+            self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.root / "checkpoints" / key[:2] / key
+
+
+def _digest(key: str, payload: bytes) -> bytes:
+    # The key is in it, so that one run's checkpoint is never taken for another's.
+    hasher = hashlib.sha256(key.encode())
+    hasher.update(payload)
+    return hasher.digest()

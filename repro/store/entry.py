@@ -1,0 +1,101 @@
+"""What a stored run looks like on disk: plain files that a person can read, and their checksums.
+
+`identity.json` is what the key was made of, under the number of this format; `result.json` what
+was measured; `provenance.json` how it came about, which no key depends on; `SHA256SUMS` covers all
+three and is checked by `sha256sum -c` too. Equal content is written as equal bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.store.key import plain, run_key
+
+FORMAT = 1
+
+_CONTENT = ("identity.json", "provenance.json", "result.json")
+_SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A stored run: what it measured, what that depends on, and how it came about."""
+
+    key: str
+    identity: dict[str, Any]
+    values: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+class Damaged(Exception):
+    """An entry is not what was written; its text goes on from "the stored run …"."""
+
+
+def encode(
+    identity: Mapping[str, Any], values: Mapping[str, Any], provenance: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """The files of an entry by name."""
+    files = {
+        "identity.json": _readable({"format": FORMAT, "identity": plain(identity, "identity")}),
+        "provenance.json": _readable(plain(provenance, "provenance")),
+        "result.json": _readable(plain(values, "values")),
+    }
+    return {**files, _SUMS: _sums(files)}
+
+
+def read(folder: Path, key: str) -> Result | None:
+    """The entry of a key, verified; None where there is none, `Damaged` where it is not sound."""
+    try:
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            raise Damaged("is not a folder")
+    except FileNotFoundError:
+        return None
+    files = _files(folder)
+    if files.pop(_SUMS) != _sums(files):
+        raise Damaged(f"does not match its {_SUMS}")
+    try:
+        head = json.loads(files["identity.json"])
+        if head["format"] != FORMAT:
+            raise Damaged(f"has format {head['format']!r} where this version reads {FORMAT}")
+        if run_key(head["identity"]) != key:
+            raise Damaged("has the identity of another run")
+        values = json.loads(files["result.json"])
+        provenance = json.loads(files["provenance.json"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise Damaged("is not written as this version writes") from error
+    return Result(key, head["identity"], values, provenance)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    try:
+        found = {item.name: item.is_file(follow_symlinks=False) for item in os.scandir(folder)}
+        for name in sorted(found):
+            if not found[name]:
+                raise Damaged(f"holds {name!r}, which is not a plain file")
+        for name in (*_CONTENT, _SUMS):
+            if name not in found:
+                raise Damaged(f"has no {name}")
+        return {name: (folder / name).read_bytes() for name in (*_CONTENT, _SUMS)}
+    except FileNotFoundError as error:  # moved aside by another process while it was read
+        raise Damaged("has vanished") from error
+    except OSError as error:
+        if error.errno == errno.EIO:
+            raise Damaged("cannot be read from the disk") from error
+        raise
+
+
+def _sums(files: Mapping[str, bytes]) -> bytes:
+    lines = (f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in _CONTENT)
+    return "".join(lines).encode()
+
+
+def _readable(content: object) -> bytes:
+    return (json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()

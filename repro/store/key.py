@@ -1,0 +1,70 @@
+"""The identity of a run as text, and the key that is made of it.
+
+Two identities that differ in any way have different keys, also where Python calls them equal:
+`1`, `1.0` and `True`, or `0.0` and `-0.0`, may train differently. To train twice costs time; to
+share a result between two that differ would be wrong. Only what cannot matter is set aside: the
+order of a mapping's keys, and whether a sequence is a tuple or a list. What JSON cannot carry
+exactly is refused rather than rounded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def run_key(identity: Mapping[str, Any]) -> str:
+    """The key of a run: the SHA-256 of its identity as canonical JSON, in hexadecimal.
+
+    >>> run_key({"seed": 1, "arm": {"lr": 0.1}}) == run_key({"arm": {"lr": 0.1}, "seed": 1})
+    True
+    >>> run_key({"seed": 1}) == run_key({"seed": 1.0})
+    False
+    """
+    text = json.dumps(
+        plain(identity, "identity"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain(value: object, name: str) -> Any:
+    """The value as JSON carries it exactly, sequences as lists; else an error that names the place.
+
+    >>> plain({"layers": (1, 2)}, "identity")
+    {'layers': [1, 2]}
+    """
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(
+                f"{name} is {value}, which JSON has no number for; record what happened in words"
+                " or whole numbers, such as the step it diverged at."
+            )
+        return value
+    if isinstance(value, str):
+        if not _is_unicode(value):
+            raise ValueError(f"{name} is {value!r}, which is no Unicode text; decode it properly.")
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{name}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {_text_key(key, name): plain(item, f"{name}[{key!r}]") for key, item in value.items()}
+    raise TypeError(
+        f"{name} is a {type(value).__name__}; give numbers, text, booleans, None, lists or"
+        " mappings (an array's numbers through .tolist() or .item())."
+    )
+
+
+def _text_key(key: object, name: str) -> str:
+    # JSON would write the keys 1 and "1" alike, and two mappings would share a run.
+    if not (isinstance(key, str) and _is_unicode(key)):
+        raise TypeError(f"{name} has the key {key!r}; keys must be text.")
+    return key
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)

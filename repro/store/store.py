@@ -1,0 +1,150 @@
+"""The results of runs on disk: nothing is lost, and nothing is trusted.
+
+A run's folder is found by its key alone, is written beside and renamed into place whole, and is
+verified whenever it is read. What does not verify is moved aside and trained again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from repro.store import entry
+from repro.store.checkpoints import Checkpoints
+from repro.store.entry import Damaged, Result
+from repro.store.errors import Report, explained, warn
+from repro.store.key import run_key
+from repro.store.locks import Lock, Locks
+from repro.store.scratch import Scratch
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class Store:
+    """Results by identity, in one folder that any number of processes may share.
+
+    `report` takes one line whenever damage was found and moved aside. `locks` are for whoever
+    trains a run, `checkpoints` for what it needs to go on.
+
+    >>> store = Store(folder)
+    >>> store.put({"seed": 1}, {"accuracy": 0.5}, {"host": "here"})
+    >>> store.get({"seed": 1}).values
+    {'accuracy': 0.5}
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, report: Report = warn) -> None:
+        self.root = Path(root).absolute()
+        self.report = report
+        with explained(self.root):
+            self._runs.mkdir(parents=True, exist_ok=True)
+            self._scratch = Scratch(self.root)
+            self._scratch.sweep()
+        self.locks = Locks(self.root)
+        self.checkpoints = Checkpoints(self.root, report=report)
+
+    def get(self, identity: Mapping[str, Any]) -> Result | None:
+        """The stored run, verified; None where there is none or it was damaged."""
+        return self._get(run_key(identity))
+
+    def has(self, identity: Mapping[str, Any]) -> bool:
+        """Whether something is stored for the run; only `get` verifies it."""
+        return self._path(run_key(identity)).exists()
+
+    def put(
+        self,
+        identity: Mapping[str, Any],
+        values: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+    ) -> None:
+        """Store a run and drop its checkpoint; where it is stored already, that one is kept.
+
+        On return it is on the disk: it outlives a power cut.
+        """
+        key = run_key(identity)
+        files = entry.encode(identity, values, provenance)
+        path = self._path(key)
+        with explained(self.root), self._scratch.place() as fresh:
+            _write(fresh, files)
+            with self._entry_lock(key):
+                if self._settled(key) is None:
+                    if not path.parent.exists():
+                        path.parent.mkdir(exist_ok=True)
+                        _sync_folder(self._runs)
+                    os.rename(fresh, path)
+                    _sync_folder(path.parent)
+        self.checkpoints.drop(key)
+
+    def entries(self) -> Iterator[Result]:
+        """All stored runs in the order of their keys, verified like those of `get`."""
+        with explained(self.root):
+            folders = sorted(self._runs.glob("[0-9a-f][0-9a-f]"))
+        for folder in folders:
+            with explained(self.root):
+                keys = sorted(filter(_KEY.fullmatch, os.listdir(folder)))
+            for key in keys:
+                result = self._get(key)
+                if result is not None:
+                    yield result
+
+    @property
+    def _runs(self) -> Path:
+        return self.root / "runs"
+
+    def _path(self, key: str) -> Path:
+        return self._runs / key[:2] / key
+
+    def _entry_lock(self, key: str) -> Lock:
+        return self.locks.lock(f"{key}.entry")
+
+    def _get(self, key: str) -> Result | None:
+        with explained(self.root):
+            try:
+                return entry.read(self._path(key), key)
+            except Damaged:
+                # Another process may have seen the same, moved it aside and stored a good one:
+                # what is moved must have been found damaged under the lock.
+                with self._entry_lock(key):
+                    return self._settled(key)
+
+    def _settled(self, key: str) -> Result | None:
+        """What stands for a key once damage is moved aside; the entry's lock must be held."""
+        path = self._path(key)
+        try:
+            return entry.read(path, key)
+        except Damaged as damage:
+            aside = self._free_place_aside(key)
+            os.rename(path, aside)
+            self.report(
+                f"The stored run {key} {damage}; it was moved to {aside} and will be trained again."
+            )
+            return None
+
+    def _free_place_aside(self, key: str) -> Path:
+        damaged = self.root / "damaged"
+        damaged.mkdir(exist_ok=True)
+        number = 1
+        while os.path.lexists(damaged / f"{key}-{number}"):
+            number += 1
+        return damaged / f"{key}-{number}"
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder of files, and wait until it is on the disk."""
+    folder.mkdir()
+    for name, content in files.items():
+        with (folder / name).open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""One study per source: its arms, data, models and measures."""

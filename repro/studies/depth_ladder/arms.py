@@ -1,0 +1,165 @@
+"""The arms of the depth ladder, at their documented size and at the size two CPU cores can train.
+
+Everything that makes the `ci` profile smaller than the documented experiment stands in `at`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from repro.arm import Arm, Metric
+from repro.data.images import image_identity
+from repro.recipe import Recipe
+
+Rule = Literal["bp", "fa", "dfa"]
+
+NARROWER = 8
+"""Width of the documented network over that of the `ci` one."""
+
+PIXELS = {"ci": 8, "paper": 32}
+"""Image side: the `ci` profile averages 4x4 pixels into one."""
+
+DOCUMENTED_STD = 0.02
+FLOATS_PER_LINE = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderArm(Arm):
+    """A residual MLP whose last `trained` blocks learn by a credit rule."""
+
+    study: ClassVar[str] = "repro.studies.depth_ladder.study"
+    per_run: ClassVar[frozenset[str]] = frozenset({"trained"})
+    documented_seeds: ClassVar[tuple[int, ...]] = (42, 123, 456)
+    metrics: ClassVar[dict[str, Metric]] = {
+        "accuracy": Metric("log-odds", unit="of test images"),
+        "block_ratio": Metric("log"),
+        "stack_ratio": Metric("log"),
+        "stack_cosine": Metric("identity"),
+        "alignment": Metric("identity"),
+    }
+
+    width: int
+    depth: int
+    rule: Rule
+    trained: int
+    """How many blocks are trained, counted from the output; the others keep their initialisation."""
+
+    expansion: int = 4
+    """Hidden units of a block over its width."""
+
+    feedback: Literal["weights", "blocks"] = "weights"
+    """What FA's random matrices stand in for: each weight matrix of a block, its skip connection
+    kept; or the whole block, skip connection included. The source does not say."""
+
+    credit: Literal["normalised", "raw"] = "normalised"
+    """Whether FA and DFA divide each example's credit by its root mean square."""
+
+    embedding: Literal["trained", "frozen"] = "trained"
+
+    weight_std: float = DOCUMENTED_STD
+    embedding_std: float = DOCUMENTED_STD
+
+    data: str = "cifar10"
+    pixels: int = PIXELS["paper"]
+    images: int = 50_000
+    """Training images, the first of the set."""
+
+    shift: int = 4
+    """Pixels by which a training image is moved at most, at random either way; it is then mirrored
+    every second time. 0 leaves the images as they are."""
+
+    recipe: Recipe = Recipe(
+        epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine", measure_every=10
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.trained <= self.depth:
+            raise ValueError(
+                f"trained={self.trained} of {self.depth} blocks cannot be; give 0 to {self.depth}."
+            )
+
+    def at(self, profile: str) -> Self:
+        """The same experiment at a profile's size.
+
+        `ci`: 8x8 pixels and shifts of one of them, an eighth of the width, the first 10,240
+        images, 20 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented: 390), since it is steps that AdamW's progress
+        is counted in. The standard deviations of the initialisation grow as the layers shrink, so
+        that every pre-activation, and with it the frozen map, starts as at the documented size.
+        """
+        if profile == "paper":
+            return self
+        if profile != "ci":
+            raise ValueError(f"The depth ladder has no profile {profile!r}; it has ci and paper.")
+        shrink = PIXELS["paper"] / PIXELS["ci"]
+        return self.but(
+            width=self.width // NARROWER,
+            weight_std=self.weight_std * math.sqrt(NARROWER),
+            embedding_std=self.embedding_std * shrink,
+            pixels=PIXELS["ci"],
+            images=10_240,
+            shift=self.shift * PIXELS["ci"] // PIXELS["paper"],
+            recipe=self.recipe.but(epochs=min(self.recipe.epochs, 20), batch=32),
+        )
+
+    def ladder(self) -> list[Self]:
+        """This arm with 0, 1, … all blocks trained."""
+        return [self.but(trained=k) for k in range(self.depth + 1)]
+
+    @property
+    def label(self) -> str:
+        """A short name for tables."""
+        variants = [
+            name
+            for name, other in (
+                (" through blocks", self.rule == "fa" and self.feedback == "blocks"),
+                (" raw", self.rule != "bp" and self.credit == "raw"),
+                (" frozen embedding", self.embedding == "frozen"),
+                (f" one block x{self.expansion}", self.depth == 1),
+            )
+            if other
+        ]
+        return f"{self.rule.upper()}{''.join(variants)} k={self.trained}"
+
+    @property
+    def inputs(self) -> int:
+        """Pixel values of an image."""
+        return 3 * self.pixels**2
+
+    @property
+    def steps(self) -> int:
+        return self.recipe.epochs * (self.images // self.recipe.batch)
+
+    @property
+    def stacks(self) -> bool:
+        """Whether every matrix of a run fills whole cache lines.
+
+        Matrix products round differently on rows that start within one, so that a run's bits would
+        depend on its place in the stack.
+        """
+        return self.width % FLOATS_PER_LINE == 0 and self.recipe.batch % 8 == 0
+
+    def content(self) -> str:
+        return image_identity(self.data, size=self.pixels)
+
+    @property
+    def effort(self) -> float:
+        """Multiplications of one step on one example, roughly: for estimates and for order."""
+        block = 2 * self.expansion * self.width**2
+        passed_down = {"bp": self.depth, "fa": self.depth, "dfa": 0}[self.rule]
+        local = self.trained * (1 if self.rule == "bp" else 1.5)
+        edges = 3 * self.width * (self.inputs + 10)
+        return edges + block * (self.depth + passed_down + local)
+
+
+D256_L4 = LadderArm(width=256, depth=4, rule="bp", trained=4)
+"""The source's primary configuration."""
+
+D512_L2 = LadderArm(width=512, depth=2, rule="bp", trained=2)
+"""The source's secondary configuration, where FA is said to fail."""
+
+
+def shallow(arm: LadderArm) -> LadderArm:
+    """One block with the parameters of all of the arm's blocks: capacity without depth."""
+    return arm.but(depth=1, trained=1, expansion=arm.expansion * arm.depth)
