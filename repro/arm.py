@@ -17,6 +17,10 @@ from repro.recipe import Recipe
 Settings = dict[str, Any]
 
 
+class Needs(Exception):
+    """What a claim needs that is not here, and how to give it: the claim is not run."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """How a measure is compared between runs.
@@ -26,7 +30,8 @@ class Metric:
     """
 
     scale: Literal["identity", "log", "log-odds"]
-    unit: str = ""
+    listed: bool = False
+    """Whether a run has several of it, such as one a block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +75,6 @@ class Arm:
             raise ValueError(f"{type(self).__name__} does not say how small {profile!r} makes it.")
         return self
 
-    def on(self, data: str) -> Self:
-        """This arm on a named data set."""
-        return self.but(data=data)
-
     def content(self) -> str:
         """The content hash of the data set, found without importing torch."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its data is.")
@@ -87,6 +88,13 @@ class Arm:
     def stacks(self) -> bool:
         """Whether the study can train this arm in its stacked form."""
         return False
+
+    def located(self) -> Self:
+        """This arm on the data that is here: the real set, else its generated twin.
+
+        Raises `Needs` where neither will do.
+        """
+        return self
 
     def settings(self) -> Settings:
         """The settings as plain data: the arm's part of a run's identity."""

@@ -1,26 +1,8 @@
-"""How fast a program trains on this machine, measured: which engine, how many runs at once.
-
-Stacking must earn its place, and how much it earns depends on the program and the machine. So each
-program is timed for a few steps by both engines before it is trained for the first time.
-"""
+"""How fast a program trains on a machine, as plain numbers."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import torch
-
-from repro.arm import Arm, Run
-from repro.core.program import ENGINES
-from repro.core.study import Data, Study
-
-WIDTHS = {"cpu": (4, 8, 16), "mps": (8, 32), "cuda": (8, 32, 128)}
-WARMUP_STEPS, TIMED_STEPS = 2, 6
-
-WORTH_CHANGING = 0.9
-"""A candidate is taken over an earlier one when it takes less than this share of its time."""
 
 
 @dataclass(frozen=True)
@@ -30,56 +12,3 @@ class Pace:
     engine: str
     width: int
     seconds: float
-
-
-def measure_pace(
-    study: Study, arms: Sequence[Arm], *, engine: str, device: torch.device
-) -> Pace:
-    """Time a program's engines and widths; `engine` may be `auto`.
-
-    >>> measure_pace(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
-    """
-    widths = WIDTHS[device.type] if arms[0].stacks else ()
-    candidates = [("stacked", width) for width in widths] + [("loop", 1)]
-    if engine != "auto":
-        candidates = [c for c in candidates if c[0] == engine]
-    if not candidates:
-        raise ValueError(
-            f"{arms[0].label} has no stacked form; leave --engine out, or use --engine loop."
-        )
-    data = study.load(arms[0], device)
-    best: Pace | None = None
-    for name, width in candidates:
-        runs = [Run(arms[i % len(arms)], i) for i in range(width)]
-        runs.sort(key=lambda run: -run.arm.effort)
-        seconds = _seconds(study, runs, data, name, device)
-        if best is None or seconds < WORTH_CHANGING * best.seconds:
-            best = Pace(name, width, seconds)
-    assert best is not None
-    return best
-
-
-def _seconds(
-    study: Study, runs: list[Run], data: Data, engine: str, device: torch.device
-) -> float:
-    """Seconds for one step of one run."""
-    program, size = ENGINES[engine](study, runs, data, device), runs[0].arm.recipe.batch
-    epoch = torch.stack([data.epoch(run.seed, 0) for run in runs]).to(device)
-    batch = data.batch(epoch[:, :size])
-    began = 0.0
-    for step in range(WARMUP_STEPS + TIMED_STEPS):
-        if step == WARMUP_STEPS:
-            began = _now(device)
-        program.advance(batch, 1.0)
-    return (_now(device) - began) / TIMED_STEPS / len(runs)
-
-
-def _now(device: torch.device) -> float:
-    """This process's own time on a CPU, which neighbours share; the clock's on an accelerator."""
-    if device.type == "cpu":
-        return time.process_time()
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    if device.type == "mps":
-        torch.mps.synchronize()
-    return time.perf_counter()

@@ -109,7 +109,7 @@ class StackedProgram:
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
         self.runs = list(runs)
         self.model = study.stacked(runs, data, device)
-        self.optimiser = StackedOptimiser(model, self._recipes())
+        self.optimiser = StackedOptimiser(self.model, self._recipes())
 
     def _recipes(self) -> list[Recipe]:
         return [run.arm.recipe for run in self.runs]

@@ -164,11 +164,11 @@ class _Training:
             yield from self._drop_diverged()
             if ends_epoch:
                 yield from self._close_epoch()
-            if beat:
-                beat(Beat(runs=len(self.records), step=self.step, total=self.total))
             if checkpoints and self.records and time.monotonic() - saved_at > save_seconds:
                 self._save(checkpoints)
                 saved_at = time.monotonic()
+            if beat:
+                beat(Beat(runs=len(self.records), step=self.step, total=self.total))
 
     def _open_epoch(self) -> None:
         number = self.step // self.per_epoch

@@ -1,9 +1,10 @@
-"""How many seeds may be spent, when one looks, and which error is allowed: fixed before the data."""
+"""How many seeds may be spent, when one looks, which error is allowed: fixed before the data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Design:
 
     >>> print(Design(looks=(5, 8, 12)))
     looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
-    80% power for an effect of 1.35 sd over seeds (one comparison)
+    80% power for an effect of 1.31 sd over seeds (one comparison)
     """
 
     looks: tuple[int, ...]
@@ -33,7 +34,7 @@ class Design:
 
     def __post_init__(self) -> None:
         looks = self.looks
-        if not looks or looks[0] < 2 or any(b <= a for a, b in zip(looks, looks[1:], strict=False)):
+        if not looks or looks[0] < 2 or any(b <= a for a, b in pairwise(looks)):
             raise ValueError(
                 f"looks={looks!r} must be growing numbers of seeds, the first at least 2, "
                 "for example (5, 8, 12)"
@@ -92,9 +93,9 @@ class Design:
         looks = ", ".join(map(str, self.looks))
         return (
             f"looks at {looks} seeds; "
-            f"false reproduced and false refuted at most {self.side:.2g} each;\n"
-            f"80% power for an effect of {self.detectable():.3g} sd over seeds (one comparison)"
-        ).replace(f"{self.side:.2g} each", f"{100 * self.side:.2g}% each")
+            f"false reproduced and false refuted at most {100 * self.side:.2g}% each;\n"
+            f"80% power for an effect of {self.detectable():.2f} sd over seeds (one comparison)"
+        )
 
 
 @lru_cache(maxsize=256)

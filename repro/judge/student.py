@@ -13,7 +13,7 @@ def tail(t: Any, seeds: int) -> Any:
     return stdtr(seeds - 1, -np.asarray(t))
 
 
-def critical(p: Any, seeds: int) -> Any:
+def critical(p: Any, seeds: Any) -> Any:
     """The t statistic whose `tail` is `p`."""
     return -stdtrit(seeds - 1, p)
 
@@ -21,7 +21,7 @@ def critical(p: Any, seeds: int) -> Any:
 def seeds_needed(
     effect_in_sd: float, *, boundary: float, power: float = 0.8, limit: int = 200
 ) -> int | None:
-    """Seeds at which one t test at `boundary` finds this effect with this power; None above `limit`.
+    """Seeds at which one t test at `boundary` finds this effect; None if above `limit`.
 
     >>> seeds_needed(1.0, boundary=0.025)
     10

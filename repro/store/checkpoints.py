@@ -44,11 +44,12 @@ class Checkpoints:
     def load(self, key: str) -> bytes | None:
         """The last payload; None where there is none, or where it is damaged, which is reported."""
         path = self._path(key)
-        try:
-            with explained(self.root), path.open("rb") as file:
-                digest, payload = file.read(_DIGEST_BYTES), file.read()
-        except FileNotFoundError:
-            return None
+        with explained(self.root):
+            try:
+                with path.open("rb") as file:
+                    digest, payload = file.read(_DIGEST_BYTES), file.read()
+            except FileNotFoundError:
+                return None
         if digest != _digest(key, payload):
             self.report(f"The checkpoint {path} is damaged; the run will start again.")
             return None

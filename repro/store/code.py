@@ -23,7 +23,7 @@ def source_fingerprint(module: str) -> str:
 
     Computed once a process: what was loaded does not change while it runs.
 
-    >>> source_fingerprint("json") == source_fingerprint("json.decoder")
+    >>> source_fingerprint("json") == source_fingerprint("json.tool")
     False
     """
     if _source_file(module) is None:

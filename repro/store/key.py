@@ -52,7 +52,9 @@ def plain(value: object, name: str) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item, f"{name}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, Mapping):
-        return {_text_key(key, name): plain(item, f"{name}[{key!r}]") for key, item in value.items()}
+        return {
+            _text_key(key, name): plain(item, f"{name}[{key!r}]") for key, item in value.items()
+        }
     raise TypeError(
         f"{name} is a {type(value).__name__}; give numbers, text, booleans, None, lists or"
         " mappings (an array's numbers through .tolist() or .item())."

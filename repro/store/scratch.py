@@ -57,7 +57,7 @@ def _is_abandoned(path: Path) -> bool:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process has a number that large
         return False
     except PermissionError:
         return True

@@ -51,7 +51,8 @@ class Store:
 
     def has(self, identity: Mapping[str, Any]) -> bool:
         """Whether something is stored for the run; only `get` verifies it."""
-        return self._path(run_key(identity)).exists()
+        with explained(self.root):
+            return self._path(run_key(identity)).exists()
 
     def put(
         self,

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from repro.arm import Arm, Metric
-from repro.data.images import image_identity
+from repro.arm import Arm, Metric, Needs
+from repro.data.images import image_identity, resolve
 from repro.recipe import Recipe
 
 Rule = Literal["bp", "fa", "dfa"]
@@ -33,11 +33,11 @@ class LadderArm(Arm):
     per_run: ClassVar[frozenset[str]] = frozenset({"trained"})
     documented_seeds: ClassVar[tuple[int, ...]] = (42, 123, 456)
     metrics: ClassVar[dict[str, Metric]] = {
-        "accuracy": Metric("log-odds", unit="of test images"),
-        "block_ratio": Metric("log"),
+        "accuracy": Metric("log-odds"),
+        "block_ratio": Metric("log", listed=True),
         "stack_ratio": Metric("log"),
         "stack_cosine": Metric("identity"),
-        "alignment": Metric("identity"),
+        "alignment": Metric("identity", listed=True),
     }
 
     width: int
@@ -84,7 +84,7 @@ class LadderArm(Arm):
         """The same experiment at a profile's size.
 
         `ci`: 8x8 pixels and shifts of one of them, an eighth of the width, the first 10,240
-        images, 20 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented: 390), since it is steps that AdamW's progress
+        images, 10 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented: 390), since it is steps that AdamW's progress
         is counted in. The standard deviations of the initialisation grow as the layers shrink, so
         that every pre-activation, and with it the frozen map, starts as at the documented size.
         """
@@ -100,7 +100,7 @@ class LadderArm(Arm):
             pixels=PIXELS["ci"],
             images=10_240,
             shift=self.shift * PIXELS["ci"] // PIXELS["paper"],
-            recipe=self.recipe.but(epochs=min(self.recipe.epochs, 20), batch=32),
+            recipe=self.recipe.but(epochs=min(self.recipe.epochs, 10), batch=32),
         )
 
     def ladder(self) -> list[Self]:
@@ -139,6 +139,15 @@ class LadderArm(Arm):
         depend on its place in the stack.
         """
         return self.width % FLOATS_PER_LINE == 0 and self.recipe.batch % 8 == 0
+
+    def located(self) -> Self:
+        found = resolve(self.data)
+        if found != self.data and self.pixels != PIXELS["ci"]:
+            raise Needs(
+                f"{self.label} at {self.pixels}x{self.pixels} pixels needs CIFAR-10 itself, whose"
+                " twin is smaller: put cifar-10-batches-py into the folder REPRO_DATA names."
+            )
+        return self.but(data=found)
 
     def content(self) -> str:
         return image_identity(self.data, size=self.pixels)

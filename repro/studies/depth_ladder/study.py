@@ -10,7 +10,7 @@ from repro.arm import Run
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.data import LadderData
 from repro.studies.depth_ladder.reference import ReferenceLadder
-from repro.studies.depth_ladder.stacked import StackedLadder, stacks
+from repro.studies.depth_ladder.stacked import StackedLadder
 
 
 class DepthLadder:

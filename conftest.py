@@ -1,0 +1,5 @@
+"""One thread a process, set before anything imports torch: neighbours share the cores."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,0 +1,39 @@
+"""Where data lies: the user's data folder, the per-user cache, and the project's own fixtures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+class DataError(Exception):
+    """Data that is not what it should be; says what is wrong and what to do."""
+
+
+def user_cache() -> Path:
+    """The folder for this user's caches, by the platform's convention."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "repro"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "repro"
+    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "repro"
+
+
+def data_folder() -> Path:
+    """Where real data sets are looked for: `REPRO_DATA`, else the per-user cache."""
+    named = os.environ.get("REPRO_DATA")
+    if not named:
+        return user_cache() / "data"
+    folder = Path(named)
+    if not folder.is_dir():
+        raise DataError(f"REPRO_DATA names {named}, which is no folder; create it or unset it.")
+    return folder
+
+
+def fixtures() -> Path:
+    """The generated twins: inside an installed package, or at the top of a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "_fixtures"
+    return inside if inside.is_dir() else package.parent / "fixtures"

@@ -1,0 +1,1 @@
+"""Generators of the twins in `fixtures/`; run `python -m repro.data.twins` to make them again."""

@@ -1,0 +1,1 @@
+"""Where batches of runs are trained."""

@@ -1,0 +1,223 @@
+"""Trains on this machine, beside any number of other processes that share the store.
+
+A run is trained by whoever holds its lock, so that no two processes train it. A process that finds
+runs locked takes others, and only waits when all that is missing is in training elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from repro.arm import Run
+from repro.core.device import resolve_device
+from repro.core.identity import Identity, identity
+from repro.executor.pace import PaceBook
+from repro.executor.protocol import TrainingFailed, Values, Wanted
+from repro.store import Store, run_key
+from repro.store.locks import Lock, Locks
+from repro.studies.find import study_of
+
+POLL_SECONDS = 0.1
+
+
+class LocalExecutor:
+    """This machine, as one of `workers` processes."""
+
+    def __init__(self, store: Store, *, device: str, engine: str, workers: int) -> None:
+        self.store, self.workers = store, workers
+        self.device = resolve_device(device)
+        self.pace = PaceBook(store, device=self.device, engine=engine)
+        self.trained = 0
+        self.known: dict[Run, Values] = {}
+        self.failed: dict[Run, str] = {}
+
+    def identity(self, run: Run) -> Identity:
+        """What the run is stored under."""
+        return identity(run, engine=self.pace.of(run.arm).engine, device=self.device)
+
+    def result(self, run: Run) -> Values | None:
+        if run in self.failed:
+            raise TrainingFailed(self.failed[run])
+        if run not in self.known:
+            stored = self.store.get(self.identity(run)) if self.pace.knows(run.arm) else None
+            if stored is None:
+                return None
+            self.known[run] = stored.values
+        return self.known[run]
+
+    def work(self, wanted: Wanted) -> None:
+        while missing := wanted():
+            self.pace.learn([run.arm for run in missing])
+            if not any(self._train_some(runs) for runs in self._programs(missing)):
+                time.sleep(POLL_SECONDS)
+
+    def _programs(self, runs: Sequence[Run]) -> list[list[Run]]:
+        """Missing runs by program, the longest work first, each sorted as its stack wants them."""
+        programs: dict[str, list[Run]] = {}
+        for run in runs:
+            programs.setdefault(run.arm.program, []).append(run)
+        for group in programs.values():
+            group.sort(key=lambda run: -run.arm.effort)
+        return sorted(programs.values(), key=lambda group: -self.pace.seconds(group))
+
+    def _train_some(self, candidates: Sequence[Run]) -> bool:
+        """Train a batch of these runs; False where all of them are somebody else's."""
+        share = -(-len(candidates) // self.workers)
+        width = max(1, min(self.pace.of(candidates[0].arm).width, max(share, 4)))
+        with DeviceTurn(self.device), Claimed(self, candidates, width) as runs:
+            if runs:
+                self._train(runs)
+            return bool(runs)
+
+    def _train(self, runs: list[Run]) -> None:
+        import torch
+
+        from repro.core.train import train
+
+        _one_thread()
+        began, engine = time.monotonic(), self.pace.of(runs[0].arm).engine
+        done: set[Run] = set()
+        try:
+            for run, values in train(
+                study_of(runs[0].arm),
+                runs,
+                engine=engine,
+                device=torch.device(self.device),
+                checkpoints=_RunCheckpoints(self),
+            ):
+                seconds = (time.monotonic() - began) / len(runs)
+                self.store.put(self.identity(run), values, _provenance(seconds, len(runs)))
+                self.trained += 1
+                done.add(run)
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            self._train_halves([run for run in runs if run not in done], error)
+        except Exception as error:
+            for run in set(runs) - done:
+                what = f"{type(error).__name__}: {error}"
+                self.failed[run] = f"{run.arm.label}, seed {run.seed}, failed to train: {what}"
+
+    def _train_halves(self, runs: list[Run], error: BaseException) -> None:
+        if len(runs) == 1:
+            (run,) = runs
+            self.failed[run] = (
+                f"{run.arm.label}, seed {run.seed}, does not fit into memory on its own ({error});"
+                " free some, or train it on a larger device."
+            )
+            return
+        middle = -(-len(runs) // 2)
+        self._train(runs[:middle])
+        self._train(runs[middle:])
+
+
+class Claimed:
+    """Up to `width` runs that nobody has trained or is training, held for as long as it lasts."""
+
+    def __init__(self, executor: LocalExecutor, candidates: Sequence[Run], width: int) -> None:
+        self.executor, self.candidates, self.width = executor, candidates, width
+        self.locks: list[Lock] = []
+
+    def __enter__(self) -> list[Run]:
+        store, runs = self.executor.store, []
+        for run in self.candidates:
+            if len(runs) == self.width:
+                break
+            found = self.executor.identity(run)
+            if store.has(found) or (lock := store.locks.try_lock(run_key(found))) is None:
+                continue
+            if store.has(found):  # stored by its last holder, between the two looks
+                lock.release()
+                continue
+            self.locks.append(lock)
+            runs.append(run)
+        return runs
+
+    def __exit__(self, *_: object) -> None:
+        for lock in self.locks:
+            lock.release()
+
+
+class DeviceTurn:
+    """An accelerator has one owner at a time, so that neighbours never add up to its memory."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.lock: Lock | None = None
+
+    def __enter__(self) -> None:
+        if self.device == "cpu":
+            return
+        locks = Locks(Path(tempfile.gettempdir()) / "repro-devices")
+        while (lock := locks.try_lock(self.device)) is None:
+            time.sleep(POLL_SECONDS)
+        self.lock = lock
+
+    def __exit__(self, *_: object) -> None:
+        if self.lock:
+            self.lock.release()
+
+
+class _RunCheckpoints:
+    """The store's checkpoints, by run."""
+
+    def __init__(self, executor: LocalExecutor) -> None:
+        self.executor = executor
+
+    def load(self, run: Run) -> bytes | None:
+        return self.executor.store.checkpoints.load(run_key(self.executor.identity(run)))
+
+    def save(self, run: Run, payload: bytes) -> None:
+        self.executor.store.checkpoints.save(run_key(self.executor.identity(run)), payload)
+
+
+@cache
+def _one_thread() -> None:
+    """Processes that share cores slow each other down by far more than threads would gain."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _provenance(seconds: float, company: int) -> dict[str, Any]:
+    return {
+        **_this_process(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "trained_with": company - 1,
+    }
+
+
+@cache
+def _this_process() -> dict[str, Any]:
+    packages = ("torch", "numpy", "scipy")
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_git("status", "--porcelain")),
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in packages},
+        "host": platform.node(),
+        "pid": os.getpid(),
+        "threads": 1,
+    }
+
+
+def _git(*command: str) -> str | None:
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), *command],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

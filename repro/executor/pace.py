@@ -1,0 +1,89 @@
+"""What was measured of each program's speed on this machine, kept in the store.
+
+The engine is part of a run's identity, so a program is measured once a store and not again: every
+process, and every later session, must come to the same engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from repro.arm import Arm, Run
+from repro.core.device import numerics
+from repro.core.pace import Pace
+from repro.store import Store
+from repro.studies.find import study_of
+POLL_SECONDS = 0.05
+
+
+class PaceBook:
+    """Paces by program, read from the store or measured."""
+
+    def __init__(self, store: Store, *, device: str, engine: str) -> None:
+        self.store, self.device, self.engine = store, device, engine
+        self.folder = store.root / "pace"
+        self.folder.mkdir(exist_ok=True)
+        self.paces: dict[str, Pace] = {}
+
+    def knows(self, arm: Arm) -> bool:
+        """Whether the program of an arm was measured."""
+        if arm.program not in self.paces:
+            try:
+                found = Pace(**json.loads((self.folder / self._name(arm)).read_text()))
+            except (OSError, ValueError, TypeError):
+                return False
+            self.paces[arm.program] = found
+        return True
+
+    def of(self, arm: Arm) -> Pace:
+        """The pace of an arm's program, measured now if need be."""
+        self.learn([arm])
+        return self.paces[arm.program]
+
+    def learn(self, arms: Iterable[Arm]) -> None:
+        """Have the paces of all these arms' programs; neighbours measure different ones."""
+        programs: dict[str, list[Arm]] = {}
+        for arm in dict.fromkeys(arms):
+            if not self.knows(arm):
+                programs.setdefault(arm.program, []).append(arm)
+        waiting = list(programs.values())
+        while waiting:
+            held = [group for group in waiting if not self._measure(group)]
+            waiting = [group for group in held if not self.knows(group[0])]
+            if waiting:
+                time.sleep(POLL_SECONDS)
+
+    def _measure(self, arms: Sequence[Arm]) -> bool:
+        """Measure a program; False where somebody else is at it."""
+        import torch
+
+        from repro.core.timing import measure_pace
+
+        name = self._name(arms[0])
+        lock = self.store.locks.try_lock(f"pace-{name}")
+        if lock is None:
+            return False
+        with lock:
+            if not self.knows(arms[0]):
+                torch.set_num_threads(1)
+                pace = measure_pace(
+                    study_of(arms[0]), arms, engine=self.engine, device=torch.device(self.device)
+                )
+                beside = self.folder / f"{name}.new"
+                beside.write_text(json.dumps(asdict(pace)))
+                beside.replace(self.folder / name)
+        return self.knows(arms[0])
+
+    def seconds(self, runs: Sequence[Run]) -> float:
+        """How long these runs of one program take one process, as far as is known."""
+        if not self.knows(runs[0].arm):
+            return 0.0
+        return sum(run.arm.steps for run in runs) * self.paces[runs[0].arm.program].seconds
+
+    def _name(self, arm: Arm) -> str:
+        what = json.dumps([arm.program, self.engine, numerics(self.device)], sort_keys=True)
+        return hashlib.sha256(what.encode()).hexdigest()[:32]

@@ -1,0 +1,88 @@
+"""What paired differences say: the t test in both directions, and when it settles a claim.
+
+Seeds run along the first axis, so that the same lines judge one claim and, in the calibration
+benchmark, many thousand simulated ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from repro.judge.design import Design
+from repro.judge.scale import Array
+from repro.judge.student import tail
+
+_DRAWS = 50_000
+_SEED = 99
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The t test of differences that should be positive: `p_for` small says that they are."""
+
+    mean: Any
+    spread: Any
+    seeds: int
+    p_for: Any
+    p_against: Any
+
+
+def weigh(differences: Array, *, resolution: Any = 0.0) -> Evidence:
+    """The t test against 0, in both directions.
+
+    Differences without any spread (up to `resolution`, the rounding of their terms) come from
+    quantities that do not depend on the seed. There is nothing to infer then and the statement is
+    read off: positive holds; negative, and exactly 0, does not.
+
+    >>> float(weigh(np.array([1.0, 1.0, 1.0])).p_for)
+    0.0
+    """
+    seeds = len(differences)
+    mean = differences.mean(axis=0)
+    spread = differences.std(axis=0, ddof=1)
+    fixed = spread <= resolution
+    t = mean / np.where(fixed, 1.0, spread) * np.sqrt(seeds)
+    holds = mean > resolution
+    return Evidence(
+        mean=mean,
+        spread=np.where(fixed, 0.0, spread)[()],
+        seeds=seeds,
+        p_for=np.where(fixed, np.where(holds, 0.0, 1.0), tail(t, seeds))[()],
+        p_against=np.where(fixed, np.where(holds, 1.0, 0.0), tail(-t, seeds))[()],
+    )
+
+
+def settle(evidence: list[Evidence], design: Design) -> tuple[Any, Any]:
+    """Whether a conjunction is reproduced, and whether it is refuted, by this look.
+
+    Reproduced needs every term at this look (intersection-union: the level needs no correction);
+    refuted needs any one, at a level shared among the terms (Bonferroni).
+    """
+    p_for = np.array([term.p_for for term in evidence])
+    p_against = np.array([term.p_against for term in evidence])
+    reproduced = (p_for <= design.boundary()).all(axis=0)
+    refuted = (p_against <= design.boundary(terms=len(evidence))).any(axis=0)
+    return reproduced, refuted
+
+
+def is_skewed(differences: Array) -> bool:
+    """Whether the sample skewness is one that normal samples of this size show 1 % of the time."""
+    return len(differences) > 2 and bool(
+        abs(_skewness(differences)) > _usual_skewness(len(differences))
+    )
+
+
+def _skewness(differences: Array) -> Any:
+    centred = differences - differences.mean(axis=0)
+    variance = np.mean(centred**2, axis=0)
+    return np.mean(centred**3, axis=0) / np.where(variance > 0, variance, 1.0) ** 1.5
+
+
+@lru_cache(maxsize=64)
+def _usual_skewness(seeds: int) -> float:
+    draws = np.random.default_rng(_SEED).standard_normal((seeds, _DRAWS))
+    return float(np.quantile(np.abs(_skewness(draws)), 0.99))

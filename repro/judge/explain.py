@@ -1,0 +1,110 @@
+"""A verdict in a few lines of at most 80 columns, for a person who has to believe it or not."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from repro.judge.verdict import Effect, Verdict
+
+_WIDTH = 80
+_MOST_EFFECTS = 6
+
+
+def verdict(judged: Verdict) -> str:
+    """The whole explanation."""
+    lines = [_wrap(f"{judged.outcome.upper()}: {judged.statement}", indent="")]
+    if judged.parts:
+        lines += [textwrap.indent(verdict(part), "  ") for part in _narrow(judged)]
+        lines.append(_wrap(f"joint level: {100 * judged.level:.2g}%"))
+        return "\n".join(lines)
+    if judged.means:
+        means = ", ".join(f"{label} {mean:.4g}" for label, mean in judged.means)
+        lines.append(_wrap(f"means: {means}"))
+    effects = sorted(judged.effects, key=lambda effect: (effect.holds, not effect.decides))
+    lines += [_wrap(_effect(effect)) for effect in effects[:_MOST_EFFECTS]]
+    if len(effects) > _MOST_EFFECTS:
+        rest = effects[_MOST_EFFECTS:]
+        held = sum(effect.holds for effect in rest)
+        lines.append(_wrap(f"and {len(rest)} more comparisons, of which {held} hold"))
+    if judged.effects:
+        lines.append(_wrap(_budget(judged)))
+        lines += [_wrap(line) for line in _quality(judged)]
+    lines += [_wrap(line) for line in (judged.reason, judged.advice) if line]
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _effect(effect: Effect) -> str:
+    mark = "holds" if effect.holds else "contradicted" if effect.fails else "open"
+    if not effect.decides:
+        mark = f"also {mark}"
+    relation = "<" if effect.below else ">"
+    interval = f" [{number(effect.low)}, {number(effect.high)}]" if effect.has_spread else ""
+    p, boundary = (
+        (effect.p_against, effect.boundary_against)
+        if effect.fails
+        else (effect.p_for, effect.boundary)
+    )
+    against = " (of the opposite)" if effect.fails else ""
+    evidence = (
+        f"p{against} {p:.2g}, boundary {boundary:.2g}"
+        if effect.has_spread
+        else "the same on every seed"
+    )
+    return (
+        f"{mark}: {effect.label} = {number(effect.estimate)}{interval} {effect.unit}, "
+        f"claimed {relation} {number(effect.bound)}; {evidence}"
+    )
+
+
+def _budget(judged: Verdict) -> str:
+    looks = ", ".join(map(str, judged.looks))
+    confidence = 100 * (1 - judged.level)
+    return (
+        f"{judged.seeds} seeds (looks at {looks}); {confidence:g}% intervals over all looks; "
+        f"{judged.scale} scale"
+    )
+
+
+def _quality(judged: Verdict) -> list[str]:
+    lines = []
+    deciding = [effect for effect in judged.effects if effect.decides]
+    with_spread = [effect for effect in deciding if effect.has_spread]
+    if with_spread:
+        weakest = max(with_spread, key=lambda effect: effect.detectable)
+        lines.append(
+            f"power: 80% for {number(weakest.detectable)} {weakest.unit} past the bound "
+            f"({judged.detectable_in_sd:.2f} sd over seeds)"
+        )
+    correlations = [e.correlation for e in deciding if e.correlation is not None]
+    if correlations:
+        low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
+        lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
+    skewed = [effect.label for effect in deciding if effect.skewed]
+    if skewed:
+        lines.append(
+            f"skewed differences ({', '.join(dict.fromkeys(skewed))}): "
+            "the t test does not keep its level exactly here"
+        )
+    return lines
+
+
+def _narrow(judged: Verdict) -> tuple[Verdict, ...]:
+    """The parts that keep the conjunction from being reproduced, or all of them if it is."""
+    return tuple(part for part in judged.parts if not part) or judged.parts
+
+
+def _wrap(line: str, indent: str = "  ") -> str:
+    # Nested explanations are indented twice.
+    return textwrap.fill(
+        line,
+        width=_WIDTH - 2,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+    )

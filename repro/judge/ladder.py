@@ -1,0 +1,123 @@
+"""The words for several arms in order: a shape is claimed of all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+from repro.judge.measured import Gain, Measured, above
+from repro.judge.terms import Statement, Term
+from repro.judge.verdict import Verdict
+
+
+class Ladder:
+    """Arms in the order of what is varied, such as depth; all of one metric.
+
+    >>> ladder = Ladder([depth_1, depth_2, depth_4])  # doctest: +SKIP
+    >>> assert ladder.climbs(by_at_least=0.005)  # doctest: +SKIP
+    """
+
+    def __init__(self, rungs: Sequence[Measured]) -> None:
+        if len(rungs) < 2:
+            raise ValueError(f"a ladder needs at least two rungs, and got {len(rungs)}")
+        self._rungs = tuple(rungs)
+
+    def __getitem__(self, index: int) -> Measured:
+        return self._rungs[index]
+
+    def __len__(self) -> int:
+        return len(self._rungs)
+
+    def __iter__(self) -> Iterator[Measured]:
+        return iter(self._rungs)
+
+    def climbs(self, *, by_at_least: float | None = None) -> Verdict:
+        """Every rung exceeds the one before, by an amount if given."""
+        terms = [above(b, a, by_at_least=by_at_least) for a, b in pairwise(self)]
+        return self._decide(f"climbs at every step{_by(by_at_least)}", terms)
+
+    def falls(self, *, by_at_least: float | None = None) -> Verdict:
+        """Every rung falls below the one before, by an amount if given."""
+        terms = [above(a, b, by_at_least=by_at_least) for a, b in pairwise(self)]
+        return self._decide(f"falls at every step{_by(by_at_least)}", terms)
+
+    def is_ordered(self) -> Verdict:
+        """The arms rank as listed, the first largest.
+
+        The adjacent comparisons decide; the others follow from them and are reported.
+        """
+        distant = [(a, b) for a, b in combinations(range(len(self)), 2) if b > a + 1]
+        return self._decide(
+            "ranks as listed, the first largest",
+            [above(a, b) for a, b in pairwise(self)],
+            also=[above(self[a], self[b]) for a, b in distant],
+        )
+
+    def peaks_at(self, index: int) -> Verdict:
+        """This rung exceeds every other."""
+        top = self._rung(index)
+        terms = [above(top, rung) for rung in self if rung is not top]
+        return self._decide(f"peaks at {top.label}", terms)
+
+    def bottoms_at(self, index: int) -> Verdict:
+        """This rung lies below every other."""
+        low = self._rung(index)
+        terms = [above(rung, low) for rung in self if rung is not low]
+        return self._decide(f"bottoms at {low.label}", terms)
+
+    def dips_at(self, index: int) -> Verdict:
+        """This rung lies below both of its neighbours."""
+        low = self._rung(index)
+        place = index % len(self)
+        if not 0 < place < len(self) - 1:
+            raise ValueError(f"{low.label} is an end of the ladder and has no two neighbours")
+        terms = [above(self[place + step], low) for step in (-1, 1)]
+        return self._decide(f"dips at {low.label}", terms)
+
+    def diminishes(self, *, falling: bool = False) -> Verdict:
+        """Every step is smaller than the one before, on the scale of the metric.
+
+        Steps count upwards; `falling=True` counts them downwards, for a metric that falls.
+        """
+        steps = self._steps(falling)
+        if len(steps) < 2:
+            raise ValueError("steps can only diminish on a ladder of at least three rungs")
+        terms = [before.larger_than(after) for before, after in pairwise(steps)]
+        return self._decide(
+            "climbs by ever smaller steps" if not falling else "falls by ever smaller steps", terms
+        )
+
+    def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
+        """The step from rung `index` to the next is larger than every other step."""
+        steps = self._steps(falling)
+        if not 0 <= index < len(steps) or len(steps) < 2:
+            raise ValueError(
+                f"step {index} is not one of at least two steps: the ladder has {len(steps)}, "
+                "counted from 0"
+            )
+        terms = [steps[index].larger_than(step) for i, step in enumerate(steps) if i != index]
+        way = "down" if falling else "up"
+        return self._decide(f"has its largest step {way} at {steps[index].label}", terms)
+
+    def _steps(self, falling: bool) -> list[Gain]:
+        return [a - b if falling else b - a for a, b in pairwise(self)]
+
+    def _rung(self, index: int) -> Measured:
+        if not -len(self) <= index < len(self):
+            raise ValueError(
+                f"there is no rung {index}: the ladder has {len(self)}, counted from 0"
+            )
+        return self._rungs[index]
+
+    def _decide(self, text: str, terms: Sequence[Term], also: Sequence[Term] = ()) -> Verdict:
+        first = self._rungs[0]
+        labels = ", ".join(rung.label for rung in self)
+        return first.judge.decide(
+            Statement(
+                f"{first.metric} over {labels} {text}", first.scale, tuple(terms), tuple(also)
+            )
+        )
+
+
+def _by(by_at_least: float | None) -> str:
+    return f" by at least {by_at_least:g}" if by_at_least else ""

@@ -1,0 +1,201 @@
+"""The words for one or two arms: what a claim author writes in an assert."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from repro.judge.judge import Judge
+from repro.judge.scale import Array, Scale
+from repro.judge.terms import Bound, Comparison, Fixed, GainComparison, Side, Statement
+from repro.judge.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measured:
+    """A metric of one arm over seeds.
+
+    `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
+    look is only asked for when the earlier one left the statement undecided; what `values` raises
+    is not touched.
+
+    >>> judge = Judge(Design(looks=(5,)))
+    >>> bp, dfa = (
+    ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
+    ...     for name, at in {"bp": [0.61, 0.62, 0.6, 0.63, 0.62],
+    ...                      "dfa": [0.51, 0.52, 0.51, 0.52, 0.52]}.items()
+    ... )
+    >>> print(bool(bp > dfa), bp.exceeds(dfa, by_at_least=0.05).outcome)
+    True reproduced
+    """
+
+    judge: Judge
+    label: str
+    metric: str
+    values: Callable[[int], Array]
+    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
+    def __gt__(self, other: Measured | float) -> Verdict:
+        return self.exceeds(other)
+
+    def __lt__(self, other: Measured | float) -> Verdict:
+        return self.falls_below(other)
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError(
+            f"{self.label} cannot be shown to equal anything, or not to: claim "
+            "a.is_within(margin, of=b), a.matches(value, tolerance=...), a > b or a < b"
+        )
+
+    __hash__ = object.__hash__
+
+    def __sub__(self, other: Measured) -> Gain:
+        """The gain of this arm over another, to compare with another gain."""
+        return Gain(high=self, low=_same_metric(self, other))
+
+    def exceeds(
+        self,
+        other: Measured | float,
+        *,
+        by_at_least: float | None = None,
+        by_ratio: float | None = None,
+    ) -> Verdict:
+        """Larger than the other, by an amount in natural units or by a ratio, if given."""
+        text = f"{self.label} exceeds {_label(other)}{_amount(by_at_least, by_ratio)}"
+        return self._decide(text, _above(self, other, by_at_least, by_ratio))
+
+    def falls_below(
+        self,
+        other: Measured | float,
+        *,
+        by_at_least: float | None = None,
+        by_ratio: float | None = None,
+    ) -> Verdict:
+        """Smaller than the other: `a.falls_below(b)` is judged exactly as `b.exceeds(a)`.
+
+        `by_ratio=1.1` says that the other is at least 1.1 times this.
+        """
+        text = f"{self.label} falls below {_label(other)}{_amount(by_at_least, by_ratio)}"
+        return self._decide(text, _above(other, self, by_at_least, by_ratio))
+
+    def is_within(self, margin: float, *, of: Measured) -> Verdict:
+        """Equivalent to the other up to a margin: two one-sided tests."""
+        _same_metric(self, of)
+        text = f"{self.label} is within {margin:g} of {of.label}"
+        return self._decide(text, *_within(self, of, margin))
+
+    def matches(self, documented: float, *, tolerance: float) -> Verdict:
+        """Equivalent to a documented value up to a tolerance."""
+        text = f"{self.label} matches {documented:g} within {tolerance:g}"
+        return self._decide(text, *_within(self, Fixed(documented), tolerance))
+
+    def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
+        """Not worse than the other by more than a margin, where larger is better."""
+        _same_metric(self, below)
+        text = f"{self.label} is at most {margin:g} below {below.label}"
+        return self._decide(text, _not_below(self, below, margin))
+
+    def _decide(self, text: str, *terms: Comparison) -> Verdict:
+        text = f"{text} in {self.metric}"
+        return self.judge.decide(Statement(text, self.scale, terms))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The difference of two arms, `high - low`, to compare with another difference.
+
+    >>> (bp[4] - bp[2]) > (dfa[4] - dfa[2])  # doctest: +SKIP
+    """
+
+    high: Measured
+    low: Measured
+
+    @property
+    def label(self) -> str:
+        return f"({self.high.label} - {self.low.label})"
+
+    def __gt__(self, other: Gain) -> Verdict:
+        """This gain is larger than the other, on the scale of the metric."""
+        term = self.larger_than(other)
+        text = f"{self.label} exceeds {other.label} in {self.high.metric}"
+        return self.high.judge.decide(Statement(text, self.high.scale, (term,)))
+
+    def __lt__(self, other: Gain) -> Verdict:
+        return other > self
+
+    def larger_than(self, other: Gain) -> GainComparison:
+        if not isinstance(other, Gain):
+            raise TypeError(
+                f"the gain {self.label} can only be compared with another gain: for an amount "
+                "write a.exceeds(b, by_at_least=...)"
+            )
+        _same_metric(self.high, other.high)
+        return GainComparison(
+            self.high, self.low, other.high, other.low, self.high.scale, self.high.metric
+        )
+
+
+Other: TypeAlias = Measured | float
+
+
+def above(high: Measured, low: Measured, *, by_at_least: float | None = None) -> Comparison:
+    """The term that one arm lies above another."""
+    return _above(high, low, by_at_least, None)
+
+
+def _above(
+    high: Other, low: Other, by_at_least: float | None, by_ratio: float | None
+) -> Comparison:
+    if by_at_least is not None and by_ratio is not None:
+        raise ValueError("say how much with by_at_least or with by_ratio, not with both")
+    if by_at_least is not None and not 0 <= by_at_least < float("inf"):
+        raise ValueError(f"by_at_least={by_at_least!r} must not be negative: turn the claim around")
+    if by_ratio is not None and not 1 <= by_ratio < float("inf"):
+        raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
+    arm = high if isinstance(high, Measured) else low
+    assert isinstance(arm, Measured)  # one side is the arm whose word this is
+    bound = Bound(times=by_ratio or 1.0, plus=by_at_least or 0.0)
+    return Comparison(_side(arm, high), _side(arm, low), arm.scale, arm.metric, bound)
+
+
+def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
+    if not 0 < margin < float("inf"):
+        raise ValueError(
+            f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
+            "natural unit of the metric"
+        )
+    return Comparison(arm, other, arm.scale, arm.metric, Bound(plus=-margin))
+
+
+def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:
+    lower = _not_below(arm, other, margin)
+    upper = Comparison(arm, other, arm.scale, arm.metric, Bound(plus=margin), below=True)
+    return lower, upper
+
+
+def _side(arm: Measured, other: Other) -> Side:
+    return _same_metric(arm, other) if isinstance(other, Measured) else Fixed(float(other))
+
+
+def _same_metric(arm: Measured, other: Measured) -> Measured:
+    if (arm.metric, arm.scale) != (other.metric, other.scale):
+        raise ValueError(
+            f"{arm.label} is measured in {arm.metric} ({arm.scale.name}) and {other.label} in "
+            f"{other.metric} ({other.scale.name}): compare the same metric on the same scale"
+        )
+    return other
+
+
+def _label(other: Other) -> str:
+    return other.label if isinstance(other, Measured) else f"{other:g}"
+
+
+def _amount(by_at_least: float | None, by_ratio: float | None) -> str:
+    if by_ratio is not None:
+        return f" by a ratio of at least {by_ratio:g}"
+    return f" by at least {by_at_least:g}" if by_at_least else ""

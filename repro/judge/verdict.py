@@ -1,0 +1,142 @@
+"""What the judge hands back: the outcome, and everything needed to check it by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from repro.judge import explain
+
+
+class Outcome(StrEnum):
+    """What became of a statement."""
+
+    REPRODUCED = "reproduced"
+    REFUTED = "refuted"
+    INCONCLUSIVE = "inconclusive"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One comparison of a statement, at the look where the verdict fell.
+
+    `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
+    the right side. The interval is the one whose end touches the bound exactly when p touches the
+    boundary; it holds over all looks together.
+    """
+
+    label: str
+    unit: str
+    bound: float
+    below: bool
+    estimate: float
+    low: float
+    high: float
+    p_for: float
+    p_against: float
+    boundary: float
+    boundary_against: float
+    seeds: int
+    sd_from_bound: float
+    """The distance past the bound in standard deviations over seeds; infinite without spread."""
+    detectable: float
+    """How far past the bound the whole budget sees with 80 % power, at the spread measured."""
+    correlation: float | None
+    """Pearson's r of the two sides over seeds: what the pairing is worth."""
+    skewed: bool
+    decides: bool = True
+    """False for comparisons that are only reported."""
+
+    @property
+    def holds(self) -> bool:
+        return self.p_for <= self.boundary
+
+    @property
+    def fails(self) -> bool:
+        return self.p_against <= self.boundary_against
+
+    @property
+    def has_spread(self) -> bool:
+        """False where every seed gave the same difference, so that nothing had to be inferred."""
+        return abs(self.sd_from_bound) != float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The outcome of a statement and its evidence; true only if it was reproduced.
+
+    Do not write `assert not (a > b)`: an undecided comparison would pass. Claim `a < b`, or
+    `a.is_within(margin, of=b)`.
+    """
+
+    outcome: Outcome
+    statement: str
+    scale: str = ""
+    means: tuple[tuple[str, float], ...] = ()
+    """Each measured side and its plain mean over the seeds used."""
+    effects: tuple[Effect, ...] = ()
+    seeds: int = 0
+    looks: tuple[int, ...] = ()
+    level: float = 0.0
+    """The chance of a false verdict, both directions together."""
+    detectable_in_sd: float = 0.0
+    """The effect on every term, in sd over seeds, that the whole budget finds with 80 % power."""
+    reason: str = ""
+    """Why there is no verdict, where the evidence is not the reason."""
+    advice: str = ""
+    parts: tuple[Verdict, ...] = ()
+    """The verdicts that this one joins."""
+
+    @classmethod
+    def not_run(cls, statement: str, *, reason: str) -> Verdict:
+        """A statement that could not be judged here, and what it needs.
+
+        >>> print(Verdict.not_run("bp exceeds dfa", reason="needs a GPU"))
+        NOT RUN: bp exceeds dfa
+          needs a GPU
+        """
+        return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
+
+    def __bool__(self) -> bool:
+        return self.outcome is Outcome.REPRODUCED
+
+    def __and__(self, other: Verdict) -> Verdict:
+        return conjunction(self, other)
+
+    def __str__(self) -> str:
+        return explain.verdict(self)
+
+
+def conjunction(*verdicts: Verdict) -> Verdict:
+    """All of these hold: refuted if any is, reproduced if all are.
+
+    Each part was judged at its own level, so the joint level is their sum. One statement with
+    several terms (a ladder) is the sharper tool where there is a word for it.
+    """
+    parts = tuple(part for verdict in verdicts for part in (verdict.parts or (verdict,)))
+    outcomes = [part.outcome for part in parts]
+    if not parts:
+        raise ValueError("a conjunction needs at least one verdict")
+    if Outcome.REFUTED in outcomes:
+        outcome = Outcome.REFUTED
+    elif Outcome.NOT_RUN in outcomes:
+        outcome = Outcome.NOT_RUN
+    elif Outcome.INCONCLUSIVE in outcomes:
+        outcome = Outcome.INCONCLUSIVE
+    else:
+        outcome = Outcome.REPRODUCED
+    return Verdict(
+        outcome=outcome,
+        statement=", and ".join(part.statement for part in parts),
+        scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
+        means=tuple(dict.fromkeys(mean for part in parts for mean in part.means)),
+        effects=tuple(effect for part in parts for effect in part.effects),
+        seeds=max(part.seeds for part in parts),
+        looks=max((part.looks for part in parts), key=len),
+        level=sum(part.level for part in parts),
+        detectable_in_sd=max(part.detectable_in_sd for part in parts),
+        reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
+        advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
+        parts=parts,
+    )

@@ -1,0 +1,122 @@
+"""The pytest plugin: it costs a session without claims nothing but this file."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from repro.plugin.session import ClaimSession
+    from repro.plugin.trials import Trials
+
+SESSION = pytest.StashKey["ClaimSession"]()
+PLAN_TEXT = pytest.StashKey[str]()
+WORKER_COUNTS = pytest.StashKey[list[dict[str, int]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("repro", "claims as tests")
+    group.addoption("--profile", default="ci", help="how large: ci (default) or paper")
+    group.addoption("--plan", action="store_true", help="show what would be trained, and stop")
+    group.addoption("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    group.addoption("--engine", default="auto", help="auto (default), loop or stacked")
+    group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
+    group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
+    group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
+    group.addoption("--report", metavar="DIR", help="write results.json and the figures to DIR")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    if config.getoption("plan"):  # nothing is trained, so there is nothing to share out
+        config.option.numprocesses = 0
+        config.option.dist = "no"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    claims = [item for item in session.items if item.get_closest_marker("claim")]
+    if not claims or session.config.getoption("collectonly"):
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+    from repro.plugin.session import ClaimSession
+
+    session.config.stash[SESSION] = ClaimSession.of(session.config, claims)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    claims = session.config.stash.get(SESSION, None)
+    if claims is None or session.testsfailed:
+        return None
+    if session.config.getoption("plan"):
+        session.config.stash[PLAN_TEXT] = claims.describe_plan()
+        return True
+    claims.train()
+    return None
+
+
+@pytest.fixture
+def trials(request: pytest.FixtureRequest) -> Trials:
+    """Ask for arms; what comes back can be compared, and is trained if need be."""
+    session = request.config.stash.get(SESSION, None)
+    if session is None or not request.node.get_closest_marker("claim"):
+        raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
+    return session.trials_of(request.node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    session = item.config.stash.get(SESSION, None)
+    if session and call.when == "call" and item.get_closest_marker("claim"):
+        session.judge(item, call, report)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    claims = session.config.stash.get(SESSION, None)
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if claims is not None and output is not None:
+        output["repro"] = claims.counts()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """xdist, on the controller: a worker has finished."""
+    counts = getattr(node, "workeroutput", {}).get("repro")
+    if counts:
+        node.config.stash.setdefault(WORKER_COUNTS, []).append(counts)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.stash.get(PLAN_TEXT, None):
+        terminalreporter.write_line(config.stash[PLAN_TEXT])
+        return
+    records = _records(terminalreporter)
+    if not records:
+        return
+    from repro.plugin.summary import summarise
+
+    own = config.stash.get(SESSION, None)
+    workers = config.stash.get(WORKER_COUNTS, [])
+    summarise(terminalreporter, config, records, workers or ([own.counts()] if own else []))
+
+
+def _records(terminalreporter: pytest.TerminalReporter) -> list[dict[str, Any]]:
+    """The verdicts of this session, as their tests' reports carry them (also from workers)."""
+    reports = (r for group in terminalreporter.stats.values() for r in group)
+    properties = (dict(getattr(report, "user_properties", ())) for report in reports)
+    return [json.loads(found["repro.record"]) for found in properties if "repro.record" in found]

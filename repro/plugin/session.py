@@ -1,0 +1,111 @@
+"""The claims of one pytest process: planned together, trained together, judged one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from repro.arm import Run
+from repro.executor.local import LocalExecutor
+from repro.plan import PROFILES, Plan, Profile
+from repro.plugin.gate import Gate
+from repro.plugin.trials import Trials
+from repro.store import Store, StoreError
+
+DEFAULT_STORE = ".repro"
+
+
+class ClaimSession:
+    """One process's share of the work on the selected claims."""
+
+    @classmethod
+    def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
+        """The session that the command line asks for; bad options end pytest in one sentence."""
+        try:
+            return cls(config, items)
+        except (ValueError, StoreError) as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+        option = config.getoption
+        self.profile = _profile(option("profile"), option("seed_budget"))
+        folder = option("store") or os.environ.get("REPRO_STORE") or config.rootpath / DEFAULT_STORE
+        self.store = Store(Path(folder))
+        self.executor = LocalExecutor(
+            self.store,
+            device=option("device"),
+            engine=option("engine"),
+            workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
+        )
+        self.gate = Gate(self.profile.name, accept=option("update_ledger"))
+        self.items = list(items)
+        self.asked: set[Run] = set()
+        self.trials: dict[pytest.Item, Trials] = {}
+
+    def trials_of(self, item: pytest.Item) -> Trials:
+        """A fresh view of the results for one reading of a claim."""
+        mark = item.get_closest_marker("claim")
+        assert mark is not None
+        only_at = mark.kwargs.get("only_at")
+        trials = Trials(self.executor, self.profile, self.asked, only_at=only_at)
+        self.trials[item] = trials
+        return trials
+
+    def plan(self) -> Plan:
+        """The plan over all selected claims."""
+        return Plan(
+            [self._reader(item) for item in self.items],
+            is_stored=lambda run: self._is_settled(run),
+        )
+
+    def _is_settled(self, run: Run) -> bool:
+        return run in self.executor.failed or self.executor.result(run) is not None
+
+    def _reader(self, item: pytest.Item) -> Callable[[], None]:
+        assert isinstance(item, pytest.Function)
+        callspec = getattr(item, "callspec", None)
+        values = dict(callspec.params) if callspec else {}
+        takes_trials = "trials" in item.fixturenames
+
+        def read() -> None:
+            given = {**values, "trials": self.trials_of(item)} if takes_trials else values
+            item.obj(**given)
+
+        return read
+
+    def train(self) -> None:
+        """Train what is missing, beside the other processes, until every claim has its seeds."""
+        plan = self.plan()
+        if plan.wanted():
+            self.executor.work(plan.wanted)
+
+    def judge(
+        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+    ) -> None:
+        """Turn a claim's test report into its verdict, held against the ledger."""
+        trials = self.trials.get(item) or self.trials_of(item)
+        self.gate.judge(item, call, report, trials)
+
+    def counts(self) -> dict[str, int]:
+        """How many distinct runs the claims asked for, and how many this process trained."""
+        return {"asked": len(self.asked), "trained": self.executor.trained}
+
+    def describe_plan(self) -> str:
+        """What would be trained, for `--plan`."""
+        from repro.report.plan_text import plan_text
+
+        missing = self.plan().wanted()
+        return plan_text(self.items, self.asked, missing, self.executor, self.profile)
+
+
+def _profile(name: str, budget: int | None) -> Profile:
+    if name not in PROFILES:
+        raise ValueError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
+    if budget is not None and budget < 2:
+        raise ValueError(f"--seed-budget {budget} is too few to compare anything; give at least 2.")
+    return PROFILES[name].within(budget)
+

@@ -1,0 +1,54 @@
+"""The end of a session: one table of verdicts, one line of counts, the ledger, the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro.ledger import Entry, Ledger
+from repro.report.table import verdict_table
+
+_MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
+
+
+def summarise(
+    terminal: pytest.TerminalReporter,
+    config: pytest.Config,
+    records: list[dict[str, Any]],
+    counts: list[dict[str, int]],
+) -> None:
+    """Write the table; take verdicts over and write the report where that was asked for."""
+    records.sort(key=lambda record: record["claim"])
+    terminal.section("claims")
+    for line, verdict in verdict_table(records):
+        terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
+    verdicts = Counter(record["verdict"] for record in records)
+    terminal.write_line("")
+    terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
+    if counts:
+        asked, trained = max(c["asked"] for c in counts), sum(c["trained"] for c in counts)
+        terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
+    changed = [record for record in records if record["change"]]
+    if config.getoption("update_ledger"):
+        _update(records)
+        terminal.write_line(f"the ledger was updated: {len(changed)} entries changed")
+    elif any(record["change"].startswith(("new", "better", "other")) for record in changed):
+        terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
+    if config.getoption("report"):
+        from repro.report.write import write_report
+
+        for path in write_report(Path(config.getoption("report")), records):
+            terminal.write_line(f"wrote {path}")
+
+
+def _update(records: list[dict[str, Any]]) -> None:
+    by_ledger: dict[str, list[Entry]] = {}
+    for record in records:
+        if record["verdict"] != "not run":
+            entry = Entry(**{name: record[name] for name in Entry.__dataclass_fields__})
+            by_ledger.setdefault(record["ledger"], []).append(entry)
+    for path, entries in by_ledger.items():
+        Ledger.read(Path(path)).accept(entries)

@@ -1,0 +1,1 @@
+"""What is shown of verdicts: in the terminal, in files, in figures."""

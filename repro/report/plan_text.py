@@ -1,0 +1,51 @@
+"""What `--plan` prints: the work that a session would do, before any of it is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from repro.arm import Run
+from repro.judge import Design
+from repro.plan import Profile
+
+if TYPE_CHECKING:
+    from repro.executor.local import LocalExecutor
+
+
+def plan_text(
+    items: Sequence[pytest.Item],
+    asked: set[Run],
+    missing: Sequence[Run],
+    executor: LocalExecutor,
+    profile: Profile,
+) -> str:
+    """Claims, distinct runs, programs, estimated time and power."""
+    programs: dict[str, list[Run]] = {}
+    for run in missing:
+        programs.setdefault(run.arm.program, []).append(run)
+    lines = [
+        f"{len(items)} claims at profile {profile.name}, {len(asked)} distinct runs at the first"
+        f" look: {len(asked) - len(missing)} stored, {len(missing)} to train",
+        str(Design(looks=profile.looks)),
+        "",
+        f"{'program':44}{'runs':>6}{'steps':>8}{'minutes':>9}",
+    ]
+    known = 0.0
+    for runs in programs.values():
+        seconds = executor.pace.seconds(runs)
+        known += seconds
+        label = f"{runs[0].arm.label} and {len(runs) - 1} more"
+        minutes = f"{seconds / 60:.1f}" if seconds else "unknown"
+        lines.append(f"{label:44}{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>9}")
+    unknown = sum(1 for runs in programs.values() if not executor.pace.seconds(runs))
+    cores = os.cpu_count() or 1
+    lines.append("")
+    lines.append(
+        f"about {known / 60:.1f} minutes of one core, {known / cores / 60:.1f} on {cores} cores"
+        + (f"; {unknown} programs were never timed here" if unknown else "")
+    )
+    return "\n".join(lines)

@@ -1,0 +1,17 @@
+"""From an arm to the study that trains it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from repro.arm import Arm
+
+if TYPE_CHECKING:
+    from repro.core.study import Study
+
+
+def study_of(arm: Arm) -> Study:
+    """The study of an arm; importing it imports torch."""
+    study: Study = import_module(arm.study).STUDY
+    return study

@@ -1,0 +1,125 @@
+"""The driver: interruption, divergence and early stopping leave other runs as they would be."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.core import train as driver
+from repro.core.streams import stream
+from repro.core.train import train
+from repro.recipe import Recipe
+from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.study import STUDY
+
+CPU = torch.device("cpu")
+ARM = LadderArm(
+    width=16, depth=2, rule="fa", trained=1, data="cifar10-twin", pixels=8, images=320, shift=1,
+    weight_std=0.1, embedding_std=0.1,
+    recipe=Recipe(epochs=3, batch=32, lr=1e-3, weight_decay=0.01, schedule="cosine"),
+)  # fmt: skip
+RUNS = [Run(ARM.but(trained=k), seed) for k in (2, 1, 0) for seed in (1, 2)]
+
+
+class Kept(dict):
+    """Checkpoints in memory."""
+
+    def load(self, run):
+        return self.get(run)
+
+    def save(self, run, payload):
+        self[run] = payload
+
+
+class Interrupted(Exception):
+    pass
+
+
+def stop_at(step):
+    def beat(progress):
+        if progress.step >= step:
+            raise Interrupted
+
+    return beat
+
+
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+def test_resumed_training_is_bit_for_bit_the_undisturbed_one(engine, monkeypatch):
+    monkeypatch.setattr(driver, "CHECK_STEPS", 4)
+    undisturbed = dict(train(STUDY, RUNS, engine=engine, device=CPU))
+    kept = Kept()
+    for step in (8, 16, 24):
+        with pytest.raises(Interrupted):
+            list(train(STUDY, RUNS, engine=engine, device=CPU, checkpoints=kept, save_seconds=-1,
+                       beat=stop_at(step)))  # fmt: skip
+    assert kept
+    resumed = dict(train(STUDY, RUNS, engine=engine, device=CPU, checkpoints=kept))
+    assert resumed == undisturbed
+
+
+def test_the_step_a_loss_was_lost_at_is_recorded_and_the_others_go_on():
+    broken = Run(ARM.but(recipe=ARM.recipe.but(lr=1e30)), 1)
+    found = dict(train(STUDY, [RUNS[0], broken, RUNS[1]], engine="stacked", device=CPU))
+    assert 1 <= found[broken]["diverged_at"] < 10
+    alone = dict(train(STUDY, RUNS[:2], engine="stacked", device=CPU))
+    assert found[RUNS[0]] == alone[RUNS[0]]
+
+
+def test_a_run_that_stops_early_leaves_and_keeps_its_best():
+    recipe = ARM.recipe.but(patience=0, epochs=6)
+    runs = [Run(ARM.but(recipe=recipe.but(lr=lr)), 1) for lr in (1e-3, 0.5)]
+
+    class Watched:
+        monitor = "stack_cosine"
+
+        def __getattr__(self, name):
+            return getattr(STUDY, name)
+
+    found = dict(train(Watched(), runs, engine="stacked", device=CPU))
+    for run in runs:
+        history = found[run]["history"]["stack_cosine"]
+        assert found[run]["measures"]["stack_cosine"] == min(history)
+        assert found[run]["steps"] == 10 * len(history)
+    assert min(values["steps"] for values in found.values()) < 60
+
+
+def test_gradient_norms_are_clipped_run_by_run():
+    recipes = [ARM.recipe.but(clip=clip) for clip in (1e-3, None, 10.0)]
+    runs = [Run(ARM.but(trained=2, recipe=recipe), 5) for recipe in recipes]
+    together = dict(train(STUDY, runs, engine="stacked", device=CPU))
+    for run in runs:
+        (values,) = dict(train(STUDY, [run], engine="loop", device=CPU)).values()
+        assert together[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=1e-3)
+
+
+def test_a_batch_larger_than_the_data_is_refused_in_one_sentence():
+    arm = ARM.but(recipe=ARM.recipe.but(batch=1000))
+    with pytest.raises(ValueError, match="smaller batch"):
+        list(train(STUDY, [Run(arm, 1)], engine="loop", device=CPU))
+
+
+def test_streams_differ_by_name_and_by_seed_and_repeat():
+    def draw(seed, name):
+        return torch.rand(8, generator=stream(seed, name)).tolist()
+
+    assert draw(1, "order/0") == draw(1, "order/0")
+    assert len({tuple(draw(s, n)) for s in (1, 2, 11) for n in ("order/0", "order/1", "x")}) == 9
+
+
+@pytest.mark.parametrize(
+    ("step", "factor"), [(0, 0.25), (3, 1.0), (4, 1.0), (12, 0.5), (20, 0.0)]
+)
+def test_schedule_warms_up_and_then_follows_the_cosine(step, factor):
+    recipe = Recipe(epochs=1, batch=1, lr=1.0, schedule="cosine", warmup=4)
+    assert recipe.lr_factor(step, 20) == pytest.approx(factor)
+
+
+def test_settings_that_cannot_mean_anything_are_refused():
+    for change in ({"epochs": -1}, {"lr": 0.0}, {"clip": -1.0}, {"batch": 0}):
+        with pytest.raises(ValueError, match="Recipe: "):
+            dataclasses.replace(ARM.recipe, **change)
+    with pytest.raises(ValueError, match="cannot be"):
+        ARM.but(trained=3)
+    with pytest.raises(TypeError, match="has no setting 'widht'"):
+        ARM.but(widht=3)

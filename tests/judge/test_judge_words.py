@@ -1,0 +1,437 @@
+"""Each word: against public oracles, its properties, and what it says about odd values."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from statsmodels.stats.weightstats import ttost_paired
+
+import repro.judge
+from repro.judge import (
+    Design,
+    Judge,
+    Ladder,
+    Measured,
+    Outcome,
+    Scale,
+    ScaleError,
+    Verdict,
+    conjunction,
+)
+from repro.judge.evidence import is_skewed
+
+EIGHT = Design(looks=(8,))
+LOOKS = Design(looks=(5, 8, 12))
+RNG = np.random.default_rng(7)
+
+
+def measured(values, *, label="a", judge=None, scale=None, asked=None):
+    def first(seeds):
+        if asked is not None:
+            asked.append(seeds)
+        return np.asarray(values, dtype=float)[:seeds]
+
+    return Measured(
+        judge=judge or Judge(EIGHT),
+        label=label,
+        metric="accuracy",
+        values=first,
+        scale=scale or Scale(),
+    )
+
+
+def arms(*samples, design=EIGHT, scale=None):
+    judge = Judge(design)
+    return [
+        measured(sample, label=label, judge=judge, scale=scale)
+        for label, sample in zip("abcdefgh", samples, strict=False)
+    ]
+
+
+def around(*means, seeds=12, spread=0.01):
+    return [mean + spread * RNG.standard_normal(seeds) for mean in means]
+
+
+# --- agreement with scipy and statsmodels -------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.005, 0.02])
+def test_greater_is_the_paired_t_test(gap):
+    x, y = around(0.6 + gap, 0.6, seeds=8)
+    a, b = arms(x, y)
+    (effect,) = (a > b).effects
+    test = stats.ttest_rel(x, y, alternative="greater")
+    assert effect.p_for == pytest.approx(test.pvalue)
+    assert effect.p_against == pytest.approx(1 - test.pvalue)
+    interval = stats.ttest_rel(x, y).confidence_interval(0.99)
+    assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+    assert effect.estimate == pytest.approx(np.mean(x - y))
+    assert effect.correlation == pytest.approx(stats.pearsonr(x, y).statistic)
+
+
+def test_an_amount_shifts_the_other_arm_on_its_scale():
+    x, y = around(0.7, 0.6, seeds=8)
+    a, b = arms(x, y, scale=Scale("log-odds"))
+
+    def logit(v):
+        return np.log(v / (1 - v))
+
+    (effect,) = a.exceeds(b, by_at_least=0.05).effects
+    expected = stats.ttest_rel(logit(x), logit(y + 0.05), alternative="greater").pvalue
+    assert effect.p_for == pytest.approx(expected)
+
+
+def test_a_ratio_on_the_log_scale():
+    x, y = around(1.5, 1.0, seeds=8)
+    a, b = arms(x, y, scale=Scale("log"))
+    (effect,) = a.exceeds(b, by_ratio=1.2).effects
+    expected = stats.ttest_1samp(np.log(x / y), np.log(1.2), alternative="greater").pvalue
+    assert effect.p_for == pytest.approx(expected)
+    assert effect.estimate == pytest.approx(stats.gmean(x) / stats.gmean(y))
+    assert effect.bound == 1.2
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.01, 0.03])
+def test_within_is_tost(gap):
+    x, y = around(0.6 + gap, 0.6, seeds=8)
+    a, b = arms(x, y)
+    verdict = a.is_within(0.02, of=b)
+    p, _, _ = ttost_paired(x, y, -0.02, 0.02)
+    assert max(effect.p_for for effect in verdict.effects) == pytest.approx(p)
+    assert bool(verdict) == (p <= 0.005)
+
+
+def test_matches_is_tost_against_a_number():
+    x = around(0.617, seeds=8, spread=0.004)[0]
+    verdict = arms(x)[0].matches(0.615, tolerance=0.01)
+    expected = [
+        stats.ttest_1samp(x, 0.605, alternative="greater").pvalue,
+        stats.ttest_1samp(x, 0.625, alternative="less").pvalue,
+    ]
+    assert [effect.p_for for effect in verdict.effects] == pytest.approx(expected)
+    assert verdict.effects[0].correlation is None
+
+
+def test_at_most_is_non_inferiority():
+    x, y = around(0.6, 0.605, seeds=8)
+    a, b = arms(x, y)
+    expected = stats.ttest_1samp(x - y, -0.02, alternative="greater").pvalue
+    assert a.is_at_most(0.02, below=b).effects[0].p_for == pytest.approx(expected)
+
+
+def test_a_gain_is_a_difference_of_differences():
+    x = around(0.6, 0.5, 0.55, 0.5, seeds=8)
+    a, b, c, d = arms(*x)
+    expected = stats.ttest_1samp(x[0] - x[1] - x[2] + x[3], 0, alternative="greater").pvalue
+    assert ((a - b) > (c - d)).effects[0].p_for == pytest.approx(expected)
+    assert ((c - d) < (a - b)).effects[0].p_for == pytest.approx(expected)
+
+
+# --- ladders ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("means", "word"),
+    [
+        ((1, 2, 3), lambda ladder: ladder.climbs(by_at_least=0.5)),
+        ((3, 2, 1), lambda ladder: ladder.falls(by_at_least=0.5)),
+        ((3, 2, 1), lambda ladder: ladder.is_ordered()),
+        ((1, 3, 2), lambda ladder: ladder.peaks_at(1)),
+        ((1, 2, 3), lambda ladder: ladder.peaks_at(-1)),
+        ((2, 1, 3), lambda ladder: ladder.bottoms_at(1)),
+        ((4, 2, 3, 1), lambda ladder: ladder.dips_at(1)),
+        ((1, 3, 4), lambda ladder: ladder.diminishes()),
+        ((9, 4, 2), lambda ladder: ladder.diminishes(falling=True)),
+        ((1, 2, 5, 6), lambda ladder: ladder.largest_step_is(1)),
+        ((6, 5, 2, 1), lambda ladder: ladder.largest_step_is(1, falling=True)),
+    ],
+)
+def test_a_shape_is_reproduced_where_it_is_and_refuted_on_its_reverse(means, word):
+    shape = Ladder(arms(*around(*means)))
+    mirrored = Ladder(arms(*around(*(-mean for mean in means))))
+    assert word(shape).outcome is Outcome.REPRODUCED
+    assert word(mirrored).outcome is Outcome.REFUTED
+
+
+def test_a_step_smaller_than_asked_refutes_the_climb():
+    assert Ladder(arms(*around(1, 2, 2.2))).climbs(by_at_least=0.5).outcome is Outcome.REFUTED
+
+
+def test_an_order_reports_the_pairs_that_follow_without_judging_them():
+    verdict = Ladder(arms(*around(3, 2, 1))).is_ordered()
+    assert [(e.label, e.decides) for e in verdict.effects] == [
+        ("a - b", True),
+        ("b - c", True),
+        ("a - c", False),
+    ]
+
+
+def test_ladders_teach():
+    ladder = Ladder(arms(*around(1, 2, 3)))
+    with pytest.raises(ValueError, match="no two neighbours"):
+        ladder.dips_at(0)
+    with pytest.raises(ValueError, match="no rung 7"):
+        ladder.peaks_at(7)
+    with pytest.raises(ValueError, match="at least two rungs"):
+        Ladder(arms(*around(1)))
+    with pytest.raises(ValueError, match="step 2 is not one"):
+        ladder.largest_step_is(2)
+    with pytest.raises(ValueError, match="at least three rungs"):
+        Ladder(arms(*around(1, 2))).diminishes()
+    assert ladder[-1].label == "c"
+
+
+# --- properties ---------------------------------------------------------------------------------
+
+samples = arrays(float, 8, elements=st.floats(-1, 1).map(lambda x: round(x, 4)), unique=True)
+
+
+@given(samples, samples, st.permutations(range(8)))
+@settings(max_examples=60, deadline=None)
+def test_verdicts_mirror_and_ignore_the_order_of_seeds(x, y, order):
+    assume(np.ptp(x - y) > 1e-3)
+    a, b = arms(x, y)
+    mirrored = {Outcome.REPRODUCED: Outcome.REFUTED, Outcome.REFUTED: Outcome.REPRODUCED}
+    one, other = a > b, b > a
+    assert other.outcome is mirrored.get(one.outcome, one.outcome)
+    assert (b < a).outcome is one.outcome
+    c, d = arms(x[list(order)], y[list(order)])
+    assert (c > d).effects[0].p_for == pytest.approx(one.effects[0].p_for, abs=1e-9)
+
+
+@given(samples, samples, st.floats(-100, 100))
+@settings(max_examples=60, deadline=None)
+def test_a_constant_changes_nothing_on_the_identity_scale(x, y, constant):
+    assume(np.ptp(x - y) > 1e-3)
+    a, b = arms(x, y)
+    c, d = arms(x + constant, y + constant)
+    before, after = (a > b).effects[0], (c > d).effects[0]
+    assert after.p_for == pytest.approx(before.p_for, abs=1e-9)
+    assert after.low == pytest.approx(before.low, abs=1e-9)
+
+
+@given(
+    arrays(float, 8, elements=st.floats(0.05, 0.9), unique=True),
+    arrays(float, 8, elements=st.floats(0.05, 0.9), unique=True),
+    st.sampled_from(["identity", "log", "log-odds"]),
+    st.floats(0, 0.05),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_interval_excludes_the_bound_exactly_when_the_comparison_counts(x, y, scale, amount):
+    a, b = arms(x, y, scale=Scale(scale))
+    (effect,) = a.exceeds(b, by_at_least=amount).effects
+    assume(abs(effect.p_for - effect.boundary) > 1e-6)
+    assert (effect.low > effect.bound) == effect.holds
+
+
+# --- looks --------------------------------------------------------------------------------------
+
+
+def test_a_decided_first_look_never_asks_for_the_second():
+    asked: list[int] = []
+    judge = Judge(LOOKS)
+    clear, base = around(0.9, 0.5, seeds=5)
+    verdict = measured(clear, judge=judge, asked=asked) > measured(base, judge=judge, label="b")
+    assert verdict
+    assert asked == [5]
+    assert (verdict.seeds, verdict.looks) == (5, (5, 8, 12))
+
+
+def test_an_open_look_asks_for_more_and_lets_the_answer_through():
+    class RunsMissing(Exception):
+        pass
+
+    asked: list[int] = []
+
+    def values(seeds):
+        asked.append(seeds)
+        if seeds > 5:
+            raise RunsMissing
+        return np.array([1.0, -1.0, 1.0, -1.0, 0.5])
+
+    judge = Judge(LOOKS)
+    arm = Measured(judge=judge, label="a", metric="m", values=values)
+    with pytest.raises(RunsMissing):
+        _ = arm > 0.0
+    assert asked == [5, 8]
+    assert judge.verdicts == []
+
+
+def test_an_open_budget_is_inconclusive_with_advice():
+    d = np.array([1.0, -1.0] * 6) + 0.4
+    verdict = measured(d, judge=Judge(LOOKS)) > 0.0
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert not verdict
+    assert verdict.seeds == 12
+    needed = int(verdict.advice.split()[0].removeprefix("~"))
+    power = stats.nct.sf(
+        stats.t.isf(LOOKS.boundary(), needed - 1),
+        needed - 1,
+        d.mean() / d.std(ddof=1) * needed**0.5,
+    )
+    assert 0.8 <= power < 0.82
+    flat = measured([1.0, -1.0] * 6, judge=Judge(LOOKS)) > 1e-3
+    assert "more than 200 seeds" in flat.advice
+
+
+def test_the_judge_keeps_its_verdicts_in_order():
+    a, b = arms(*around(0.9, 0.5))
+    verdicts = [a > b, a < b, a.is_within(0.9, of=b)]
+    assert a.judge.verdicts == verdicts
+    assert [v.outcome for v in verdicts] == ["reproduced", "refuted", "reproduced"]
+
+
+# --- odd values ---------------------------------------------------------------------------------
+
+
+def test_quantities_without_spread_are_read_off():
+    a, b, same = arms([2.0] * 8, [1.0] * 8, [2.0] * 8)
+    assert (a > b).outcome is Outcome.REPRODUCED
+    assert (b > a).outcome is Outcome.REFUTED
+    assert (a > same).outcome is Outcome.REFUTED
+    assert a.is_within(0.1, of=same).outcome is Outcome.REPRODUCED
+    assert "the same on every seed" in str(a > b)
+
+
+def test_rounding_is_no_spread():
+    x = np.linspace(0.1, 0.8, 8)
+    a, b = arms(x + 0.1 + 0.2, x + 0.3)
+    assert (a > b).outcome is Outcome.REFUTED
+    assert a.is_within(0.01, of=b)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_diverged_arm_gives_no_verdict_and_is_named(bad):
+    asked: list[int] = []
+    judge = Judge(LOOKS)
+    a = measured(around(1.0)[0], judge=judge, label="steady", asked=asked)
+    b = measured([0.0, bad, *[0.0] * 10], judge=judge, label="wild")
+    verdict = a > b
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.reason == "wild is not finite on 1 of 5 seeds"
+    assert asked == [5]
+    assert verdict.reason in str(verdict)
+
+
+def test_shares_of_one_need_the_number_of_examples():
+    x, y = np.array([1.0] + [0.98] * 7), np.linspace(0.5, 0.6, 8)
+    a, b = arms(x, y, scale=Scale("log-odds"))
+    with pytest.raises(ScaleError, match=r"accuracy of a is 1, .*Scale\('log-odds', count=...\)"):
+        _ = a > b
+    a, b = arms(x, y, scale=Scale("log-odds", count=100))
+    assert a > b
+    assert Scale("log-odds", count=100).of(x, "a")[0] == pytest.approx(np.log(0.995 / 0.005))
+
+
+def test_an_amount_that_leaves_the_domain_is_an_error():
+    a, b = arms(*around(0.98, 0.97, spread=0.001), scale=Scale("log-odds"))
+    with pytest.raises(ScaleError, match=r"accuracy of b \+ 0.05 is 1.0.*smaller amount"):
+        a.exceeds(b, by_at_least=0.05)
+    with pytest.raises(ScaleError, match=r"accuracy of a is -0\.9"):
+        _ = arms([-0.9] * 8, scale=Scale("log"))[0] > 1.0
+
+
+def test_values_must_be_one_per_seed():
+    a, b = arms([1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="one number for each of the first n seeds"):
+        _ = a > b
+
+
+def test_misuse_teaches():
+    a, b = arms(*around(1, 2))
+    other = Measured(judge=a.judge, label="p", metric="perplexity", values=lambda n: np.ones(n))
+    cases = [
+        (lambda: a == b, TypeError, "cannot be shown to equal"),
+        (lambda: a != b, TypeError, "cannot be shown to equal"),
+        (lambda: a > other, ValueError, "compare the same metric"),
+        (lambda: a.is_within(0.1, of=other), ValueError, "compare the same metric"),
+        (lambda: (a - b) > 0.1, TypeError, "by_at_least"),
+        (lambda: a.is_within(0, of=b), ValueError, "leaves nothing to show"),
+        (lambda: a.exceeds(b, by_at_least=-1), ValueError, "turn the claim around"),
+        (lambda: a.exceeds(b, by_ratio=0.5), ValueError, "at least 1"),
+        (lambda: a.exceeds(b, by_at_least=1, by_ratio=2), ValueError, "not with both"),
+        (lambda: Scale("ln"), ValueError, "unknown scale"),
+        (lambda: Scale("log", count=3), ValueError, "number of examples"),
+    ]
+    for misuse, error, match in cases:
+        with pytest.raises(error, match=match):
+            misuse()
+
+
+def test_skewness_flags_what_normal_samples_show_once_in_a_hundred():
+    rng = np.random.default_rng(3)
+    normal = [is_skewed(rng.standard_normal(8)) for _ in range(4000)]
+    assert 0.004 < np.mean(normal) < 0.017
+    lognormal = [is_skewed(rng.lognormal(sigma=1.5, size=20)) for _ in range(200)]
+    assert np.mean(lognormal) > 0.5
+    assert "skewed differences (a - 0)" in str(arms([1.0] * 7 + [90.0])[0] > 0)
+
+
+# --- conjunctions and the text ------------------------------------------------------------------
+
+
+def test_conjunction_rules():
+    a, b, c = arms(*around(0.9, 0.5), 0.5 + 0.2 * np.array([1, -1] * 6))
+    yes, no, open_ = a > b, a < b, b > c
+    waiting = Verdict.not_run("x exceeds y", reason="needs a GPU")
+    assert open_.outcome is Outcome.INCONCLUSIVE
+    assert (yes & yes).outcome is Outcome.REPRODUCED
+    assert (yes & open_).outcome is Outcome.INCONCLUSIVE
+    assert (open_ & no).outcome is Outcome.REFUTED
+    assert (yes & waiting).outcome is Outcome.NOT_RUN
+    assert (waiting & no).outcome is Outcome.REFUTED
+    joint = conjunction(yes, open_, yes)
+    assert joint.level == pytest.approx(0.03)
+    assert len((joint & yes).parts) == 4
+    with pytest.raises(ValueError, match="at least one"):
+        conjunction()
+
+
+def test_the_explanation_is_complete_and_narrow():
+    a, b, c, d = arms(*around(0.6, 0.55, 0.5, 0.56), design=LOOKS, scale=Scale("log-odds"))
+    verdicts = [
+        a.exceeds(b, by_at_least=0.01),
+        a.is_within(0.01, of=b),
+        a.matches(0.617, tolerance=0.01),
+        Ladder([d, c, b, a]).climbs(by_at_least=0.005),
+        Ladder([a, b, c, d]).is_ordered(),
+        (a > b) & (c > d),
+    ]
+    for verdict in verdicts:
+        assert max(map(len, str(verdict).splitlines())) <= 80, str(verdict)
+    text = str(verdicts[0])
+    assert text.startswith("REPRODUCED: a exceeds b by at least 0.01 in accuracy\n")
+    for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals", "power: 80%"):
+        assert part in text
+
+
+def test_the_examples_in_the_documentation_run():
+    scope = {"np": np, **{name: getattr(repro.judge, name) for name in repro.judge.__all__}}
+    ran = 0
+    for module in pkgutil.iter_modules(repro.judge.__path__, "repro.judge."):
+        loaded = importlib.import_module(module.name)
+        result = doctest.testmod(loaded, extraglobs=scope)
+        assert result.failed == 0, module.name
+        ran += result.attempted
+    assert ran > 10
+
+
+def test_importing_the_judge_is_cheap():
+    program = (
+        "import sys, repro.judge; "
+        "print([m for m in ('torch', 'pytest', 'scipy.stats') if m in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "[]"

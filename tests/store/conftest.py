@@ -1,0 +1,55 @@
+"""What the tests of the store share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import repro.store
+from repro.store import Store
+
+SOURCE = Path(repro.store.__file__).parents[2]
+
+
+@pytest.fixture
+def reports() -> list[str]:
+    """The lines the store has reported."""
+    return []
+
+
+@pytest.fixture
+def store(tmp_path: Path, reports: list[str]) -> Store:
+    return Store(tmp_path / "store", report=reports.append)
+
+
+@pytest.fixture
+def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that write many entries and are not about power cuts."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a process that runs some Python; none outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

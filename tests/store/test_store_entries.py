@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from store_strategies import MAPPINGS
+
+from repro.store import Store, StoreError, StoreWarning, run_key
+
+IDENTITY = {"arm": {"lr": 0.1, "layers": (1, 2)}, "seed": 7}
+VALUES = {"measures": {"loss": 0.1 + 0.2}, "steps": 10}
+PROVENANCE = {"host": "here"}
+
+
+def folder_of(store: Store, identity: dict[str, object] = IDENTITY) -> Path:
+    key = run_key(identity)
+    return store.root / "runs" / key[:2] / key
+
+
+def test_what_was_put_is_got(store: Store, reports: list[str]) -> None:
+    assert store.get(IDENTITY) is None
+    assert not store.has(IDENTITY)
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    result = store.get(IDENTITY)
+    assert result is not None
+    assert store.has(IDENTITY)
+    assert (result.key, result.values, result.provenance) == (run_key(IDENTITY), VALUES, PROVENANCE)
+    assert result.identity == {"arm": {"lr": 0.1, "layers": [1, 2]}, "seed": 7}
+    assert store.get({**IDENTITY, "seed": 8}) is None
+    assert reports == []
+    assert list((store.root / "tmp").iterdir()) == []
+    assert list((store.root / "locks").iterdir()) == []
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(identity=MAPPINGS, values=MAPPINGS, provenance=MAPPINGS)
+@pytest.mark.usefixtures("without_waiting_for_the_disk")
+def test_any_json_comes_back_exactly(
+    identity: dict[str, object], values: dict[str, object], provenance: dict[str, object]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        store.put(identity, values, provenance)
+        result = store.get(identity)
+        assert result is not None
+        for put, got in (
+            (identity, result.identity),
+            (values, result.values),
+            (provenance, result.provenance),
+        ):
+            # As text, so that 1 and 1.0, and 0.0 and -0.0, are told apart.
+            assert json.dumps(got, sort_keys=True) == json.dumps(put, sort_keys=True)
+
+
+def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
+    one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
+    one.put({"a": 1, "b": [1, 2]}, {"x": 0.1, "y": (1,)}, {"host": "here"})
+    other.put({"b": (1, 2), "a": 1}, {"y": [1], "x": 0.1}, {"host": "there"})
+    for name in ("identity.json", "result.json"):
+        (path,) = one.root.glob(f"runs/*/*/{name}")
+        assert path.read_bytes() == (other.root / path.relative_to(one.root)).read_bytes()
+
+
+def test_a_person_can_read_and_check_the_files(store: Store) -> None:
+    store.put(IDENTITY, {"µ": 0.5}, PROVENANCE)
+    folder = folder_of(store)
+    assert (folder / "result.json").read_text() == '{\n  "µ": 0.5\n}\n'
+    if shutil.which("sha256sum"):
+        check = subprocess.run(
+            ["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=folder, capture_output=True
+        )
+        assert check.stdout.split() == [
+            *(b"identity.json:", b"OK", b"provenance.json:", b"OK", b"result.json:", b"OK")
+        ]
+
+
+def test_nothing_is_renamed_before_it_is_on_the_disk(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Stands in for pulling the plug: what a rename makes visible must have been forced out.
+    calls: list[int | str] = []
+    really_sync, really_rename = os.fsync, os.rename
+
+    def sync(descriptor: int) -> None:
+        calls.append(os.fstat(descriptor).st_ino)
+        really_sync(descriptor)
+
+    def rename(old: Path, new: Path) -> None:
+        calls.append("rename")
+        really_rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "rename", rename)
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    folder = folder_of(store)
+    *files, whole, runs, renamed, prefix = calls
+    assert set(files) == {path.stat().st_ino for path in folder.iterdir()}
+    assert len(files) == 4
+    assert (whole, runs) == (folder.stat().st_ino, folder.parent.parent.stat().st_ino)
+    assert (renamed, prefix) == ("rename", folder.parent.stat().st_ino)
+
+
+def test_the_first_result_is_kept(store: Store, reports: list[str]) -> None:
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    store.put(IDENTITY, {"other": 1}, {"host": "there"})
+    result = store.get(IDENTITY)
+    assert result is not None
+    assert (result.values, result.provenance) == (VALUES, PROVENANCE)
+    assert reports == []
+
+
+def test_numbers_that_json_lacks_are_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match=re.escape("values['loss'][1] is nan")):
+        store.put(IDENTITY, {"loss": [0.1, float("nan")]}, PROVENANCE)
+    assert not store.has(IDENTITY)
+
+
+@pytest.mark.usefixtures("without_waiting_for_the_disk")
+def test_entries_are_all_runs_by_key(store: Store, reports: list[str]) -> None:
+    for seed in range(20):
+        store.put({"seed": seed}, {"seed": seed}, {})
+    (folder_of(store, {"seed": 3}) / "result.json").write_text("{}")
+    (store.root / "runs" / ".DS_Store").write_text("a file manager's")
+    results = list(store.entries())
+    assert sorted(result.values["seed"] for result in results) == [*range(3), *range(4, 20)]
+    assert [result.key for result in results] == sorted(result.key for result in results)
+    assert len(reports) == 1
+
+
+def test_a_store_that_was_given_no_report_warns(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    (folder_of(store) / "result.json").unlink()
+    with pytest.warns(StoreWarning, match="has no result.json; it was moved to"):
+        assert store.get(IDENTITY) is None
+
+
+def test_a_stored_run_needs_no_checkpoint(store: Store) -> None:
+    key = run_key(IDENTITY)
+    store.checkpoints.save(key, b"half way")
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    assert store.checkpoints.load(key) is None
+
+
+def test_a_relative_root_outlives_a_change_of_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store("results")
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    monkeypatch.chdir("/")
+    assert store.get(IDENTITY) is not None
+
+
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Permissions do not bind root: act as somebody else."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        store = Store(Path(folder) / "store")
+        store.put(IDENTITY, VALUES, PROVENANCE)
+        folders = [store.root, *(path for path in store.root.rglob("*") if path.is_dir())]
+        for path in folders:
+            path.chmod(0o555)
+        sentence = rf"^The store {store.root} cannot be used \(Permission denied\); make it [^\n]*$"
+        with unprivileged():
+            again = Store(store.root)
+            assert again.get(IDENTITY) is not None
+            with pytest.raises(StoreError, match=sentence):
+                again.put({"seed": 8}, VALUES, PROVENANCE)
+            with pytest.raises(StoreError, match=sentence):
+                again.locks.try_lock("a-run")
+            with pytest.raises(StoreError, match=sentence):
+                again.checkpoints.save("a-run", b"")
+            with pytest.raises(StoreError, match=r"cannot be used \(Permission denied\)"):
+                Store(store.root / "inner")
+        for path in folders:
+            path.chmod(0o755)
+
+
+def test_a_root_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=rf"The store {tmp_path}/file cannot be used"):
+        Store(tmp_path / "file")
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_behind(store: Store) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(StoreError, match=rf"The store {store.root} is full \(.*\); free some"):
+            store.put(IDENTITY, {"long": "x" * 10_000}, PROVENANCE)
+        with pytest.raises(StoreError, match="is full"):
+            store.checkpoints.save(run_key(IDENTITY), b"x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not store.has(IDENTITY)
+    assert store.checkpoints.load(run_key(IDENTITY)) is None
+    assert list((store.root / "tmp").iterdir()) == []
+
+
+def test_only_what_a_killed_writer_left_is_swept(
+    store: Store, python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    leave = """if True:
+        import sys
+        from repro.store import Store
+        with Store(sys.argv[1])._scratch.place() as path:
+            path.mkdir()
+            (path / "result.json").write_text("half")
+            print("written", flush=True)
+            input()
+    """
+    writer = python(leave, store.root)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "written\n"
+    scratch = store.root / "tmp"
+    (left,) = scratch.iterdir()
+    os.utime(left, (0, 0))  # however old: the writer lives
+    young, old = scratch / "elsewhere~1~aa", scratch / "elsewhere~1~bb"
+    young.mkdir()
+    old.write_text("")
+    os.utime(old, (0, 0))
+    (scratch / f"{socket.gethostname()}~{10**20}~cc").mkdir()  # no such process
+    Store(store.root)
+    assert set(scratch.iterdir()) == {left, young}
+    writer.kill()
+    writer.wait()
+    Store(store.root)
+    assert set(scratch.iterdir()) == {young}

@@ -1,0 +1,186 @@
+"""Exact properties of the credit rules, and the agreement of the two forms of the model."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.arm import Run
+from repro.core.program import LoopProgram, StackedProgram
+from repro.recipe import Recipe
+from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.study import STUDY
+
+CPU = torch.device("cpu")
+BATCH = 16
+
+few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def arms(draw, rule=None, **fixed):
+    depth = draw(st.integers(1, 3))
+    return LadderArm(
+        width=draw(st.sampled_from([16, 32])),
+        depth=depth,
+        rule=rule or draw(st.sampled_from(["bp", "fa", "dfa"])),
+        trained=draw(st.integers(0, depth)),
+        expansion=draw(st.sampled_from([1, 2, 4])),
+        feedback=fixed.get("feedback") or draw(st.sampled_from(["weights", "blocks"])),
+        credit=draw(st.sampled_from(["normalised", "raw"])),
+        embedding=draw(st.sampled_from(["trained", "frozen"])),
+        weight_std=0.1,
+        embedding_std=0.1,
+        data="cifar10-twin",
+        pixels=8,
+        images=64,
+        shift=draw(st.sampled_from([0, 1])),
+        recipe=Recipe(epochs=1, batch=BATCH, lr=1e-3, weight_decay=0.01, schedule="cosine"),
+    )
+
+
+def started(program_type, runs):
+    data = STUDY.load(runs[0].arm, CPU)
+    return program_type(STUDY, runs, data, CPU), data
+
+
+def steps(program, data, count=3):
+    losses = []
+    for step in range(count):
+        lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
+        batch = data.batch(lines[:, step * BATCH : (step + 1) * BATCH])
+        losses.append(program.advance(batch, 1.0 - 0.1 * step))
+    return torch.stack(losses)
+
+
+def states_of(program):
+    return [{name: x.clone() for name, x in state.items()} for state in program.states()]
+
+
+@few
+@given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=4, unique=True))
+def test_stacked_agrees_with_the_reference(arm, seeds):
+    runs = [Run(arm, seed) for seed in seeds]
+    stacked, data = started(StackedProgram, runs)
+    losses = steps(stacked, data)
+    for row, run in enumerate(runs):
+        loop, _ = started(LoopProgram, [run])
+        torch.testing.assert_close(steps(loop, data)[:, 0], losses[:, row], rtol=1e-4, atol=1e-5)
+        ours, theirs = stacked.states()[row], loop.states()[0]
+        for name in (n for n in theirs if n.startswith("exp_avg/")):
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+        expected, found = loop.measure()[0], stacked.measure()[row]
+        assert found["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
+        assert found["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
+        assert found["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
+
+
+@few
+@given(arm=arms(), data=st.data())
+def test_a_run_does_not_depend_on_its_company(arm, data):
+    company = [
+        Run(arm.but(trained=data.draw(st.integers(0, arm.depth))), seed) for seed in range(5)
+    ]
+    company.sort(key=lambda run: -run.arm.effort)
+    together, images = started(StackedProgram, company)
+    steps(together, images)
+    kept = data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=4))
+    apart, _ = started(StackedProgram, [company[row] for row in sorted(kept)])
+    steps(apart, images)
+    for state, row in zip(apart.states(), sorted(kept), strict=True):
+        for name, value in state.items():
+            assert torch.equal(value, together.states()[row][name]), name
+
+
+@few
+@given(arm=arms())
+@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
+def test_frozen_parameters_stay_bit_for_bit(engine, arm):
+    program, data = started(engine, [Run(arm, 1)])
+    before = states_of(program)[0]
+    steps(program, data)
+    after = program.states()[0]
+    for name in (n for n in before if n.startswith("parameter/")):
+        block = name.split("/")[1]
+        frozen = (
+            int(block.split(".")[1]) < arm.depth - arm.trained
+            if block.startswith("blocks.")
+            else block.startswith("embed.") and arm.embedding == "frozen"
+        )
+        assert torch.equal(before[name], after[name]) == frozen, name
+
+
+def reference(arm, seed=3):
+    data = STUDY.load(arm, CPU)
+    model = STUDY.reference(Run(arm, seed), data, CPU)
+    x, y = data.batch(data.epoch(seed, 0)[None, :BATCH])
+    return model, x[0], y[0]
+
+
+@few
+@given(arm=arms(rule="fa"))
+def test_the_last_block_of_fa_is_told_the_true_gradient(arm):
+    model, x, y = reference(arm)
+    told = model.credits(model._states(x), y)
+    torch.testing.assert_close(told[-1], model._true_gradients(x, y)[-1], rtol=1e-5, atol=1e-7)
+
+
+@few
+@given(arm=arms(rule="fa", feedback="weights"))
+def test_fa_with_the_forward_weights_is_backpropagation(arm):
+    model, x, y = reference(arm)
+    for name in model.feedback:
+        model.feedback[name] = model.module.get_parameter(f"{name}.weight").detach()
+    told = model.credits(model._states(x), y)
+    for ours, true in zip(told, model._true_gradients(x, y), strict=True):
+        torch.testing.assert_close(ours, true, rtol=1e-4, atol=1e-6)
+
+
+@few
+@given(arm=arms(rule="dfa"), data=st.data())
+def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
+    model, x, y = reference(arm)
+    h = model._states(x)
+    before = model.credits(h, y)
+    block = data.draw(st.integers(0, arm.depth - 1))
+    with torch.no_grad():
+        for parameter in model.module.blocks[block].parameters():
+            parameter.add_(0.1)
+    for ours, changed in zip(before, model.credits(h, y), strict=True):
+        assert torch.equal(ours, changed)
+
+
+@few
+@given(arm=arms())
+def test_credit_never_leaks_between_blocks(arm):
+    """A block's gradient is that of its own surrogate: nothing arrives through another block."""
+    if arm.rule == "bp" or arm.trained == 0:
+        return
+    model, x, y = reference(arm)
+    objective, _ = model.loss(x, y)
+    objective.backward()
+    h, index = model._states(x), arm.depth - 1
+    credit = model.credits(h, y)[index + 1].detach()
+    if arm.credit == "normalised":
+        credit = credit / (credit.square().mean(-1, keepdim=True).sqrt() + 1e-8)
+    own = (model.module.blocks[index](h[index].detach()) * credit).sum(-1).mean()
+    weight = model.module.blocks[index].up.weight
+    (expected,) = torch.autograd.grad(own, weight)
+    torch.testing.assert_close(weight.grad, expected, rtol=1e-4, atol=1e-7)
+
+
+def test_the_reference_is_the_network_it_says():
+    arm = LadderArm(
+        width=32, depth=2, rule="bp", trained=2, data="cifar10-twin", pixels=8, images=64, shift=0
+    )
+    model, x, _ = reference(arm)
+    p = dict(model.module.named_parameters())
+    h = F.linear(x, p["embed.weight"], p["embed.bias"])
+    for block in range(2):
+        z = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+        u = z @ p[f"blocks.{block}.up.weight"].T
+        g = 0.5 * u * (1 + torch.erf(u / 2**0.5))
+        h = h + g @ p[f"blocks.{block}.down.weight"].T
+    z = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+    torch.testing.assert_close(model.module(x), z @ p["head.weight"].T, rtol=1e-4, atol=1e-6)
