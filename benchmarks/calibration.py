@@ -1,6 +1,6 @@
 """Realised error rates and power of every word of the judge, by simulation.
 
-    python benchmarks/calibration.py            # about two minutes
+    python benchmarks/calibration.py            # about a minute
     python benchmarks/calibration.py --quick    # some seconds, larger Monte Carlo errors
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear.

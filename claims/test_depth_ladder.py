@@ -1,4 +1,4 @@
-"""Which credit rules make use of depth?  Source 004: a ResMLP on CIFAR-10, its last k blocks trained.
+"""Which credit rules make use of depth?  Source 004: ResMLP on CIFAR-10, last k blocks trained.
 
 The source leaves open what FA's random matrices replace. Its claims about FA are judged under both
 readings: `weights` (each weight matrix of a block; skip connections carry credit unchanged) and
@@ -17,7 +17,9 @@ both_shapes = pytest.mark.parametrize("shape", [D256_L4, D512_L2], ids=["d256", 
 both_readings = pytest.mark.parametrize("reading", ["weights", "blocks"])
 
 
-@claim("BP climbs with every trained block", source=SOURCE, documented="0.389 → 0.617, 0.386 → 0.603")
+@claim(
+    "BP climbs with every trained block", source=SOURCE, documented="0.389 → 0.617, 0.386 → 0.603"
+)
 @both_shapes
 def test_bp_climbs(trials, shape):
     assert trials(shape.ladder()).accuracy.climbs()
@@ -106,13 +108,21 @@ def test_fa_fails_at_d512(trials, reading):
     assert full.accuracy.is_within(A_POINT, of=frozen.accuracy)
 
 
-@claim("FA can use no depth at d=512", source="004, Interpretation", documented="its table: k=1 is +5.3 pp")
+@claim(
+    "FA can use no depth at d=512",
+    source="004, Interpretation",
+    documented="its table: k=1 is +5.3 pp",
+)
 @both_readings
 def test_fa_uses_no_depth_at_d512(trials, reading):
     assert trials(D512_L2.but(rule="fa", feedback=reading).ladder()).accuracy.peaks_at(0)
 
 
-@claim("FA with one trained block beats FA with two", source=SOURCE, documented="0.382 > 0.349, 0.412 > 0.361")
+@claim(
+    "FA with one trained block beats FA with two",
+    source=SOURCE,
+    documented="0.382 > 0.349, 0.412 > 0.361",
+)
 @both_readings
 @both_shapes
 def test_fa_one_block_beats_two(trials, shape, reading):
@@ -129,7 +139,9 @@ def test_order_of_the_rules(trials, shape, reading):
     assert trials([shape, fa, shape.but(rule="dfa")]).accuracy.is_ordered()
 
 
-@claim("Frozen blocks are well above chance", source="004, Footnote", documented="≈ 0.35 against 0.10")
+@claim(
+    "Frozen blocks are well above chance", source="004, Footnote", documented="≈ 0.35 against 0.10"
+)
 @pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
 @both_shapes
 def test_frozen_is_far_above_chance(trials, shape, rule):
@@ -163,7 +175,9 @@ def test_frozen_is_the_same_across_methods(trials, shape):
     assert bp.accuracy.is_within(A_POINT, of=dfa.accuracy)
 
 
-@claim("Anchors of the full audit", source="004, Cross-checks", documented="see each", only_at="paper")
+@claim(
+    "Anchors of the full audit", source="004, Cross-checks", documented="see each", only_at="paper"
+)
 @pytest.mark.parametrize(
     ("rule", "trained", "documented"),
     [("bp", 4, 0.617), ("fa", 4, 0.402), ("dfa", 4, 0.301), ("dfa", 0, 0.349)],
@@ -176,19 +190,31 @@ def test_anchors(trials, rule, trained, documented):
 untrained = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))
 
 
-@claim("At initialisation a block moves the stream by a tenth", source="004, Footnote", documented="≈ 0.10")
+@claim(
+    "At initialisation a block moves the stream by a tenth",
+    source="004, Footnote",
+    documented="≈ 0.10",
+)
 @pytest.mark.parametrize("block", range(4))
 def test_initial_block_ratio(trials, block):
     start = trials(untrained, size="paper")
     assert start.block_ratio[block].matches(0.10, tolerance=0.01)  # "≈ 0.10": to its last digit
 
 
-@claim("At initialisation the stack moves the stream", source="004, Footnote", documented="0.196 ± 0.003")
+@claim(
+    "At initialisation the stack moves the stream",
+    source="004, Footnote",
+    documented="0.196 ± 0.003",
+)
 def test_initial_stack_ratio(trials):
     assert trials(untrained, size="paper").stack_ratio.matches(0.196, tolerance=0.003)
 
 
-@claim("At initialisation the stack turns the stream", source="004, Footnote", documented="cos 0.981 ± 0.001")
+@claim(
+    "At initialisation the stack turns the stream",
+    source="004, Footnote",
+    documented="cos 0.981 ± 0.001",
+)
 def test_initial_stack_cosine(trials):
     assert trials(untrained, size="paper").stack_cosine.matches(0.981, tolerance=0.001)
 
@@ -205,7 +231,7 @@ def test_depth_beats_capacity(trials, shape):
 
 
 @claim(
-    "DFA's deep credit is not: trained in full, FA's credit below the last block is nearer the true gradient",
+    "DFA's deep credit is not usable: below the last block FA's is nearer the true gradient",
     source="004, Interpretation",
     documented="not measured",
 )

@@ -1,4 +1,4 @@
-"""The words every layer shares: an arm is a study with its settings fixed, a run is an arm and a seed.
+"""The words every layer shares: an arm is a study with settings fixed, a run an arm and a seed.
 
 Arms are plain frozen data, so that they can be compared, hashed, written to disk and read at
 collection time without importing torch.
@@ -30,6 +30,8 @@ class Metric:
     """
 
     scale: Literal["identity", "log", "log-odds"]
+    examples: int | None = None
+    """How many examples a share is counted on, for shares that can be 0 or 1."""
     listed: bool = False
     """Whether a run has several of it, such as one a block."""
 
@@ -116,7 +118,6 @@ class Arm:
         shared = {name: x for name, x in self.settings().items() if name not in self.per_run}
         recipe = {name: x for name, x in shared["recipe"].items() if name not in Recipe.PER_RUN}
         return json.dumps({**shared, "study": self.study, "recipe": recipe}, sort_keys=True)
-
 
     @classmethod
     def seeds(cls, count: int) -> list[int]:

@@ -32,7 +32,9 @@ def imported(path):
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_imports_go_down(path):
     own = path.relative_to(PACKAGE).with_suffix("").parts[0]
     if own == "__init__":
@@ -45,7 +47,11 @@ def test_imports_go_down(path):
 
 @pytest.mark.parametrize("layer", ["data", "store", "judge", "ledger", "report"])
 def test_these_layers_never_import_torch(layer):
-    files = [PACKAGE / f"{layer}.py"] if (PACKAGE / f"{layer}.py").exists() else (PACKAGE / layer).rglob("*.py")
+    files = (
+        [PACKAGE / f"{layer}.py"]
+        if (PACKAGE / f"{layer}.py").exists()
+        else (PACKAGE / layer).rglob("*.py")
+    )
     for path in files:
         assert not any(m.split(".")[0] == "torch" for m in imported(path)), path
 

@@ -58,10 +58,17 @@ class StackedOptimiser:
                 span = Span(name, start, stop, parameter[start:stop])
                 groups.setdefault(kind, []).append(span)
         self.spans = [span for group in groups.values() for span in group]
-        optimiser = torch.optim.AdamW if recipes and recipes[0].optimiser == "adamw" else torch.optim.Adam
+        optimiser = (
+            torch.optim.AdamW if recipes and recipes[0].optimiser == "adamw" else torch.optim.Adam
+        )
         self.optimiser = optimiser(
             [
-                {"params": [span.rows for span in group], "lr": 0.0, "base": lr, "weight_decay": decay}
+                {
+                    "params": [span.rows for span in group],
+                    "lr": 0.0,
+                    "base": lr,
+                    "weight_decay": decay,
+                }
                 for (lr, decay), group in groups.items()
             ]
             or [torch.zeros(0)],
@@ -90,9 +97,7 @@ class StackedOptimiser:
         self.moments = {name: (m[index], v[index]) for name, (m, v) in self.moments.items()}
 
 
-def _spans(
-    kinds: Sequence[tuple[float, float] | None], parameter: Tensor
-) -> list[tuple[int, int]]:
+def _spans(kinds: Sequence[tuple[float, float] | None], parameter: Tensor) -> list[tuple[int, int]]:
     """Neighbouring rows of equal kind, as (start, stop).
 
     A row that is not a whole number of cache lines stands alone: the last elements of a tensor go

@@ -23,9 +23,7 @@ WORTH_CHANGING = 0.9
 """A candidate is taken over an earlier one when it takes less than this share of its time."""
 
 
-def measure_pace(
-    study: Study, arms: Sequence[Arm], *, engine: str, device: torch.device
-) -> Pace:
+def measure_pace(study: Study, arms: Sequence[Arm], *, engine: str, device: torch.device) -> Pace:
     """Time a program's engines and widths; `engine` may be `auto`.
 
     >>> measure_pace(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
@@ -50,9 +48,7 @@ def measure_pace(
     return best
 
 
-def _seconds(
-    study: Study, runs: list[Run], data: Data, engine: str, device: torch.device
-) -> float:
+def _seconds(study: Study, runs: list[Run], data: Data, engine: str, device: torch.device) -> float:
     """Seconds for one step of one run."""
     program, size = ENGINES[engine](study, runs, data, device), runs[0].arm.recipe.batch
     epoch = torch.stack([data.epoch(run.seed, 0) for run in runs]).to(device)

@@ -111,7 +111,7 @@ def _by_step(
     """Runs with what was saved of them, by the step they go on from."""
     groups: dict[int, list[tuple[Run, dict[str, Any] | None]]] = {}
     for run in runs:
-        payload = checkpoints.load(run) if checkpoints else None
+        payload = checkpoints.load(run) if checkpoints is not None else None
         saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None
         groups.setdefault(saved["step"] if saved else 0, []).append((run, saved))
     return groups
@@ -164,7 +164,11 @@ class _Training:
             yield from self._drop_diverged()
             if ends_epoch:
                 yield from self._close_epoch()
-            if checkpoints and self.records and time.monotonic() - saved_at > save_seconds:
+            if (
+                checkpoints is not None
+                and self.records
+                and time.monotonic() - saved_at > save_seconds
+            ):
                 self._save(checkpoints)
                 saved_at = time.monotonic()
             if beat:

@@ -1,1 +1,1 @@
-"""Data sets: the real ones, and the generated twins that stand in for them by name, never silently."""
+"""Data sets: the real ones, and generated twins that stand in for them by name, not silently."""

@@ -12,6 +12,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from repro.data.locate import DataError, data_folder, fixtures, user_cache
 TWIN = "cifar10-twin"
 PREPARATION = 1
 """Changes whenever the preparation does, so that older prepared sets are left aside."""
+
+Arrays = dict[str, Any]
+"""The arrays of an image set, by the names of `ImageSet`."""
 
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -93,12 +97,13 @@ def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
         raise DataError(f"Images of {side} pixels cannot be averaged to {size}; choose a divisor.")
     block = side // size
     sums = images.reshape(count, size, block, size, block, 3).sum(axis=(2, 4), dtype=np.uint32)
-    return ((sums + block**2 // 2) // block**2).astype(np.uint8)
+    means: NDArray[np.uint8] = ((sums + block**2 // 2) // block**2).astype(np.uint8)
+    return means
 
 
-def _prepare_cifar10(size: int) -> dict[str, NDArray[np.generic]]:
+def _prepare_cifar10(size: int) -> Arrays:
     folder = data_folder() / cifar10.FOLDER
-    found: dict[str, NDArray[np.generic]] = {}
+    found: Arrays = {}
     for part, files in (("train", cifar10.TRAINING), ("test", cifar10.TEST)):
         images, labels = cifar10.read_batches(folder, files)
         found[f"{part}_images"] = shrink(images, size)
@@ -106,7 +111,7 @@ def _prepare_cifar10(size: int) -> dict[str, NDArray[np.generic]]:
     return found
 
 
-def _read_prepared(folder: Path) -> dict[str, NDArray[np.generic]] | None:
+def _read_prepared(folder: Path) -> Arrays | None:
     """The prepared arrays, mapped; None where they are missing or not what was written."""
     try:
         sums = dict(line.split("  ")[::-1] for line in (folder / "sums").read_text().splitlines())
@@ -122,7 +127,7 @@ def _read_prepared(folder: Path) -> dict[str, NDArray[np.generic]] | None:
         return None
 
 
-def _write_prepared(folder: Path, arrays: dict[str, NDArray[np.generic]]) -> None:
+def _write_prepared(folder: Path, arrays: Arrays) -> None:
     """Written beside and renamed into place; a cache that cannot be written is done without."""
     beside = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}")
     try:

@@ -28,6 +28,8 @@ from repro.store.locks import Lock, Locks
 from repro.studies.find import study_of
 
 POLL_SECONDS = 0.1
+LEAST_WIDTH = 8
+"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
 
 
 class LocalExecutor:
@@ -73,7 +75,7 @@ class LocalExecutor:
     def _train_some(self, candidates: Sequence[Run]) -> bool:
         """Train a batch of these runs; False where all of them are somebody else's."""
         share = -(-len(candidates) // self.workers)
-        width = max(1, min(self.pace.of(candidates[0].arm).width, max(share, 4)))
+        width = max(1, min(self.pace.of(candidates[0].arm).width, max(share, LEAST_WIDTH)))
         with DeviceTurn(self.device), Claimed(self, candidates, width) as runs:
             if runs:
                 self._train(runs)
@@ -127,7 +129,8 @@ class Claimed:
         self.locks: list[Lock] = []
 
     def __enter__(self) -> list[Run]:
-        store, runs = self.executor.store, []
+        store = self.executor.store
+        runs: list[Run] = []
         for run in self.candidates:
             if len(runs) == self.width:
                 break

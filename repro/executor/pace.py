@@ -17,6 +17,7 @@ from repro.core.device import numerics
 from repro.core.pace import Pace
 from repro.store import Store
 from repro.studies.find import study_of
+
 POLL_SECONDS = 0.05
 
 

@@ -11,10 +11,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from repro.plugin.session import ClaimSession
     from repro.plugin.trials import Trials
 
-SESSION = pytest.StashKey["ClaimSession"]()
+SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
 PLAN_TEXT = pytest.StashKey[str]()
 WORKER_COUNTS = pytest.StashKey[list[dict[str, int]]]()
 
@@ -70,7 +69,8 @@ def trials(request: pytest.FixtureRequest) -> Trials:
     session = request.config.stash.get(SESSION, None)
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
-    return session.trials_of(request.node)
+    found: Trials = session.trials_of(request.node)
+    return found
 
 
 @pytest.hookimpl(wrapper=True)

@@ -58,6 +58,7 @@ class Gate:
             report.wasxfail = f"{outcome.value}: {record['measured']}"
             report.longrepr = (record["file"], record["line"], record["text"])
         else:
+            report.outcome = "failed"
             report.longrepr = _explanation(record, accepted)
 
     def _record(
@@ -125,8 +126,9 @@ def ledger_of(item: pytest.Item) -> Ledger:
 
 def _outcome(raised: BaseException | None, trials: Trials) -> Outcome | None:
     judged = {verdict.outcome for verdict in trials.judge.verdicts}
-    if raised is None:
-        return Outcome.REPRODUCED
+    if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
+        worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]
+        return worst[0] if worst else Outcome.REPRODUCED if judged else None
     if isinstance(raised, Needs):
         return Outcome.NOT_RUN
     if not isinstance(raised, AssertionError):

@@ -108,4 +108,3 @@ def _profile(name: str, budget: int | None) -> Profile:
     if budget is not None and budget < 2:
         raise ValueError(f"--seed-budget {budget} is too few to compare anything; give at least 2.")
     return PROFILES[name].within(budget)
-

@@ -102,7 +102,7 @@ class Trial:
             label=self.arm.label if index is None else f"{self.arm.label} [{index}]",
             metric=name.replace("_", " "),
             values=values,
-            scale=Scale(metric.scale),
+            scale=Scale(metric.scale, count=metric.examples),
         )
 
     def _value(self, values: Values, name: str, index: int | None) -> float:

@@ -90,7 +90,9 @@ def test_gradient_norms_are_clipped_run_by_run():
     together = dict(train(STUDY, runs, engine="stacked", device=CPU))
     for run in runs:
         (values,) = dict(train(STUDY, [run], engine="loop", device=CPU)).values()
-        assert together[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=1e-3)
+        assert together[run]["history"]["loss"] == pytest.approx(
+            values["history"]["loss"], rel=1e-3
+        )
 
 
 def test_a_batch_larger_than_the_data_is_refused_in_one_sentence():
@@ -107,9 +109,7 @@ def test_streams_differ_by_name_and_by_seed_and_repeat():
     assert len({tuple(draw(s, n)) for s in (1, 2, 11) for n in ("order/0", "order/1", "x")}) == 9
 
 
-@pytest.mark.parametrize(
-    ("step", "factor"), [(0, 0.25), (3, 1.0), (4, 1.0), (12, 0.5), (20, 0.0)]
-)
+@pytest.mark.parametrize(("step", "factor"), [(0, 0.25), (3, 1.0), (4, 1.0), (12, 0.5), (20, 0.0)])
 def test_schedule_warms_up_and_then_follows_the_cosine(step, factor):
     recipe = Recipe(epochs=1, batch=1, lr=1.0, schedule="cosine", warmup=4)
     assert recipe.lr_factor(step, 20) == pytest.approx(factor)

@@ -109,6 +109,10 @@ def test_within_is_tost(gap):
     p, _, _ = ttost_paired(x, y, -0.02, 0.02)
     assert max(effect.p_for for effect in verdict.effects) == pytest.approx(p)
     assert bool(verdict) == (p <= 0.005)
+    interval = stats.ttest_rel(x, y).confidence_interval(0.99)
+    for effect in verdict.effects:
+        assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+        assert effect.estimate == pytest.approx(np.mean(x - y))
 
 
 def test_matches_is_tost_against_a_number():
@@ -280,6 +284,12 @@ def test_an_open_budget_is_inconclusive_with_advice():
         d.mean() / d.std(ddof=1) * needed**0.5,
     )
     assert 0.8 <= power < 0.82
+    # A conjunction waits for its slowest term, unless one can refute it sooner.
+    base, quick, slow = np.zeros(12), np.array([1.0, -1.0] * 6) + 0.6, -d
+    judged = Ladder(arms(base, base + d, base + quick, design=LOOKS)).bottoms_at(0)
+    assert judged.advice == verdict.advice
+    contrary = Ladder(arms(base, base + slow, base + quick, design=LOOKS)).bottoms_at(0)
+    assert "would refute it" in contrary.advice
     flat = measured([1.0, -1.0] * 6, judge=Judge(LOOKS)) > 1e-3
     assert "more than 200 seeds" in flat.advice
 
@@ -304,9 +314,9 @@ def test_quantities_without_spread_are_read_off():
 
 
 def test_rounding_is_no_spread():
-    x = np.linspace(0.1, 0.8, 8)
-    a, b = arms(x + 0.1 + 0.2, x + 0.3)
-    assert (a > b).outcome is Outcome.REFUTED
+    last_bit = np.array([1, 2, 1, 2, 1, 2, 1, 1]) * 2.0**-53
+    a, b = arms(np.full(8, 0.6), 0.6 + last_bit)
+    assert (a < b).outcome is (b < a).outcome is Outcome.REFUTED
     assert a.is_within(0.01, of=b)
 
 

@@ -55,11 +55,10 @@ def test_any_flipped_byte(
 ) -> None:
     whole = (folder / name).read_bytes()
     for position in range(len(whole)):
-        for mask in (0x01, 0x20, 0xFF):  # the least, an upper-case letter, all bits
-            broken = bytearray(whole)
-            broken[position] ^= mask
-            (folder / name).write_bytes(broken)
-            is_noticed_and_healed()
+        broken = bytearray(whole)
+        broken[position] ^= 0x20  # one bit: also makes hexadecimal letters capitals
+        (folder / name).write_bytes(broken)
+        is_noticed_and_healed()
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20_041
-TRAIN, TEST, CLASSES, SIDE, LATENTS = 10_240, 2_560, 10, 8, 16
-PAIRS = 3 * LATENTS
+TRAIN, TEST, CLASSES, SIDE, LATENTS = 10_240, 2_560, 10, 8, 12
+PAIRS = LATENTS
 """Products of two latents that the classes depend on."""
 
-LINEAR_SHARE = 8
+LINEAR_SHARE = 10
 """Weight of the linear part of a class's score; the part made of products has 10."""
 
-NOISE = 24
+NOISE = 12
 
 Integers = NDArray[np.int64]
 
@@ -46,7 +46,9 @@ def generate() -> dict[str, NDArray[np.generic]]:
 
 def _bell(random: np.random.RandomState, shape: tuple[int, ...], reach: int) -> Integers:
     """Sums of four uniform integers: nearly normal, without a float."""
-    return random.randint(-reach, reach + 1, size=(4, *shape), dtype=np.int64).sum(axis=0)
+    draws: Integers = random.randint(-reach, reach + 1, size=(4, *shape), dtype=np.int64)
+    sums: Integers = draws.sum(axis=0)
+    return sums
 
 
 def _smooth_patterns(random: np.random.RandomState) -> Integers:
@@ -62,7 +64,8 @@ def _smooth_patterns(random: np.random.RandomState) -> Integers:
     rows += corners[:, far] * weight[:, None, None]
     smooth = rows[:, :, near] * (SIDE - 1 - weight)[:, None]
     smooth += rows[:, :, far] * weight[:, None]
-    return (smooth // (SIDE - 1) ** 2).reshape(LATENTS, -1)
+    patterns: Integers = (smooth // (SIDE - 1) ** 2).reshape(LATENTS, -1)
+    return patterns
 
 
 def _scores(random: np.random.RandomState, latents: Integers) -> Integers:
@@ -72,7 +75,8 @@ def _scores(random: np.random.RandomState, latents: Integers) -> Integers:
     products = latents[:, first] * latents[:, second]
     linear = _even(latents @ _bell(random, (LATENTS, CLASSES), 50))
     multiplied = _even(products @ _bell(random, (PAIRS, CLASSES), 50))
-    return LINEAR_SHARE * linear + 10 * multiplied
+    scores: Integers = LINEAR_SHARE * linear + 10 * multiplied
+    return scores
 
 
 def _even(scores: Integers) -> Integers:

@@ -24,6 +24,10 @@ PIXELS = {"ci": 8, "paper": 32}
 DOCUMENTED_STD = 0.02
 FLOATS_PER_LINE = 16
 
+DOCUMENTED_RECIPE = Recipe(
+    epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine", measure_every=10
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LadderArm(Arm):
@@ -44,7 +48,7 @@ class LadderArm(Arm):
     depth: int
     rule: Rule
     trained: int
-    """How many blocks are trained, counted from the output; the others keep their initialisation."""
+    """How many blocks are trained, counted from the output; the others stay as initialised."""
 
     expansion: int = 4
     """Hidden units of a block over its width."""
@@ -70,9 +74,7 @@ class LadderArm(Arm):
     """Pixels by which a training image is moved at most, at random either way; it is then mirrored
     every second time. 0 leaves the images as they are."""
 
-    recipe: Recipe = Recipe(
-        epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine", measure_every=10
-    )
+    recipe: Recipe = DOCUMENTED_RECIPE
 
     def __post_init__(self) -> None:
         if not 0 <= self.trained <= self.depth:
@@ -84,9 +86,10 @@ class LadderArm(Arm):
         """The same experiment at a profile's size.
 
         `ci`: 8x8 pixels and shifts of one of them, an eighth of the width, the first 10,240
-        images, 10 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented: 390), since it is steps that AdamW's progress
-        is counted in. The standard deviations of the initialisation grow as the layers shrink, so
-        that every pre-activation, and with it the frozen map, starts as at the documented size.
+        images, 10 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented:
+        390), since it is steps that AdamW's progress is counted in. The standard deviations of the
+        initialisation grow as the layers shrink, so that every pre-activation, and with it the
+        frozen map, starts as at the documented size.
         """
         if profile == "paper":
             return self

@@ -10,6 +10,7 @@ from repro.core.streams import stream
 from repro.data.images import load_images
 from repro.studies.depth_ladder.arms import LadderArm
 
+
 class LadderData:
     """Training images in bytes, test images ready to be evaluated."""
 

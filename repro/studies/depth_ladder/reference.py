@@ -7,6 +7,7 @@ never leaks from one block into another. Only where the credit comes from differ
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -38,6 +39,11 @@ class FeedbackLinear(torch.autograd.Function):
         return gradients[0] @ back, None, None, None
 
 
+def _feedback_linear(x: Tensor, layer: nn.Linear, back: Tensor) -> Tensor:
+    found: Tensor = FeedbackLinear.apply(x, layer.weight, layer.bias, back)  # type: ignore[no-untyped-call]
+    return found
+
+
 class Block(nn.Module):
     """f(h) = W2 gelu(W1 norm(h)).
 
@@ -56,8 +62,8 @@ class Block(nn.Module):
     def with_feedback(self, h: Tensor, up: Tensor, down: Tensor) -> Tensor:
         """The same output; its gradient goes down through the matrices given."""
         z = F.layer_norm(h, h.shape[-1:])
-        u = FeedbackLinear.apply(z, self.up.weight, self.up.bias, up)
-        found: Tensor = FeedbackLinear.apply(F.gelu(u), self.down.weight, self.down.bias, down)
+        u = _feedback_linear(z, self.up, up)
+        found: Tensor = _feedback_linear(F.gelu(u), self.down, down)
         return found
 
 
@@ -148,7 +154,9 @@ class ReferenceLadder:
             return credit @ self.feedback[name]
         h.requires_grad_()
         up, down = self.feedback[f"{name}.up"], self.feedback[f"{name}.down"]
-        output = self.module.blocks[index].with_feedback(h, up, down)
+        block = self.module.blocks[index]
+        assert isinstance(block, Block)
+        output = block.with_feedback(h, up, down)
         return credit + torch.autograd.grad(output, h, credit)[0]
 
     def measure(self) -> Measures:
@@ -157,7 +165,7 @@ class ReferenceLadder:
         found: Measures = {"accuracy": right / len(self.data.test_labels)}
         x, y = self.data.test_inputs[:PROBE], self.data.test_labels[:PROBE]
         h = self._states(x)
-        ratios = [float((b - a).norm() / a.norm()) for a, b in zip(h, h[1:], strict=False)]
+        ratios = [float((b - a).norm() / a.norm()) for a, b in pairwise(h)]
         found["block_ratio"] = ratios
         found["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
         found["stack_cosine"] = float(F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0))
@@ -165,8 +173,7 @@ class ReferenceLadder:
             true = self._true_gradients(x, y)
             told = true if self.arm.rule == "bp" else self.credits(h, y)
         found["alignment"] = [
-            float(F.cosine_similarity(a, b, dim=-1).mean())
-            for a, b in zip(told, true, strict=True)
+            float(F.cosine_similarity(a, b, dim=-1).mean()) for a, b in zip(told, true, strict=True)
         ]
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -53,7 +54,9 @@ class StackedLadder:
     def _count_trained(self) -> None:
         """How many rows, from the first, hold every run that trains each block."""
         training = [self.trained_rows(f"blocks.{b}.up.weight") for b in range(self.arm.depth)]
-        self.training = [max((r + 1 for r, x in enumerate(rows) if x), default=0) for rows in training]
+        self.training = [
+            max((r + 1 for r, x in enumerate(rows) if x), default=0) for rows in training
+        ]
 
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [initial.is_trained(arm, name) for arm in self.arms]
@@ -116,7 +119,7 @@ class StackedLadder:
         return h, traces
 
     def _told(self, credit: Tensor, error: Tensor, point: int, n: int, share: float) -> Tensor:
-        """The credit that trains what feeds a point of the stream, in the first n rows: [n, B, d]."""
+        """The credit that trains what feeds a point of the stream: [n, B, d], the first n rows."""
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
@@ -151,7 +154,7 @@ class StackedLadder:
         for row, measures in enumerate(found):
             here = [state[row] for state in stream]
             first, last = here[0], here[-1]
-            pairs = zip(here, here[1:], strict=False)
+            pairs = pairwise(here)
             measures["block_ratio"] = [float((b - a).norm() / a.norm()) for a, b in pairs]
             measures["stack_ratio"] = float((last - first).norm() / first.norm())
             cosine = F.cosine_similarity(last.flatten(), first.flatten(), dim=0)
@@ -170,7 +173,9 @@ class StackedLadder:
     def _credits(self, h: Tensor, traces: list[BlockTrace]) -> tuple[list[Tensor], list[Tensor]]:
         """What the rule tells every point of the stream, and the true gradient there."""
         p, rows = self.parameters, len(self.arms)
-        _, error = _losses_and_errors(self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1))
+        _, error = _losses_and_errors(
+            self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
+        )
         _, mean, rstd = _norm(h)
         d_z = (error @ p["head.weight"]) * p["norm.weight"][:, None]
         true = [_norm_backward(d_z, h, mean, rstd)]

@@ -24,9 +24,7 @@ class DepthLadder:
     def reference(self, run: Run, data: LadderData, device: torch.device) -> ReferenceLadder:
         return ReferenceLadder(run, data, device)
 
-    def stacked(
-        self, runs: Sequence[Run], data: LadderData, device: torch.device
-    ) -> StackedLadder:
+    def stacked(self, runs: Sequence[Run], data: LadderData, device: torch.device) -> StackedLadder:
         return StackedLadder(runs, data, device)
 
 

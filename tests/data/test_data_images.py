@@ -1,0 +1,115 @@
+"""CIFAR-10 is verified and safely read; its twin can be made again byte for byte."""
+
+import hashlib
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from repro.data import cifar10, images
+from repro.data.locate import DataError, fixtures
+from repro.data.twins import images as twin
+
+
+@pytest.fixture
+def tiny_cifar(tmp_path, monkeypatch):
+    """A folder of 20 + 10 random images in CIFAR-10's layout, taken for the published one."""
+    folder = tmp_path / "data" / cifar10.FOLDER
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(0)
+    for table, name, count in (("TRAINING", "data_batch_1", 20), ("TEST", "test_batch", 10)):
+        data = random.integers(0, 256, (count, 3072), dtype=np.uint8)
+        content = pickle.dumps({b"data": data, b"labels": list(range(count))}, protocol=3)
+        (folder / name).write_bytes(content)
+        monkeypatch.setattr(cifar10, table, {name: hashlib.sha256(content).hexdigest()})
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    images.image_identity.cache_clear()
+    yield folder
+    images.image_identity.cache_clear()
+
+
+def test_a_pickle_that_would_run_code_is_refused(tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'ran'}",)
+
+    content = pickle.dumps(Hostile())
+    (tmp_path / "batch").write_bytes(content)
+    with pytest.raises(DataError, match=r"asks to load \w+\.system"):
+        cifar10.read_batches(tmp_path, {"batch": hashlib.sha256(content).hexdigest()})
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_set_is_read_prepared_and_mapped(tiny_cifar):
+    first = images.load_images("cifar10", size=8)
+    again = images.load_images("cifar10", size=8)
+    assert isinstance(again.train_images, np.memmap)
+    for part in ("train_images", "train_labels", "test_images", "test_labels"):
+        np.testing.assert_array_equal(getattr(first, part), getattr(again, part))
+    assert first.train_images.shape == (20, 8, 8, 3)
+
+
+@pytest.mark.parametrize("damage", [b"", b"other bytes"])
+def test_a_wrong_file_is_named_and_never_replaced_by_the_twin(tiny_cifar, damage):
+    (tiny_cifar / "test_batch").write_bytes(damage)
+    assert images.resolve("cifar10") == "cifar10"
+    with pytest.raises(DataError, match="test_batch is not CIFAR-10's file"):
+        images.load_images("cifar10", size=8)
+
+
+def test_a_missing_file_is_named(tiny_cifar):
+    (tiny_cifar / "data_batch_1").unlink()
+    with pytest.raises(DataError, match=r"lacks .*data_batch_1"):
+        images.load_images("cifar10", size=8)
+
+
+def test_a_damaged_preparation_is_made_anew(tiny_cifar, tmp_path):
+    before = images.load_images("cifar10", size=8)
+    (prepared,) = (tmp_path / "cache").rglob("test_images.npy")
+    prepared.write_bytes(prepared.read_bytes()[:-1] + b"\x00\x00")
+    with pytest.warns(images.DataWarning, match="made anew"):
+        healed = images.load_images("cifar10", size=8)
+    np.testing.assert_array_equal(before.test_images, healed.test_images)
+
+
+def test_a_data_folder_that_does_not_exist_is_an_error(monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", "/nowhere/at/all")
+    with pytest.raises(DataError, match="create it or unset it"):
+        images.resolve("cifar10")
+
+
+def test_without_the_real_set_the_twin_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    assert images.resolve("cifar10") == images.TWIN
+    identities = {images.image_identity(n, size=8) for n in ("cifar10", images.TWIN)}
+    assert len(identities) == 2
+
+
+def test_pixels_are_averaged_with_halves_rounded_up():
+    random = np.random.default_rng(1)
+    picture = random.integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
+    means = picture.reshape(5, 8, 4, 8, 4, 3).astype(float).mean(axis=(2, 4))
+    np.testing.assert_array_equal(images.shrink(picture, 8), np.floor(means + 0.5))
+
+
+def test_the_twin_is_made_again_byte_for_byte():
+    for name, array in twin.generate().items():
+        stored = np.load(fixtures() / "images" / f"{name}.npy")
+        assert stored.dtype == array.dtype
+        np.testing.assert_array_equal(stored, array)
+
+
+def test_the_twin_keeps_its_classes_when_mirrored():
+    patterns = twin._smooth_patterns(np.random.RandomState(0)).reshape(-1, 8, 8, 3)
+    assert np.abs(patterns - patterns[:, :, ::-1]).max() <= 1  # up to the rounding of a seventh
+
+
+@pytest.mark.skipif(not os.environ.get("REPRO_DATA"), reason="needs the real set in REPRO_DATA")
+def test_the_real_set_has_its_published_statistics():
+    found = images.load_images("cifar10", size=32)
+    assert np.bincount(found.train_labels).tolist() == [5000] * 10
+    pixels = found.train_images.reshape(-1, 3) / 255
+    assert pixels.mean(0) == pytest.approx([0.4914, 0.4822, 0.4465], abs=1e-4)
+    assert pixels.std(0) == pytest.approx([0.2470, 0.2435, 0.2616], abs=1e-4)

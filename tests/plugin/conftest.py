@@ -1,0 +1,108 @@
+"""A tiny study that trains in milliseconds, in a project of its own."""
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+STUDY = '''
+"""A line fitted to points: the smallest thing that can be trained."""
+from dataclasses import dataclass
+from typing import ClassVar
+import torch
+from repro.arm import Arm, Metric
+from repro.core.streams import stream
+from repro.recipe import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(Arm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {"slope": Metric("identity")}
+    target: float = 1.0
+    data: str = "points"
+    recipe: Recipe = Recipe(epochs=1, batch=4, lr=0.05)
+
+    def at(self, profile):
+        return self
+
+    def content(self):
+        return "points"
+
+    @property
+    def steps(self):
+        return 10
+
+    @property
+    def label(self):
+        return f"line {self.target}"
+
+
+class Points:
+    examples = 40
+
+    def epoch(self, seed, number):
+        return torch.randperm(40, generator=stream(seed, f"order/{number}"))[:, None]
+
+    def batch(self, lines):
+        return (lines[..., 0].float() / 40,)
+
+
+class Model:
+    def __init__(self, run):
+        self.arm = run.arm
+        self.module = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.normal_(self.module.weight, generator=stream(run.seed, "initial"), std=0.1)
+
+    def lr_scales(self):
+        return {}
+
+    def loss(self, x):
+        loss = (self.module(x[:, None])[:, 0] - self.arm.target * x).square().mean()
+        return loss, loss
+
+    def measure(self):
+        return {"slope": float(self.module.weight.detach())}
+
+
+class Study:
+    monitor = None
+
+    def load(self, arm, device):
+        return Points()
+
+    def reference(self, run, data, device):
+        return Model(run)
+
+
+STUDY = Study()
+'''
+
+CLAIMS = """
+import pytest
+from repro import claim
+from line import Line
+
+@claim("steeper targets give steeper lines", source="900, Text", documented="of course")
+@pytest.mark.parametrize("low", [1.0, 2.0])
+def test_steeper(trials, low):
+    steep, flat = trials(Line(target=low + 3), Line(target=low))
+    assert steep.slope > flat.slope
+
+@claim("flat targets give steeper lines", source="900, Text")
+def test_flatter(trials):
+    steep, flat = trials(Line(target=4.0), Line(target=1.0))
+    assert flat.slope > steep.slope
+
+@claim("only at the documented size", source="900, Text", only_at="paper")
+def test_large(trials):
+    assert trials(Line()).slope > 0
+"""
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """Two claims that hold, one that does not, and one that needs another profile."""
+    pytester.makepyfile(line=STUDY, test_lines=CLAIMS)
+    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    return pytester

@@ -1,0 +1,146 @@
+"""From `pytest` to verdicts: planning, sharing, gating, and what a person reads at the end."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+def run(project, *arguments):
+    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def trained(result):
+    """(distinct runs needed, runs trained now)."""
+    found = re.search(r"(\d+) distinct runs needed: (\d+) trained now", result.stdout.str())
+    return tuple(map(int, found.groups()))
+
+
+def test_first_everything_is_trained_once_and_then_nothing(project):
+    result = run(project)
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
+    assert trained(run(project)) == (32, 0)
+
+
+def test_workers_share_the_runs_and_train_none_twice(project):
+    result = run(project, "-n", "3")
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert trained(result) == (32, 32)
+
+
+def test_two_sessions_at_once_train_nothing_twice(project):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
+    both = [
+        subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    texts = [process.communicate()[0] for process in both]
+    found = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
+    assert sum(found) == 32
+    assert all("2 reproduced" in text for text in texts)
+
+
+def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(project):
+    result = run(project, "-k", "flatter")
+    result.stdout.fnmatch_lines(
+        [
+            "claimed (900, Text): flat targets give steeper lines",
+            "REFUTED: line 1.0 exceeds line 4.0 in slope",
+            "*8 seeds (looks at 5, 8, 12)*",
+            'reproduce with: pytest "test_lines.py::test_flatter" --profile ci',
+        ]
+    )
+    assert result.ret == 1
+
+
+def test_the_ledger_gates(project):
+    run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
+    ledger = project.path / "ledger.toml"
+    text = ledger.read_text()
+    assert text.count("[[claim]]") == 3
+    accepted = run(project)
+    accepted.assert_outcomes(passed=2, xfailed=1, skipped=1)
+    assert "differ from the ledger" not in accepted.stdout.str()
+
+    ledger.write_text(text.replace('"refuted"', '"reproduced"'))
+    worse = run(project)
+    worse.assert_outcomes(passed=2, failed=1, skipped=1)
+    worse.stdout.fnmatch_lines(["*worse (was reproduced)*"])
+
+    ledger.write_text(text.replace('"reproduced"', '"inconclusive"'))
+    better = run(project)
+    better.assert_outcomes(passed=2, xfailed=1, skipped=1)
+    better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
+
+
+def test_a_claim_for_another_profile_says_what_it_needs(project):
+    result = run(project, "-k", "large", "-rs")
+    result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
+
+
+def test_the_plan_trains_nothing(project):
+    result = run(project, "--plan", "-n", "2")
+    result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])
+    assert not list((project.path / "store" / "runs").rglob("result.json"))
+
+
+def test_verdicts_travel_in_junit_xml_and_in_the_report(project):
+    run(project, "--junitxml=out.xml", "--report", "found")
+    assert 'name="repro.verdict" value="refuted"' in (project.path / "out.xml").read_text()
+    records = json.loads((project.path / "found" / "results.json").read_text())["claims"]
+    assert {r["claim"]: r["verdict"] for r in records} == {
+        "900/flatter": "refuted",
+        "900/large": "not run",
+        "900/steeper[1.0]": "reproduced",
+        "900/steeper[2.0]": "reproduced",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--profile", "huge"], "There is no profile 'huge'; choose one of ci, paper."),
+        (["--seed-budget", "1"], "--seed-budget 1 is too few"),
+        (["--device", "abacus"], "There is no device 'abacus'"),
+        (["--engine", "warp"], "There is no engine 'warp'"),
+    ],
+)
+def test_bad_options_are_one_sentence(project, options, sentence):
+    result = run(project, *options)
+    assert result.ret != 0
+    assert sentence in result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_that_cannot_be_trained_fails_its_claim_with_the_reason(project):
+    study = project.path / "line.py"
+    study.write_text(
+        study.read_text().replace("def measure(self):", "def measure(self):\n        1 / 0")
+    )
+    result = run(project, "-k", "flatter")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*failed to train: ZeroDivisionError*"])
+
+
+def test_a_run_that_diverges_leaves_its_claim_undecided(project):
+    claims = project.path / "test_lines.py"
+    claims.write_text(
+        claims.read_text().replace(
+            "trials(Line(target=4.0), Line(target=1.0))",
+            "trials(Line(target=float(10**25)), Line(target=1.0))",
+        )
+    )
+    result = run(project, "-k", "flatter")
+    result.stdout.fnmatch_lines(["*INCONCLUSIVE*", "*diverged at step*"])
+
+
+def test_a_damaged_result_is_trained_again(project):
+    run(project)
+    (victim, *_) = sorted((project.path / "store" / "runs").rglob("result.json"))
+    victim.write_bytes(victim.read_bytes()[:-9])
+    healed = run(project)
+    assert trained(healed) == (32, 1)
+    healed.assert_outcomes(passed=2, failed=1, skipped=1, warnings=1)
