@@ -15,6 +15,9 @@ from repro.store.code import source_fingerprint
 
 Identity = dict[str, Any]
 
+ENGINE = "repro.core.train"
+"""What trains every study; a study's own imports need not reach it."""
+
 
 def identity(run: Run, *, engine: str, device: str) -> Identity:
     """The identity of a run trained by an engine on a device.
@@ -31,5 +34,5 @@ def _of_arm(arm: Arm) -> Identity:
         "study": arm.study,
         "arm": arm.settings(),
         "data": arm.content(),
-        "code": source_fingerprint(arm.study),
+        "code": [source_fingerprint(module) for module in (arm.study, ENGINE)],
     }

@@ -27,6 +27,7 @@ from repro.store import Store, run_key
 from repro.store.locks import Lock, Locks
 from repro.studies.find import study_of
 
+ENGINE_NAMES = ("auto", "loop", "stacked")
 POLL_SECONDS = 0.1
 LEAST_WIDTH = 8
 """Runs worth stacking, though a smaller batch would share the work out more evenly."""
@@ -38,6 +39,10 @@ class LocalExecutor:
     def __init__(self, store: Store, *, device: str, engine: str, workers: int) -> None:
         self.store, self.workers = store, workers
         self.device = resolve_device(device)
+        if engine not in ENGINE_NAMES:
+            raise ValueError(
+                f"There is no engine {engine!r}; choose one of {', '.join(ENGINE_NAMES)}."
+            )
         self.pace = PaceBook(store, device=self.device, engine=engine)
         self.trained = 0
         self.known: dict[Run, Values] = {}

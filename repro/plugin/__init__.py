@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
 PLAN_TEXT = pytest.StashKey[str]()
-WORKER_COUNTS = pytest.StashKey[list[dict[str, int]]]()
+WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,15 +88,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     claims = session.config.stash.get(SESSION, None)
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if claims is not None and output is not None:
-        output["repro"] = claims.counts()
+        output["repro"] = claims.account()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """xdist, on the controller: a worker has finished."""
-    counts = getattr(node, "workeroutput", {}).get("repro")
-    if counts:
-        node.config.stash.setdefault(WORKER_COUNTS, []).append(counts)
+    account = getattr(node, "workeroutput", {}).get("repro")
+    if account:
+        node.config.stash.setdefault(WORKER_ACCOUNTS, []).append(account)
 
 
 def pytest_terminal_summary(
@@ -111,12 +111,13 @@ def pytest_terminal_summary(
     from repro.plugin.summary import summarise
 
     own = config.stash.get(SESSION, None)
-    workers = config.stash.get(WORKER_COUNTS, [])
-    summarise(terminalreporter, config, records, workers or ([own.counts()] if own else []))
+    workers = config.stash.get(WORKER_ACCOUNTS, [])
+    summarise(terminalreporter, config, records, workers or ([own.account()] if own else []))
 
 
 def _records(terminalreporter: pytest.TerminalReporter) -> list[dict[str, Any]]:
     """The verdicts of this session, as their tests' reports carry them (also from workers)."""
     reports = (r for group in terminalreporter.stats.values() for r in group)
-    properties = (dict(getattr(report, "user_properties", ())) for report in reports)
+    calls = (report for report in reports if getattr(report, "when", "") == "call")
+    properties = (dict(getattr(report, "user_properties", ())) for report in calls)
     return [json.loads(found["repro.record"]) for found in properties if "repro.record" in found]

@@ -38,11 +38,13 @@ class Gate:
         record = self._record(item, outcome, trials, raised)
         accepted = ledger_of(item).verdict(record["claim"], self.profile, record["data"])
         record["change"] = change(accepted, outcome)
-        report.user_properties += [
+        properties = [
             ("repro.verdict", outcome.value),
             ("repro.measured", record["measured"]),
             ("repro.record", json.dumps(record, ensure_ascii=False)),
         ]
+        report.user_properties += properties
+        item.user_properties += properties  # JUnit XML takes them from the teardown's report
         self._set_result(report, outcome, accepted, record)
 
     def _set_result(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, TypedDict
 
 import pytest
 
@@ -17,6 +17,14 @@ from repro.plugin.trials import Trials
 from repro.store import Store, StoreError
 
 DEFAULT_STORE = ".repro"
+
+
+class Account(TypedDict):
+    """What one process did: distinct runs asked for, runs trained, damage found in the store."""
+
+    asked: int
+    trained: int
+    reports: list[str]
 
 
 class ClaimSession:
@@ -34,7 +42,8 @@ class ClaimSession:
         option = config.getoption
         self.profile = _profile(option("profile"), option("seed_budget"))
         folder = option("store") or os.environ.get("REPRO_STORE") or config.rootpath / DEFAULT_STORE
-        self.store = Store(Path(folder))
+        self.reports: list[str] = []
+        self.store = Store(Path(folder), report=self.reports.append)
         self.executor = LocalExecutor(
             self.store,
             device=option("device"),
@@ -90,9 +99,13 @@ class ClaimSession:
         trials = self.trials.get(item) or self.trials_of(item)
         self.gate.judge(item, call, report, trials)
 
-    def counts(self) -> dict[str, int]:
-        """How many distinct runs the claims asked for, and how many this process trained."""
-        return {"asked": len(self.asked), "trained": self.executor.trained}
+    def account(self) -> Account:
+        """What this process did."""
+        return {
+            "asked": len(self.asked),
+            "trained": self.executor.trained,
+            "reports": self.reports,
+        }
 
     def describe_plan(self) -> str:
         """What would be trained, for `--plan`."""

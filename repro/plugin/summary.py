@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from repro.ledger import Entry, Ledger
+from repro.plugin.session import Account
 from repro.report.table import verdict_table
 
 _MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
@@ -18,7 +19,7 @@ def summarise(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
     records: list[dict[str, Any]],
-    counts: list[dict[str, int]],
+    accounts: list[Account],
 ) -> None:
     """Write the table; take verdicts over and write the report where that was asked for."""
     records.sort(key=lambda record: record["claim"])
@@ -28,8 +29,11 @@ def summarise(
     verdicts = Counter(record["verdict"] for record in records)
     terminal.write_line("")
     terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
-    if counts:
-        asked, trained = max(c["asked"] for c in counts), sum(c["trained"] for c in counts)
+    for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
+        terminal.write_line(line, yellow=True)
+    if accounts:
+        asked = max(account["asked"] for account in accounts)
+        trained = sum(account["trained"] for account in accounts)
         terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
     changed = [record for record in records if record["change"]]
     if config.getoption("update_ledger"):
