@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest_plugins = ["pytester"]
-
 STUDY = '''
 """A line fitted to points: the smallest thing that can be trained."""
 from dataclasses import dataclass
