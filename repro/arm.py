@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from repro.recipe import Recipe
@@ -112,7 +113,7 @@ class Arm:
         """How much work a step is, relative to other arms: for estimates and for order."""
         return 1.0
 
-    @property
+    @cached_property
     def program(self) -> str:
         """What two arms must have in common to be trained as one program."""
         shared = {name: x for name, x in self.settings().items() if name not in self.per_run}

@@ -31,6 +31,16 @@ def resolve_device(name: str) -> str:
     return name
 
 
+def one_thread() -> None:
+    """Have torch use one thread.
+
+    Processes that share cores slow each other down by far more than threads would gain.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @cache
 def numerics(device: str) -> dict[str, str]:
     """What the bits of a result depend on beside arm, seed, data and code."""

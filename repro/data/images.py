@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -129,7 +130,8 @@ def _read_prepared(folder: Path) -> Arrays | None:
 
 def _write_prepared(folder: Path, arrays: Arrays) -> None:
     """Written beside and renamed into place; a cache that cannot be written is done without."""
-    beside = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}")
+    token = secrets.token_hex(8)
+    beside, damaged = (folder.with_name(f"{folder.name}.{x}") for x in (token, f"{token}.damaged"))
     try:
         beside.mkdir(parents=True)
         lines = []
@@ -139,7 +141,10 @@ def _write_prepared(folder: Path, arrays: Arrays) -> None:
             lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
         (beside / "sums").write_text("".join(lines))
         if folder.exists():
-            os.rename(folder, beside.with_suffix(".damaged"))
+            os.rename(folder, damaged)
         os.rename(beside, folder)
     except OSError:
-        return  # another process was first, or there is no room: the arrays are in memory anyway
+        pass  # another process was first, or there is no room: the arrays are in memory anyway
+    finally:
+        for left in (beside, damaged):
+            shutil.rmtree(left, ignore_errors=True)

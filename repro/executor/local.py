@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.arm import Run
-from repro.core.device import resolve_device
+from repro.core.device import one_thread, resolve_device
 from repro.core.identity import Identity, identity
 from repro.executor.pace import PaceBook
 from repro.executor.protocol import TrainingFailed, Values, Wanted
@@ -91,7 +91,7 @@ class LocalExecutor:
 
         from repro.core.train import train
 
-        _one_thread()
+        one_thread()
         began, engine = time.monotonic(), self.pace.of(runs[0].arm).engine
         done: set[Run] = set()
         try:
@@ -185,14 +185,6 @@ class _RunCheckpoints:
 
     def save(self, run: Run, payload: bytes) -> None:
         self.executor.store.checkpoints.save(run_key(self.executor.identity(run)), payload)
-
-
-@cache
-def _one_thread() -> None:
-    """Processes that share cores slow each other down by far more than threads would gain."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _provenance(seconds: float, company: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from repro.arm import Arm, Run
-from repro.core.device import numerics
+from repro.core.device import numerics, one_thread
 from repro.core.pace import Pace
 from repro.store import Store
 from repro.studies.find import study_of
@@ -70,7 +70,7 @@ class PaceBook:
             return False
         with lock:
             if not self.knows(arms[0]):
-                torch.set_num_threads(1)
+                one_thread()
                 pace = measure_pace(
                     study_of(arms[0]), arms, engine=self.engine, device=torch.device(self.device)
                 )

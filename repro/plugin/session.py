@@ -68,7 +68,7 @@ class ClaimSession:
         """The plan over all selected claims."""
         return Plan(
             [self._reader(item) for item in self.items],
-            is_stored=lambda run: self._is_settled(run),
+            is_stored=self._is_settled,
         )
 
     def _is_settled(self, run: Run) -> bool:

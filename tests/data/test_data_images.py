@@ -74,6 +74,17 @@ def test_a_damaged_preparation_is_made_anew(tiny_cifar, tmp_path):
     np.testing.assert_array_equal(before.test_images, healed.test_images)
 
 
+def test_damage_is_healed_every_time_and_leaves_nothing_behind(tiny_cifar, tmp_path):
+    images.load_images("cifar10", size=8)
+    for _ in range(2):
+        (prepared,) = (tmp_path / "cache").rglob("test_images.npy")
+        prepared.write_bytes(b"damaged")
+        with pytest.warns(images.DataWarning, match="made anew"):
+            images.load_images("cifar10", size=8)
+        assert isinstance(images.load_images("cifar10", size=8).test_images, np.memmap)
+    assert len(list((tmp_path / "cache" / "repro" / "prepared").iterdir())) == 1
+
+
 def test_a_data_folder_that_does_not_exist_is_an_error(monkeypatch):
     monkeypatch.setenv("REPRO_DATA", "/nowhere/at/all")
     with pytest.raises(DataError, match="create it or unset it"):
