@@ -41,6 +41,16 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether this is what a device says when it is full; CPU and MPS say it in plain words."""
+    import torch
+
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    words = ("can't allocate memory", "not enough memory", "out of memory")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+
+
 @cache
 def numerics(device: str) -> dict[str, str]:
     """What the bits of a result depend on beside arm, seed, data and code."""

@@ -94,6 +94,10 @@ def train(
     >>> for run, values in train(STUDY, runs, engine="stacked", device=torch.device("cpu")):
     ...     print(run.seed, values["measures"]["accuracy"])
     """
+    if engine == "stacked" and not runs[0].arm.stacks:
+        raise ValueError(
+            f"{runs[0].arm.label} has no stacked form; leave --engine out, or use --engine loop."
+        )
     data = study.load(runs[0].arm, device)
     for step, group in _by_step(runs, checkpoints).items():
         size = len(group) if engine == "stacked" else 1

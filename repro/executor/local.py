@@ -6,6 +6,7 @@ runs locked takes others, and only waits when all that is missing is in training
 
 from __future__ import annotations
 
+import getpass
 import os
 import platform
 import subprocess
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.arm import Run
-from repro.core.device import one_thread, resolve_device
+from repro.core.device import one_thread, ran_out_of_memory, resolve_device
 from repro.core.identity import Identity, identity
 from repro.executor.pace import PaceBook
 from repro.executor.protocol import TrainingFailed, Values, Wanted
@@ -47,6 +48,7 @@ class LocalExecutor:
         self.trained = 0
         self.known: dict[Run, Values] = {}
         self.failed: dict[Run, str] = {}
+        self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
 
     def identity(self, run: Run) -> Identity:
         """What the run is stored under."""
@@ -79,14 +81,40 @@ class LocalExecutor:
 
     def _train_some(self, candidates: Sequence[Run]) -> bool:
         """Train a batch of these runs; False where all of them are somebody else's."""
-        share = -(-len(candidates) // self.workers)
-        width = max(1, min(self.pace.of(candidates[0].arm).width, max(share, LEAST_WIDTH)))
+        arm, share = candidates[0].arm, -(-len(candidates) // self.workers)
+        width = min(self.pace.of(arm).width, max(share, LEAST_WIDTH))
+        width = min(width, self.widest.get(arm.program, width))
         with DeviceTurn(self.device), Claimed(self, candidates, width) as runs:
             if runs:
                 self._train(runs)
             return bool(runs)
 
     def _train(self, runs: list[Run]) -> None:
+        """Train runs of one program together, or in halves where memory cannot hold them all."""
+        shortage = self._train_together(runs)
+        if shortage is None:
+            return
+        left = [run for run in runs if not self.store.has(self.identity(run))]
+        if len(runs) == 1:
+            self.failed.update(
+                (
+                    run,
+                    f"{_name(run)} does not fit into memory on its own ({shortage}); free some,"
+                    " or train it on a larger device.",
+                )
+                for run in left
+            )
+            return
+        half = -(-len(runs) // 2)
+        self.widest[runs[0].arm.program] = half
+        for start in range(0, len(left), half):
+            self._train(left[start : start + half])
+
+    def _train_together(self, runs: list[Run]) -> str | None:
+        """Train and store runs; what was said where memory ran out.
+
+        Said rather than raised: the exception would keep the memory of what it left unfinished.
+        """
         import torch
 
         from repro.core.train import train
@@ -106,24 +134,17 @@ class LocalExecutor:
                 self.store.put(self.identity(run), values, _provenance(seconds, len(runs)))
                 self.trained += 1
                 done.add(run)
-        except (torch.OutOfMemoryError, MemoryError) as error:
-            self._train_halves([run for run in runs if run not in done], error)
         except Exception as error:
+            if ran_out_of_memory(error):
+                return str(error)
             for run in set(runs) - done:
                 what = f"{type(error).__name__}: {error}"
-                self.failed[run] = f"{run.arm.label}, seed {run.seed}, failed to train: {what}"
+                self.failed[run] = f"{_name(run)}, failed to train: {what}"
+        return None
 
-    def _train_halves(self, runs: list[Run], error: BaseException) -> None:
-        if len(runs) == 1:
-            (run,) = runs
-            self.failed[run] = (
-                f"{run.arm.label}, seed {run.seed}, does not fit into memory on its own ({error});"
-                " free some, or train it on a larger device."
-            )
-            return
-        middle = -(-len(runs) // 2)
-        self._train(runs[:middle])
-        self._train(runs[middle:])
+
+def _name(run: Run) -> str:
+    return f"{run.arm.label}, seed {run.seed}"
 
 
 class Claimed:
@@ -164,7 +185,7 @@ class DeviceTurn:
     def __enter__(self) -> None:
         if self.device == "cpu":
             return
-        locks = Locks(Path(tempfile.gettempdir()) / "repro-devices")
+        locks = Locks(Path(tempfile.gettempdir()) / f"repro-devices-{getpass.getuser()}")
         while (lock := locks.try_lock(self.device)) is None:
             time.sleep(POLL_SECONDS)
         self.lock = lock

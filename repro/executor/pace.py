@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -74,9 +75,11 @@ class PaceBook:
                 pace = measure_pace(
                     study_of(arms[0]), arms, engine=self.engine, device=torch.device(self.device)
                 )
-                beside = self.folder / f"{name}.new"
-                beside.write_text(json.dumps(asdict(pace)))
-                beside.replace(self.folder / name)
+                self.paces[arms[0].program] = pace
+                if math.isfinite(pace.seconds):
+                    beside = self.folder / f"{name}.new"
+                    beside.write_text(json.dumps(asdict(pace)))
+                    beside.replace(self.folder / name)
         return self.knows(arms[0])
 
     def seconds(self, runs: Sequence[Run]) -> float:

@@ -123,3 +123,19 @@ def test_settings_that_cannot_mean_anything_are_refused():
         ARM.but(trained=3)
     with pytest.raises(TypeError, match="has no setting 'widht'"):
         ARM.but(widht=3)
+
+
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+def test_mixed_precision_is_near_float32_and_not_the_same(engine, rule):
+    exact, mixed = (
+        losses(ARM.but(rule=rule, recipe=ARM.recipe.but(precision=precision)), engine)
+        for precision in ("float32", "bfloat16")
+    )
+    assert mixed != exact
+    assert mixed == pytest.approx(exact, rel=2e-3)
+
+
+def losses(arm, engine):
+    ((_, values),) = train(STUDY, [Run(arm, 1)], engine=engine, device=CPU)
+    return values["history"]["loss"]

@@ -79,7 +79,7 @@ class StackedLadder:
         logits = _linear(out, p["head.weight"], p["head.bias"])  # [R, B, 10]
         losses, error = _losses_and_errors(logits, y)
         error = error * share
-        d_out = error @ p["head.weight"]
+        d_out = _product(error, p["head.weight"])
         found = _linear_gradients("head", error, out)
         found |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
         credit = _norm_backward(d_out * p["norm.weight"][:, None], h, mean, rstd)
@@ -89,10 +89,10 @@ class StackedLadder:
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
             told = self._told(credit, error, index + 1, n, share)
             if self.arm.rule == "bp":
-                d_u = _gelu_backward(credit @ down, trace.u)
-                below = d_u @ up
+                d_u = _gelu_backward(_product(credit, down), trace.u)
+                below = _product(d_u, up)
             elif n:
-                d_u = _gelu_backward(told @ down[:n], trace.u[:n])
+                d_u = _gelu_backward(_product(told, down[:n]), trace.u[:n])
             if n:
                 found |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
                 found |= _linear_gradients(f"blocks.{index}.up", d_u[:n], trace.z[:n])
@@ -123,7 +123,7 @@ class StackedLadder:
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
-            credit = error[:n] @ self.feedback[f"{point}"][:n].transpose(1, 2)
+            credit = _product(error[:n], self.feedback[f"{point}"][:n].transpose(1, 2))
         if self.arm.credit == "raw":
             return credit[:n]
         credit = credit[:n] / share  # one example's own credit, as the reference has it
@@ -134,9 +134,9 @@ class StackedLadder:
         """FA's credit below a block from the credit above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
-            return credit @ self.feedback[name]
+            return _product(credit, self.feedback[name])
         up, down = self.feedback[f"{name}.up"], self.feedback[f"{name}.down"]
-        below = _gelu_backward(credit @ down, trace.u) @ up
+        below = _product(_gelu_backward(_product(credit, down), trace.u), up)
         return credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
 
     def measure(self) -> list[Measures]:
@@ -177,13 +177,13 @@ class StackedLadder:
             self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
         )
         _, mean, rstd = _norm(h)
-        d_z = (error @ p["head.weight"]) * p["norm.weight"][:, None]
+        d_z = _product(error, p["head.weight"]) * p["norm.weight"][:, None]
         true = [_norm_backward(d_z, h, mean, rstd)]
         told = [true[0]]
         for index in reversed(range(self.arm.depth)):
             trace = traces[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
-            below = _gelu_backward(true[0] @ down, trace.u) @ up
+            below = _product(_gelu_backward(_product(true[0], down), trace.u), up)
             true.insert(0, true[0] + _norm_backward(below, trace.h, trace.mean, trace.rstd))
             if self.arm.rule == "fa":
                 told.insert(0, self._passed_down(told[0], trace, index))
@@ -191,7 +191,7 @@ class StackedLadder:
             told = true
         if self.arm.rule == "dfa":
             points = range(self.arm.depth + 1)
-            told = [error @ self.feedback[f"{point}"].transpose(1, 2) for point in points]
+            told = [_product(error, self.feedback[f"{i}"].transpose(1, 2)) for i in points]
         return told, true
 
 
@@ -206,11 +206,16 @@ def _stack(rows: Sequence[dict[str, Tensor]], device: torch.device) -> dict[str,
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """[R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
-    return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2))
+    return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2)).float()
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """Under autocast products alone are of low precision: what joins them stays float32."""
+    return (a @ b).float()
 
 
 def _linear_gradients(name: str, d_out: Tensor, x: Tensor) -> dict[str, Tensor]:
-    return {f"{name}.weight": d_out.transpose(1, 2) @ x, f"{name}.bias": d_out.sum(1)}
+    return {f"{name}.weight": _product(d_out.transpose(1, 2), x), f"{name}.bias": d_out.sum(1)}
 
 
 def _norm(h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
