@@ -8,9 +8,20 @@ readings: `weights` (each weight matrix of a block; skip connections carry credi
 import pytest
 
 from repro import claim
+from repro.figure import figure
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow
 
 SOURCE = "004, Results"
+D256_DOCUMENTED = {  # its table: accuracy at k = 0, 1, … trained blocks
+    "bp": [0.389, 0.565, 0.598, 0.608, 0.617],
+    "fa": [0.355, 0.382, 0.349, 0.398, 0.402],
+    "dfa": [0.349, 0.244, 0.286, 0.296, 0.301],
+}
+D512_DOCUMENTED = {
+    "bp": [0.386, 0.583, 0.603],
+    "fa": [0.359, 0.412, 0.361],
+    "dfa": [0.349, 0.226, 0.302],
+}
 A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
 
 both_shapes = pytest.mark.parametrize("shape", [D256_L4, D512_L2], ids=["d256", "d512"])
@@ -261,3 +272,19 @@ def test_dfa_peaks_at_frozen_without_normalisation(trials, shape):
 @both_shapes
 def test_dfa_peaks_at_frozen_with_a_frozen_embedding(trials, shape):
     assert trials(shape.but(rule="dfa", embedding="frozen").ladder()).accuracy.peaks_at(0)
+
+
+@figure(
+    "Accuracy against the number of trained blocks",
+    source="004, Results",
+    x="trained blocks k (from the output)",
+    y="accuracy",
+)
+def test_depth_ladder_figure(plot):
+    for shape, documented in ((D256_L4, D256_DOCUMENTED), (D512_L2, D512_DOCUMENTED)):
+        panel = plot.panel(f"d={shape.width}, L={shape.depth}")
+        for rule, accuracies in documented.items():
+            ladder = shape.but(rule=rule).ladder()
+            panel.line(rule.upper(), ladder, at=range(len(ladder)), documented=accuracies)
+        through_blocks = shape.but(rule="fa", feedback="blocks").ladder()
+        panel.line("FA through blocks", through_blocks, at=range(len(through_blocks)))

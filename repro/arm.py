@@ -110,7 +110,7 @@ class Arm:
 
     @property
     def effort(self) -> float:
-        """How much work a step is, relative to other arms: for estimates and for order."""
+        """Multiplications of one step on one example, roughly: for estimates and for order."""
         return 1.0
 
     @cached_property

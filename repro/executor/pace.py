@@ -21,6 +21,9 @@ from repro.studies.find import study_of
 
 POLL_SECONDS = 0.05
 
+USUAL_RATE = 1e10
+"""Multiplications a second of one core at the sizes of the `ci` profile, to guess by."""
+
 
 class PaceBook:
     """Paces by program, read from the store or measured."""
@@ -83,10 +86,12 @@ class PaceBook:
         return self.knows(arms[0])
 
     def seconds(self, runs: Sequence[Run]) -> float:
-        """How long these runs of one program take one process, as far as is known."""
-        if not self.knows(runs[0].arm):
-            return 0.0
-        return sum(run.arm.steps for run in runs) * self.paces[runs[0].arm.program].seconds
+        """How long these runs of one program take one process: measured, else a guess."""
+        steps = sum(run.arm.steps for run in runs)
+        if self.knows(runs[0].arm):
+            return steps * self.paces[runs[0].arm.program].seconds
+        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in runs)
+        return work / USUAL_RATE
 
     def _name(self, arm: Arm) -> str:
         what = json.dumps([arm.program, self.engine, numerics(self.device)], sort_keys=True)

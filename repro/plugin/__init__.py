@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from repro.plugin.plot import Plot
     from repro.plugin.trials import Trials
 
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
@@ -32,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
+    config.addinivalue_line("markers", "figure(title, source, x, y): a figure, for --report")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,14 +43,21 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "no"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    figures = [item for item in items if item.get_closest_marker("figure")]
+    if figures and not config.getoption("report"):
+        config.hook.pytest_deselected(items=figures)
+        items[:] = [item for item in items if item not in figures]
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
-    claims = [item for item in session.items if item.get_closest_marker("claim")]
-    if not claims or session.config.getoption("collectonly"):
+    marked = [i for i in session.items if any(map(i.get_closest_marker, ("claim", "figure")))]
+    if not marked or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     from repro.plugin.session import ClaimSession
 
-    session.config.stash[SESSION] = ClaimSession.of(session.config, claims)
+    session.config.stash[SESSION] = ClaimSession.of(session.config, marked)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,14 +72,25 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return None
 
 
-@pytest.fixture
-def trials(request: pytest.FixtureRequest) -> Trials:
+@pytest.fixture(name="trials")  # named apart from the module, which would take its place
+def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     """Ask for arms; what comes back can be compared, and is trained if need be."""
     session = request.config.stash.get(SESSION, None)
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
     found: Trials = session.trials_of(request.node)
     return found
+
+
+@pytest.fixture(name="plot")
+def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
+    """Lay out panels and lines of arms; they are drawn from the store, as far as it goes."""
+    session = request.config.stash.get(SESSION, None)
+    if session is None or not request.node.get_closest_marker("figure"):
+        raise pytest.UsageError("The plot fixture is for tests marked with @figure(...).")
+    found: Plot = session.plot_of(request.node)
+    yield found
+    request.node.user_properties.append(("repro.figure", json.dumps(found.figure)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -105,19 +125,20 @@ def pytest_terminal_summary(
     if config.stash.get(PLAN_TEXT, None):
         terminalreporter.write_line(config.stash[PLAN_TEXT])
         return
-    records = _records(terminalreporter)
-    if not records:
+    records = _carried(terminalreporter, "repro.record")
+    figures = _carried(terminalreporter, "repro.figure")
+    if not records and not figures:
         return
     from repro.plugin.summary import summarise
 
     own = config.stash.get(SESSION, None)
-    workers = config.stash.get(WORKER_ACCOUNTS, [])
-    summarise(terminalreporter, config, records, workers or ([own.account()] if own else []))
+    accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([own.account()] if own else [])
+    summarise(terminalreporter, config, records, figures, accounts)
 
 
-def _records(terminalreporter: pytest.TerminalReporter) -> list[dict[str, Any]]:
-    """The verdicts of this session, as their tests' reports carry them (also from workers)."""
-    reports = (r for group in terminalreporter.stats.values() for r in group)
-    calls = (report for report in reports if getattr(report, "when", "") == "call")
-    properties = (dict(getattr(report, "user_properties", ())) for report in calls)
-    return [json.loads(found["repro.record"]) for found in properties if "repro.record" in found]
+def _carried(terminalreporter: pytest.TerminalReporter, name: str) -> list[Any]:
+    """What this session's tests attached to their reports, which also come from workers."""
+    reports = (report for group in terminalreporter.stats.values() for report in group)
+    properties = (getattr(report, "user_properties", ()) for report in reports)
+    found = (value for each in properties for key, value in each if key == name)
+    return [json.loads(text) for text in dict.fromkeys(found)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypedDict
 
@@ -13,10 +14,14 @@ from repro.arm import Run
 from repro.executor.local import LocalExecutor
 from repro.plan import PROFILES, Plan, Profile
 from repro.plugin.gate import Gate
+from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.store import Store, StoreError
 
 DEFAULT_STORE = ".repro"
+
+_ENDS_OF_TESTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
+"""No `Exception` in Python's sense: a claim that says so itself has no runs to plan."""
 
 
 class Account(TypedDict):
@@ -51,7 +56,7 @@ class ClaimSession:
             workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
         )
         self.gate = Gate(self.profile.name, accept=option("update_ledger"))
-        self.items = list(items)
+        self.items = [item for item in items if item.get_closest_marker("claim")]
         self.asked: set[Run] = set()
         self.trials: dict[pytest.Item, Trials] = {}
 
@@ -63,6 +68,10 @@ class ClaimSession:
         trials = Trials(self.executor, self.profile, self.asked, only_at=only_at)
         self.trials[item] = trials
         return trials
+
+    def plot_of(self, item: pytest.Item) -> Plot:
+        """An empty figure, to be filled with what is stored."""
+        return Plot(item, self.executor, self.profile)
 
     def plan(self) -> Plan:
         """The plan over all selected claims."""
@@ -82,7 +91,8 @@ class ClaimSession:
 
         def read() -> None:
             given = {**values, "trials": self.trials_of(item)} if takes_trials else values
-            item.obj(**given)
+            with suppress(*_ENDS_OF_TESTS):
+                item.obj(**given)
 
         return read
 

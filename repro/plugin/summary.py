@@ -10,7 +10,9 @@ import pytest
 
 from repro.ledger import Entry, Ledger
 from repro.plugin.session import Account
+from repro.report.figure import FigureData, NoMatplotlib
 from repro.report.table import verdict_table
+from repro.report.write import write_report
 
 _MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
 
@@ -19,9 +21,22 @@ def summarise(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
     records: list[dict[str, Any]],
+    figures: list[FigureData],
     accounts: list[Account],
 ) -> None:
     """Write the table; take verdicts over and write the report where that was asked for."""
+    if records:
+        _write_verdicts(terminal, config, records, accounts)
+    if config.getoption("report"):
+        _write_report(terminal, Path(config.getoption("report")), records, figures)
+
+
+def _write_verdicts(
+    terminal: pytest.TerminalReporter,
+    config: pytest.Config,
+    records: list[dict[str, Any]],
+    accounts: list[Account],
+) -> None:
     records.sort(key=lambda record: record["claim"])
     terminal.section("claims")
     for line, verdict in verdict_table(records):
@@ -41,11 +56,21 @@ def summarise(
         terminal.write_line(f"the ledger was updated: {len(changed)} entries changed")
     elif any(record["change"].startswith(("new", "better", "other")) for record in changed):
         terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
-    if config.getoption("report"):
-        from repro.report.write import write_report
 
-        for path in write_report(Path(config.getoption("report")), records):
+
+def _write_report(
+    terminal: pytest.TerminalReporter,
+    folder: Path,
+    records: list[dict[str, Any]],
+    figures: list[FigureData],
+) -> None:
+    try:
+        for path in write_report(folder, records, figures):
             terminal.write_line(f"wrote {path}")
+    except NoMatplotlib as missing:
+        terminal.write_line(f"wrote {folder / 'results.json'}; {missing}", yellow=True)
+    except OSError as error:
+        raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
 
 
 def _update(records: list[dict[str, Any]]) -> None:

@@ -34,18 +34,14 @@ def plan_text(
         "",
         f"{'program':44}{'runs':>6}{'steps':>8}{'minutes':>9}",
     ]
-    known = 0.0
-    for runs in programs.values():
-        seconds = executor.pace.seconds(runs)
-        known += seconds
+    seconds = {program: executor.pace.seconds(runs) for program, runs in programs.items()}
+    for program, runs in programs.items():
         label = f"{runs[0].arm.label} and {len(runs) - 1} more"
-        minutes = f"{seconds / 60:.1f}" if seconds else "unknown"
+        guessed = " " if executor.pace.knows(runs[0].arm) else "?"
+        minutes = f"{seconds[program] / 60:.1f}{guessed}"
         lines.append(f"{label:44}{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>9}")
-    unknown = sum(1 for runs in programs.values() if not executor.pace.seconds(runs))
-    cores = os.cpu_count() or 1
-    lines.append("")
-    lines.append(
-        f"about {known / 60:.1f} minutes of one core, {known / cores / 60:.1f} on {cores} cores"
-        + (f"; {unknown} programs were never timed here" if unknown else "")
-    )
+    total, cores = sum(seconds.values()) / 60, os.cpu_count() or 1
+    lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
+    if not all(executor.pace.knows(runs[0].arm) for runs in programs.values()):
+        lines.append("?: never timed on this machine, so guessed from the program's size")
     return "\n".join(lines)

@@ -6,9 +6,24 @@ import subprocess
 import sys
 
 import pytest
+import torch
+
+# Imported once for all the sessions that run in this process; pytester takes away what they import.
+import repro.core.train
+import repro.executor.local
+import repro.plugin.session
+import repro.report.write  # noqa: F401
+
+torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
 
 
 def run(project, *arguments):
+    """A session in this process."""
+    return project.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+
+def run_apart(project, *arguments):
+    """A session in a process of its own, as a user has it."""
     return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
 
 
@@ -19,14 +34,14 @@ def trained(result):
 
 
 def test_first_everything_is_trained_once_and_then_nothing(project):
-    result = run(project)
+    result = run_apart(project)
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
-    assert trained(run(project)) == (32, 0)
+    assert trained(run_apart(project)) == (32, 0)
 
 
 def test_workers_share_the_runs_and_train_none_twice(project):
-    result = run(project, "-n", "3")
+    result = run_apart(project, "-n", "3")
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)
 
@@ -57,21 +72,21 @@ def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(projec
 
 
 def test_the_ledger_gates(project):
-    run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
+    run_apart(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
     ledger = project.path / "ledger.toml"
     text = ledger.read_text()
     assert text.count("[[claim]]") == 3
-    accepted = run(project)
+    accepted = run_apart(project)
     accepted.assert_outcomes(passed=2, xfailed=1, skipped=1)
     assert "differ from the ledger" not in accepted.stdout.str()
 
     ledger.write_text(text.replace('"refuted"', '"reproduced"'))
-    worse = run(project)
+    worse = run_apart(project)
     worse.assert_outcomes(passed=2, failed=1, skipped=1)
     worse.stdout.fnmatch_lines(["*worse (was reproduced)*"])
 
     ledger.write_text(text.replace('"reproduced"', '"inconclusive"'))
-    better = run(project)
+    better = run_apart(project)
     better.assert_outcomes(passed=2, xfailed=1, skipped=1)
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
@@ -82,7 +97,7 @@ def test_a_claim_for_another_profile_says_what_it_needs(project):
 
 
 def test_the_plan_trains_nothing(project):
-    result = run(project, "--plan", "-n", "2")
+    result = run_apart(project, "--plan", "-n", "2")
     result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])
     assert not list((project.path / "store" / "runs").rglob("result.json"))
 
@@ -147,3 +162,32 @@ def test_a_damaged_result_is_trained_again(project):
     healed.stdout.fnmatch_lines(
         ["The stored run * does not match its SHA256SUMS; it was moved to *"]
     )
+
+
+FIGURE = """
+from repro.figure import figure
+
+@figure("Slopes", source="900, Figure 1", x="target", y="slope")
+def test_slopes(plot):
+    lines = [Line(target=target) for target in (1.0, 4.0, 9.0)]
+    plot.panel("all").line("line", lines, at=[1, 4, 9], documented=[1.0, 4.0, 9.0])
+"""
+
+
+def test_figures_are_drawn_from_the_store_where_a_report_is_asked_for(project):
+    claims = project.path / "test_lines.py"
+    claims.write_text(claims.read_text() + FIGURE)
+    run(project).assert_outcomes(passed=2, failed=1, skipped=1, deselected=1)
+    result = run(project, "-k", "slopes", "--report", "found")
+    result.assert_outcomes(passed=1, deselected=4)
+    (figure,) = json.loads((project.path / "found" / "results.json").read_text())["figures"]
+    (line,) = figure["panels"][0]["lines"]
+    assert [len(values) for values in line["values"]] == [8, 8, 0]  # nobody asked for the last
+    assert (project.path / "found" / "slopes.svg").read_text().startswith("<?xml")
+    assert (project.path / "found" / "slopes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_claim_that_skips_itself_has_nothing_to_plan(project):
+    claims = project.path / "test_lines.py"
+    claims.write_text(claims.read_text().replace("steep, flat", "pytest.skip('no'); steep, flat"))
+    run(project).assert_outcomes(skipped=4)

@@ -1,0 +1,108 @@
+"""Draws a figure of a source: what was measured over seeds, beside what the source documents."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Told apart also by readers who see fewer colours (Okabe and Ito)."""
+
+MARKERS = "osD^vP"
+
+
+class LineData(TypedDict):
+    """One line: at each place, the values over seeds, and the documented one if there is any."""
+
+    label: str
+    at: list[float]
+    values: list[list[float]]
+    documented: list[float]
+
+
+class PanelData(TypedDict):
+    """One coordinate system."""
+
+    title: str
+    lines: list[LineData]
+
+
+class FigureData(TypedDict):
+    """All that a figure shows, as plain data."""
+
+    name: str
+    title: str
+    source: str
+    x: str
+    y: str
+    profile: str
+    data: list[str]
+    panels: list[PanelData]
+
+
+class NoMatplotlib(Exception):
+    """Figures cannot be drawn here; says what to install."""
+
+
+def draw(figure: FigureData, folder: Path) -> list[Path]:
+    """Write a figure as SVG and PNG; returns the paths written."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise NoMatplotlib("figures need matplotlib: pip install 'repro[report]'") from error
+    matplotlib.rcParams["svg.hashsalt"] = figure["name"]  # the same figure, the same bytes
+    page = Figure(figsize=(1 + 4 * len(figure["panels"]), 4.4), layout="constrained")
+    axes = page.subplots(1, len(figure["panels"]), sharey=True, squeeze=False)[0]
+    for panel, ax in zip(figure["panels"], axes, strict=True):
+        _draw_panel(ax, panel, figure["x"])
+    axes[0].set_ylabel(figure["y"].replace("_", " "))
+    axes[-1].legend(frameon=False, fontsize="small")
+    page.suptitle(figure["title"], fontsize="large")
+    page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
+    paths = [folder / f"{figure['name']}.{kind}" for kind in ("svg", "png")]
+    page.savefig(paths[0], metadata={"Date": None})
+    page.savefig(paths[1], dpi=160)
+    return paths
+
+
+def caption(figure: FigureData) -> str:
+    """What the lines are, and how many seeds stand behind them."""
+    lines = [line for panel in figure["panels"] for line in panel["lines"]]
+    seeds = sorted({len(values) for line in lines for values in line["values"] if values})
+    documented = "dashed: as documented" if any(line["documented"] for line in lines) else ""
+    if not seeds:
+        measured = "nothing is stored of it yet"
+    else:
+        count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        measured = (
+            f"solid: mean ± 1 standard deviation over {count} seeds,"
+            f" profile {figure['profile']}, {', '.join(figure['data'])}"
+        )
+    return f"Source {figure['source']}. " + "; ".join(filter(None, [measured, documented]))
+
+
+def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
+    for line, colour, marker in zip(panel["lines"], COLOURS, MARKERS, strict=False):
+        measured = [(at, v) for at, v in zip(line["at"], line["values"], strict=True) if v]
+        places = [at for at, _ in measured]
+        means = [statistics.mean(values) for _, values in measured]
+        spreads = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in measured]
+        low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
+        high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
+        ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line["label"])
+        if line["documented"]:
+            ax.plot(
+                line["at"], line["documented"], color=colour, linestyle="--", linewidth=1, alpha=0.7
+            )
+    ax.set_title(panel["title"], fontsize="medium")
+    ax.set_xlabel(x)
+    ax.set_xticks(sorted({at for line in panel["lines"] for at in line["at"]}))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
