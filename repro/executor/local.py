@@ -13,20 +13,24 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.arm import Run
 from repro.core.device import one_thread, ran_out_of_memory, resolve_device
 from repro.core.identity import Identity, identity
 from repro.executor.pace import PaceBook
-from repro.executor.protocol import TrainingFailed, Values, Wanted
+from repro.executor.protocol import TrainingFailed, Values, Wanted, Watch, Work
 from repro.store import Store, run_key
 from repro.store.locks import Lock, Locks
 from repro.studies.find import study_of
+
+if TYPE_CHECKING:
+    from repro.core.train import Beat
 
 ENGINE_NAMES = ("auto", "loop", "stacked")
 POLL_SECONDS = 0.1
@@ -46,6 +50,8 @@ class LocalExecutor:
             )
         self.pace = PaceBook(store, device=self.device, engine=engine)
         self.trained = 0
+        self.watch: Watch = lambda _: None
+        self.work_left = Work(looked_at=0.0, missing=0, seconds_left=0.0)
         self.known: dict[Run, Values] = {}
         self.failed: dict[Run, str] = {}
         self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
@@ -64,10 +70,15 @@ class LocalExecutor:
             self.known[run] = stored.values
         return self.known[run]
 
-    def work(self, wanted: Wanted) -> None:
+    def work(self, wanted: Wanted, watch: Watch) -> None:
         while missing := wanted():
             self.pace.learn([run.arm for run in missing])
-            if not any(self._train_some(runs) for runs in self._programs(missing)):
+            programs = self._programs(missing)
+            left = sum(self.pace.seconds(runs) for runs in programs)
+            self.work_left = Work(looked_at=time.time(), missing=len(missing), seconds_left=left)
+            self.watch = watch
+            watch(self.work_left)
+            if not any(self._train_some(runs) for runs in programs):
                 time.sleep(POLL_SECONDS)
 
     def _programs(self, runs: Sequence[Run]) -> list[list[Run]]:
@@ -129,6 +140,7 @@ class LocalExecutor:
                 engine=engine,
                 device=torch.device(self.device),
                 checkpoints=_RunCheckpoints(self),
+                beat=Pulse(self.watch, self.work_left, runs[0].arm.label),
             ):
                 seconds = (time.monotonic() - began) / len(runs)
                 self.store.put(self.identity(run), values, _provenance(seconds, len(runs)))
@@ -145,6 +157,29 @@ class LocalExecutor:
 
 def _name(run: Run) -> str:
     return f"{run.arm.label}, seed {run.seed}"
+
+
+class Pulse:
+    """Turns the beats of one batch into words on the work that is done."""
+
+    def __init__(self, watch: Watch, work: Work, program: str) -> None:
+        self.watch, self.work, self.program = watch, work, program
+        self.first: tuple[float, int] | None = None  # when, and at which step
+
+    def __call__(self, beat: Beat) -> None:
+        now = time.monotonic()
+        since, first_step = self.first = self.first or (now, beat.step)
+        steps = (beat.step - first_step) * beat.runs
+        self.watch(
+            replace(
+                self.work,
+                program=self.program,
+                runs=beat.runs,
+                step=beat.step,
+                total=beat.total,
+                run_steps_per_second=steps / (now - since) if steps else 0.0,
+            )
+        )
 
 
 class Claimed:

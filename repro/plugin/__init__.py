@@ -72,6 +72,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist, on the controller: a worker is about to start."""
+    from repro.plugin.progress import NAME, display_of
+
+    display = display_of(node.config)
+    node.workerinput[NAME] = str(display.folder) if display else ""
+
+
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
 def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     """Ask for arms; what comes back can be compared, and is trained if need be."""

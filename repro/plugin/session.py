@@ -12,10 +12,13 @@ import pytest
 
 from repro.arm import Run
 from repro.executor.local import LocalExecutor
+from repro.executor.protocol import Work
 from repro.plan import PROFILES, Plan, Profile
 from repro.plugin.gate import Gate
 from repro.plugin.plot import Plot
+from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
+from repro.report.progress import Status
 from repro.store import Store, StoreError
 
 DEFAULT_STORE = ".repro"
@@ -57,6 +60,7 @@ class ClaimSession:
         )
         self.gate = Gate(self.profile.name, accept=option("update_ledger"))
         self.items = [item for item in items if item.get_closest_marker("claim")]
+        self.show = watch_for(config)
         self.asked: set[Run] = set()
         self.trials: dict[pytest.Item, Trials] = {}
 
@@ -99,8 +103,13 @@ class ClaimSession:
     def train(self) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds."""
         plan = self.plan()
+
+        def watch(work: Work) -> None:
+            decided = sum(reading.settled for reading in plan.readings)
+            self.show(Status(len(plan.readings), decided, len(self.asked), work))
+
         if plan.wanted():
-            self.executor.work(plan.wanted)
+            self.executor.work(plan.wanted, watch)
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport

@@ -22,7 +22,10 @@ train = driver.train
 def worked(folder, runs=RUNS, *, engine="stacked"):
     """An executor that has done what it could for these runs."""
     executor = LocalExecutor(Store(folder), device="cpu", engine=engine, workers=1)
-    executor.work(lambda: [r for r in runs if r not in executor.failed and not executor.result(r)])
+    executor.work(
+        lambda: [r for r in runs if r not in executor.failed and not executor.result(r)],
+        lambda work: None,
+    )
     return executor
 
 

@@ -1,0 +1,129 @@
+"""Live progress, also from xdist's workers: each process leaves its status in a file, and the one
+that owns the terminal reads them.
+
+xdist shows nothing that a worker prints and carries no events of its own, hence the files.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from repro.report.progress import Status, progress_line, stopped_line
+
+SECONDS_BETWEEN_FILES = 0.5
+SECONDS_BETWEEN_LINES = {True: 0.5, False: 30.0}
+"""By whether a terminal shows them, one in the place of the other, or a file collects them."""
+
+
+NAME = "repro-progress"
+"""Of the display among the plugins, and of its folder in what xdist tells its workers."""
+
+
+class StatusFile:
+    """Where a process leaves its status."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"{os.getpid()}.json"
+        self._written = 0.0
+
+    def write(self, status: Status) -> None:
+        """Leave a status, unless one was just left; losing one loses nothing."""
+        if time.monotonic() - self._written < SECONDS_BETWEEN_FILES:
+            return
+        beside = self._path.with_suffix(".new")
+        try:
+            beside.write_text(status.as_json())
+            beside.replace(self._path)
+        except OSError:
+            return  # no room, or the reader has gone
+        self._written = time.monotonic()
+
+
+class ProgressDisplay:
+    """Reads statuses and shows them, from a thread of the process that owns the terminal."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="repro-progress-"))
+        self._terminal = terminal
+        self._stopped = threading.Event()
+        self._shown = False
+        self._thread = threading.Thread(target=self._show, name="repro-progress", daemon=True)
+        self._thread.start()
+
+    def pytest_runtest_logstart(self) -> None:
+        """The first test starts, so all is trained: the line makes way."""
+        self._stop()
+
+    def pytest_terminal_summary(self, exitstatus: int) -> None:
+        self._stop()
+        statuses = self._statuses()
+        if statuses and exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._terminal.write_line(stopped_line(statuses))
+
+    def pytest_unconfigure(self) -> None:
+        self._stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        if self._shown and self._terminal.isatty:
+            self._terminal.rewrite("", erase=True)
+        self._shown = False
+
+    def _show(self) -> None:
+        terminal, live = self._terminal, bool(self._terminal.isatty)
+        while not self._stopped.wait(SECONDS_BETWEEN_LINES[live]):
+            statuses = self._statuses()
+            if not any(status.work.missing for status in statuses):
+                continue
+            width = shutil.get_terminal_size().columns - 1 if live else 200
+            line = progress_line(statuses, now=time.time(), cores=os.cpu_count() or 1, width=width)
+            if live:
+                terminal.rewrite(line, erase=True)
+            else:
+                terminal.write_line(line)
+            self._shown = True
+
+    def _statuses(self) -> list[Status]:
+        found = []
+        for path in self.folder.glob("*.json"):
+            try:
+                found.append(Status.from_json(path.read_text()))
+            except (OSError, ValueError, TypeError, KeyError):
+                continue  # gone, or not whole
+        return found
+
+
+def display_of(config: pytest.Config) -> ProgressDisplay | None:
+    """The display of the process that owns the terminal, started when first asked for.
+
+    None where there is no terminal report, or where it was asked to be quiet.
+    """
+    plugins = config.pluginmanager
+    terminal = plugins.getplugin("terminalreporter")
+    if terminal is None or config.get_verbosity() < 0:
+        return None
+    if not plugins.hasplugin(NAME):
+        plugins.register(ProgressDisplay(terminal), NAME)
+    display: ProgressDisplay = plugins.getplugin(NAME)
+    return display
+
+
+def watch_for(config: pytest.Config) -> Callable[[Status], None]:
+    """What takes the statuses of this process, here or in a worker."""
+    given = getattr(config, "workerinput", None)
+    if given is not None:
+        folder = given.get(NAME)
+    else:
+        display = display_of(config)
+        folder = display.folder if display else None
+    return StatusFile(Path(folder)).write if folder else lambda status: None

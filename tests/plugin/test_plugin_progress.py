@@ -1,0 +1,71 @@
+"""What is shown while claims train: on a terminal, in a file, to the quiet, and after Ctrl-C."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from repro.plugin.progress import display_of
+
+LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
+
+
+@pytest.fixture
+def slow(project):
+    """Training that takes seconds, so that there is something to see."""
+    study = project.path / "line.py"
+    study.write_text(
+        study.read_text()
+        .replace("def loss(self, x):", "def loss(self, x):\n        slow()")
+        .replace("return 10", "return 10  # steps")
+        + "\n\ndef slow():\n    import time\n\n    time.sleep(0.03)\n"
+    )
+    return project
+
+
+def start(project, *options, **where):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+    return subprocess.Popen(command, cwd=project.path, start_new_session=True, **where)
+
+
+def test_a_terminal_shows_one_line_in_place(slow):
+    ours, theirs = pty.openpty()
+    session = start(slow, "-n", "2", stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            text += os.read(ours, 4096)
+        except OSError:  # how a terminal says that nobody writes to it any more
+            break
+    os.close(ours)
+    session.wait()
+    shown = text.decode()
+    assert len(LINE.findall(shown)) > 2
+    assert all("\n" not in part for part in re.findall(r"\r\d+/20 runs[^\r]*", shown)[:-1])
+    assert "2 reproduced, 1 refuted" in shown
+
+
+def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(slow):
+    session = start(slow, "-n", "2", stdout=subprocess.PIPE, text=True)
+    runs = slow.path / "store" / "runs"
+    deadline = time.monotonic() + 60
+    while not list(runs.rglob("result.json")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    began = time.monotonic()
+    os.killpg(session.pid, signal.SIGINT)  # as a terminal does
+    shown, _ = session.communicate()
+    assert time.monotonic() - began < 10
+    assert session.returncode == pytest.ExitCode.INTERRUPTED
+    assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", shown)
+
+
+def test_the_quiet_see_nothing(pytester):
+    assert display_of(pytester.parseconfigure("-q")) is None
+    assert display_of(pytester.parseconfigure("-p", "no:terminal")) is None
