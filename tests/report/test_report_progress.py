@@ -30,7 +30,7 @@ def test_the_newest_look_counts_and_everything_in_training_is_shown():
 
 @pytest.mark.parametrize("width", [20, 60, 79])
 def test_it_never_wraps(width):
-    line = progress_line([status(program="BP k=4")] * 4, now=0, cores=2, width=width)
+    line = progress_line([status(program="BP k=4", runs=8)] * 4, now=0, cores=2, width=width)
     assert len(line) == width
     assert line.endswith("…")
 
