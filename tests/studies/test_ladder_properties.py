@@ -1,5 +1,7 @@
 """Exact properties of the credit rules, and the agreement of the two forms of the model."""
 
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
 from repro.recipe import Recipe
+from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
 
@@ -116,6 +119,26 @@ def reference(arm, seed=3):
     model = STUDY.reference(Run(arm, seed), data, CPU)
     x, y = data.batch(data.epoch(seed, 0)[None, :BATCH])
     return model, x[0], y[0]
+
+
+@pytest.mark.parametrize("feedback", ["weights", "blocks"])
+@pytest.mark.parametrize("rule", ["fa", "dfa"])
+def test_what_a_run_draws_at_random_is_drawn_independently(rule, feedback):
+    """Above all its feedback matrices and its weights: FA with the weights would be BP."""
+    arm = LadderArm(width=32, depth=3, rule=rule, trained=3, feedback=feedback, pixels=8)
+    drawn = [
+        values.flatten()
+        for seed in (1, 2)
+        for values in [
+            *initial.parameters(arm, seed).values(),
+            *initial.feedback(arm, seed).values(),
+        ]
+        if values.numel() >= 320 and values.std() > 0
+    ]
+    for a, b in itertools.combinations(drawn, 2):
+        shared = min(len(a), len(b))
+        similarity = F.cosine_similarity(a[:shared], b[:shared], dim=0)
+        assert abs(float(similarity)) < 6 / shared**0.5
 
 
 @few
