@@ -12,7 +12,7 @@ from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
 from repro.recipe import Recipe
 from repro.studies.depth_ladder import initial
-from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.arms import D256_L4, LadderArm
 from repro.studies.depth_ladder.study import STUDY
 
 CPU = torch.device("cpu")
@@ -119,6 +119,19 @@ def reference(arm, seed=3):
     model = STUDY.reference(Run(arm, seed), data, CPU)
     x, y = data.batch(data.epoch(seed, 0)[None, :BATCH])
     return model, x[0], y[0]
+
+
+@pytest.mark.parametrize("profile", ["ci", "paper"])
+def test_a_run_starts_at_the_documented_spreads(profile):
+    arm = D256_L4.at(profile)
+    for name, values in initial.parameters(arm, seed=1).items():
+        expected = arm.embedding_std if name == "embed.weight" else arm.weight_std
+        if name.endswith("bias"):
+            assert not values.any()
+        elif name == "norm.weight":
+            assert (values == 1).all()
+        else:
+            assert float(values.std()) == pytest.approx(expected, rel=5 / values.numel() ** 0.5)
 
 
 @pytest.mark.parametrize("feedback", ["weights", "blocks"])
