@@ -1,0 +1,52 @@
+"""The gradients that reach the optimisers: looked at directly, since Adam hides their scale."""
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.core.program import LoopProgram, StackedProgram
+from repro.recipe import Recipe
+from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.study import STUDY
+
+CPU = torch.device("cpu")
+ARM = LadderArm(
+    width=16, depth=2, rule="bp", trained=2, data="cifar10-twin", pixels=8, images=320, shift=1,
+    weight_std=0.1, embedding_std=0.1, recipe=Recipe(epochs=1, batch=32, lr=1e-3),
+)  # fmt: skip
+LIMITS = (1e-3, None, 0.05, 1e3)
+RUNS = [Run(ARM.but(recipe=ARM.recipe.but(clip=limit)), seed) for seed, limit in enumerate(LIMITS)]
+
+
+def norms_at_the_optimiser(program_type, runs):
+    """The norm of each run's whole gradient, as its optimiser sees it in the first step."""
+    data = STUDY.load(ARM, CPU)
+    program = program_type(STUDY, runs, data, CPU)
+    seen = {}
+
+    def look(*_, **__):
+        if program_type is LoopProgram:
+            seen.update({n: p.grad[None].clone() for n, p in program.trained.items()})
+        else:
+            for span in program.optimiser.spans:
+                rows = seen.setdefault(
+                    span.name, torch.zeros_like(program.model.parameters[span.name])
+                )
+                rows[span.start : span.stop] = span.rows.grad
+
+    optimiser = program.optimiser
+    inner = optimiser if program_type is LoopProgram else optimiser.optimiser
+    inner.step = look
+    lines = torch.stack([data.epoch(run.seed, 0)[:32] for run in runs])
+    program.advance(data.batch(lines), 1.0)
+    return sum(g.flatten(1).square().sum(1) for g in seen.values()).sqrt()
+
+
+def test_each_run_is_clipped_by_its_own_norm_and_limit():
+    together = norms_at_the_optimiser(StackedProgram, RUNS)
+    alone = torch.cat([norms_at_the_optimiser(LoopProgram, [run]) for run in RUNS])
+    free = norms_at_the_optimiser(StackedProgram, [Run(ARM, run.seed) for run in RUNS])
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=0.0)
+    for norm, limit, whole in zip(together.tolist(), LIMITS, free.tolist(), strict=True):
+        assert norm == pytest.approx(min(whole, limit or whole), rel=1e-4)
+    assert free.min() > 0.05

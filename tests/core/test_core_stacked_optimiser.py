@@ -1,0 +1,74 @@
+"""One optimiser over many runs against one `torch.optim` optimiser a run."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro.core.stacked_optimiser import StackedOptimiser
+from repro.recipe import Recipe
+
+RUNS, SHAPE, STEPS = 4, (3, 16), 3
+
+
+class Stack:
+    """Two parameters of four runs, each trained in some rows at rates of its own."""
+
+    def __init__(self, trained, scales):
+        generator = torch.Generator().manual_seed(1)
+        self.parameters = {n: torch.randn(RUNS, *SHAPE, generator=generator) for n in trained}
+        self.trained, self.scales = trained, scales
+
+    def trained_rows(self, name):
+        return self.trained[name]
+
+    def lr_scales(self, name):
+        return self.scales[name]
+
+
+def rows(values):
+    return st.fixed_dictionaries({n: st.lists(values, min_size=4, max_size=4) for n in "ab"})
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    trained=rows(st.booleans()),
+    scales=rows(st.sampled_from([0.0, 0.5, 1.0, 2.0])),
+    recipes=st.lists(
+        st.builds(
+            Recipe,
+            epochs=st.just(1),
+            batch=st.just(1),
+            lr=st.sampled_from([1e-3, 1e-2]),
+            weight_decay=st.sampled_from([0.0, 0.1]),
+        ),
+        min_size=4,
+        max_size=4,
+    ),
+)
+@pytest.mark.parametrize("kind", ["adamw", "adam"])
+def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
+    recipes = [recipe.but(optimiser=kind) for recipe in recipes]
+    stack = Stack(trained, scales)
+    start = {name: p.clone() for name, p in stack.parameters.items()}
+    generator = torch.Generator().manual_seed(2)
+    gradients = [
+        {name: torch.randn(RUNS, *SHAPE, generator=generator) for name in trained}
+        for _ in range(STEPS)
+    ]
+    together = StackedOptimiser(stack, recipes)
+    for step, gradient in enumerate(gradients):
+        together.step(gradient, 1.0 - 0.2 * step)
+    for row, recipe in enumerate(recipes):
+        for name in trained:
+            alone = start[name][row].clone().requires_grad_()
+            if trained[name][row]:
+                optimiser = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[kind](
+                    [alone], lr=0.0, weight_decay=recipe.weight_decay
+                )
+                for step, gradient in enumerate(gradients):
+                    rate = recipe.lr * scales[name][row] * (1.0 - 0.2 * step)
+                    optimiser.param_groups[0]["lr"] = rate
+                    alone.grad = gradient[name][row].clone()
+                    optimiser.step()
+            torch.testing.assert_close(stack.parameters[name][row], alone.detach())
