@@ -17,6 +17,7 @@ LAYERS = [
     {"executor"},
     {"plan"},
     {"judge"},
+    {"document"},
     {"ledger"},
     {"report"},
     {"plugin", "claim"},
@@ -45,7 +46,7 @@ def test_imports_go_down(path):
             assert RANK[other] <= RANK[own], f"{own} must not import {module}"
 
 
-@pytest.mark.parametrize("layer", ["data", "store", "judge", "ledger", "report"])
+@pytest.mark.parametrize("layer", ["data", "store", "judge", "document", "ledger", "report"])
 def test_these_layers_never_import_torch(layer):
     files = (
         [PACKAGE / f"{layer}.py"]

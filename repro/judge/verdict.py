@@ -98,6 +98,18 @@ class Verdict:
         """
         return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
 
+    @property
+    def measured(self) -> str:
+        """The deciding comparison, short enough for a table."""
+        effects = [effect for effect in self.effects if effect.decides]
+        if not effects:
+            return ""
+        weakest = min(effects, key=lambda effect: effect.sd_from_bound)
+        shown = f"{weakest.label} = {weakest.estimate:.3g}"
+        if weakest.has_spread:
+            shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
+        return f"{shown}, {weakest.seeds} seeds"
+
     def __bool__(self) -> bool:
         return self.outcome is Outcome.REPRODUCED
 

@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from repro.document import Document
     from repro.plugin.plot import Plot
     from repro.plugin.trials import Trials
 
@@ -88,6 +89,18 @@ def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
     found: Trials = session.trials_of(request.node)
+    return found
+
+
+@pytest.fixture
+def document(request: pytest.FixtureRequest) -> Document:
+    """Say what a source prints, and hold it against what else it prints; nothing is trained."""
+    session = request.config.stash.get(SESSION, None)
+    if session is None or not request.node.get_closest_marker("claim"):
+        raise pytest.UsageError("The document fixture is for tests marked with @claim(...).")
+    if "trials" in request.fixturenames:
+        raise pytest.UsageError("A claim takes trials or document, not both: make two claims.")
+    found: Document = session.document_of(request.node)
     return found
 
 

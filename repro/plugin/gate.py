@@ -3,40 +3,78 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from repro.arm import Needs
-from repro.judge import Outcome, Verdict
+from repro.document import ANY_PROFILE
+from repro.judge import Outcome
 from repro.ledger import NAME, Ledger
-from repro.plugin.trials import Trials
+
+NOTHING_JUDGED = (
+    "This claim's test passed without judging anything: assert what trials(...) measured, or what "
+    "document(...) says."
+)
+
+
+class Finding(Protocol):
+    """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
+
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def measured(self) -> str:
+        """The deciding part in one line."""
+
+
+class Evidence(Protocol):
+    """What a claim's fixture gathered while its test ran."""
+
+    @property
+    def findings(self) -> Sequence[Finding]: ...
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What else a reader of the findings has to know."""
+
+    @property
+    def profile_name(self) -> str:
+        """The profile that the ledger keeps the verdict under."""
+
+    @property
+    def data(self) -> Sequence[str]:
+        """What the findings are about."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Holds verdicts against the ledger beside their claims."""
+    """Holds findings against the ledger beside their claims."""
 
-    profile: str
     accept: bool
+    ledgers: dict[Path, Ledger] = field(default_factory=dict)
+    """Those that were read, by folder."""
 
     def judge(
         self,
         item: pytest.Item,
         call: pytest.CallInfo[None],
         report: pytest.TestReport,
-        trials: Trials,
+        evidence: Evidence,
     ) -> None:
         """Set the outcome of a claim's report, and attach the record of its verdict."""
         raised = call.excinfo.value if call.excinfo else None
-        outcome = _outcome(raised, trials)
+        if raised is None and not evidence.findings:
+            report.outcome, report.longrepr = "failed", NOTHING_JUDGED
+            return
+        outcome = _outcome(raised, evidence)
         if outcome is None:
             return  # not a finding but an error in the test or in training: pytest reports it
-        record = self._record(item, outcome, trials, raised)
-        accepted = ledger_of(item).verdict(record["claim"], self.profile, record["data"])
+        ledger = self._ledger_of(item)
+        record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}
+        accepted = ledger.verdict(record["claim"], record["profile"], record["data"])
         record["change"] = change(accepted, outcome)
         properties = [
             ("repro.verdict", outcome.value),
@@ -46,6 +84,13 @@ class Gate:
         report.user_properties += properties
         item.user_properties += properties  # JUnit XML takes them from the teardown's report
         self._set_result(report, outcome, accepted, record)
+
+    def _ledger_of(self, item: pytest.Item) -> Ledger:
+        """The ledger beside the file of a claim."""
+        folder = item.path.parent
+        if folder not in self.ledgers:
+            self.ledgers[folder] = Ledger.read(folder / NAME)
+        return self.ledgers[folder]
 
     def _set_result(
         self, report: Any, outcome: Outcome, accepted: str | None, record: dict[str, Any]
@@ -63,32 +108,34 @@ class Gate:
             report.outcome = "failed"
             report.longrepr = _explanation(record, accepted)
 
-    def _record(
-        self, item: pytest.Item, outcome: Outcome, trials: Trials, raised: BaseException | None
-    ) -> dict[str, Any]:
-        mark = item.get_closest_marker("claim")
-        assert mark is not None
-        text = "\n".join(str(verdict) for verdict in trials.judge.verdicts)
-        if not text or outcome is Outcome.NOT_RUN:
-            text = str(raised) if raised else "holds exactly"
-        if trials.diverged:
-            text += "\n  " + "; ".join(dict.fromkeys(trials.diverged))
-        file, line, _ = item.location
-        return {
-            "claim": claim_id(item),
-            "sentence": mark.args[0],
-            "source": mark.kwargs["source"],
-            "documented": mark.kwargs.get("documented", ""),
-            "profile": self.profile,
-            "data": ", ".join(trials.data) or "none",
-            "verdict": outcome.value,
-            "measured": _measured(trials.judge.verdicts),
-            "text": text,
-            "file": file,
-            "line": line or 0,
-            "ledger": str(ledger_of(item).path),
-            "command": f'pytest "{item.nodeid}" --profile {self.profile}',
-        }
+
+def _record(
+    item: pytest.Item, outcome: Outcome, evidence: Evidence, raised: BaseException | None
+) -> dict[str, Any]:
+    mark = item.get_closest_marker("claim")
+    assert mark is not None
+    text = "\n".join(map(str, evidence.findings))
+    if not text or outcome is Outcome.NOT_RUN:
+        text = str(raised)
+    if evidence.remarks:
+        text += "\n  " + "; ".join(evidence.remarks)
+    file, line, _ = item.location
+    profile = evidence.profile_name
+    option = "" if profile == ANY_PROFILE else f" --profile {profile}"
+    return {
+        "claim": claim_id(item),
+        "sentence": mark.args[0],
+        "source": mark.kwargs["source"],
+        "documented": mark.kwargs.get("documented", ""),
+        "profile": profile,
+        "data": ", ".join(evidence.data) or "none",
+        "verdict": outcome.value,
+        "measured": evidence.findings[-1].measured if evidence.findings else "",
+        "text": text,
+        "file": file,
+        "line": line or 0,
+        "command": f'pytest "{item.nodeid}"{option}',
+    }
 
 
 def claim_id(item: pytest.Item) -> str:
@@ -116,38 +163,16 @@ def change(accepted: str | None, outcome: Outcome) -> str:
     return f"{'worse' if accepted == Outcome.REPRODUCED.value else 'other'} (was {accepted})"
 
 
-@cache
-def _ledger(folder: Path) -> Ledger:
-    return Ledger.read(folder / NAME)
-
-
-def ledger_of(item: pytest.Item) -> Ledger:
-    """The ledger beside the file of a claim."""
-    return _ledger(item.path.parent)
-
-
-def _outcome(raised: BaseException | None, trials: Trials) -> Outcome | None:
-    judged = {verdict.outcome for verdict in trials.judge.verdicts}
+def _outcome(raised: BaseException | None, evidence: Evidence) -> Outcome | None:
+    judged = {finding.outcome for finding in evidence.findings}
     if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
         worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]
-        return worst[0] if worst else Outcome.REPRODUCED if judged else None
+        return worst[0] if worst else Outcome.REPRODUCED
     if isinstance(raised, Needs):
         return Outcome.NOT_RUN
     if not isinstance(raised, AssertionError):
         return None
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
-
-
-def _measured(verdicts: list[Verdict]) -> str:
-    """The deciding comparison of the last statement, short enough for a table."""
-    if not verdicts or not verdicts[-1].effects:
-        return ""
-    effects = [effect for effect in verdicts[-1].effects if effect.decides]
-    weakest = min(effects, key=lambda effect: effect.sd_from_bound)
-    shown = f"{weakest.label} = {weakest.estimate:.3g}"
-    if weakest.has_spread:
-        shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
-    return f"{shown}, {weakest.seeds} seeds"
 
 
 def _explanation(record: dict[str, Any], accepted: str | None) -> str:

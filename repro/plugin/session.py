@@ -11,10 +11,11 @@ from typing import Self, TypedDict
 import pytest
 
 from repro.arm import Run
+from repro.document import Document
 from repro.executor.local import LocalExecutor
 from repro.executor.protocol import Work
 from repro.plan import PROFILES, Plan, Profile
-from repro.plugin.gate import Gate
+from repro.plugin.gate import Evidence, Gate
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
@@ -52,17 +53,18 @@ class ClaimSession:
         folder = option("store") or os.environ.get("REPRO_STORE") or config.rootpath / DEFAULT_STORE
         self.reports: list[str] = []
         self.store = Store(Path(folder), report=self.reports.append)
+        trains = not all(map(_is_about_a_document, items))
         self.executor = LocalExecutor(
             self.store,
-            device=option("device"),
+            device=option("device") if trains else "cpu",  # to look for a device imports torch
             engine=option("engine"),
             workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
         )
-        self.gate = Gate(self.profile.name, accept=option("update_ledger"))
+        self.gate = Gate(accept=option("update_ledger"))
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.show = watch_for(config)
         self.asked: set[Run] = set()
-        self.trials: dict[pytest.Item, Trials] = {}
+        self.evidence: dict[pytest.Item, Evidence] = {}
 
     def trials_of(self, item: pytest.Item) -> Trials:
         """A fresh view of the results for one reading of a claim."""
@@ -70,17 +72,23 @@ class ClaimSession:
         assert mark is not None
         only_at = mark.kwargs.get("only_at")
         trials = Trials(self.executor, self.profile, self.asked, only_at=only_at)
-        self.trials[item] = trials
+        self.evidence[item] = trials
         return trials
+
+    def document_of(self, item: pytest.Item) -> Document:
+        """A document claim's fixture, to which it says what it finds."""
+        document = Document()
+        self.evidence[item] = document
+        return document
 
     def plot_of(self, item: pytest.Item) -> Plot:
         """An empty figure, to be filled with what is stored."""
         return Plot(item, self.executor, self.profile)
 
     def plan(self) -> Plan:
-        """The plan over all selected claims."""
+        """The plan over all selected claims, but for those that a document alone decides."""
         return Plan(
-            [self._reader(item) for item in self.items],
+            [self._reader(item) for item in self.items if not _is_about_a_document(item)],
             is_stored=self._is_settled,
         )
 
@@ -115,8 +123,8 @@ class ClaimSession:
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
     ) -> None:
         """Turn a claim's test report into its verdict, held against the ledger."""
-        trials = self.trials.get(item) or self.trials_of(item)
-        self.gate.judge(item, call, report, trials)
+        evidence = self.evidence.get(item) or self.trials_of(item)
+        self.gate.judge(item, call, report, evidence)
 
     def account(self) -> Account:
         """What this process did."""
@@ -132,6 +140,10 @@ class ClaimSession:
 
         missing = self.plan().wanted()
         return plan_text(self.items, self.asked, missing, self.executor, self.profile)
+
+
+def _is_about_a_document(item: pytest.Item) -> bool:
+    return "document" in getattr(item, "fixturenames", ())
 
 
 def _profile(name: str, budget: int | None) -> Profile:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.executor.protocol import Executor, Values
-from repro.judge import Design, Judge, Ladder, Measured, Scale
+from repro.judge import Design, Judge, Ladder, Measured, Scale, Verdict
 from repro.plan import Profile, RunsMissing
 
 
@@ -59,6 +59,21 @@ class Trials:
     def data(self) -> list[str]:
         """The data sets that the arms were trained on."""
         return sorted({arm.data for arm in self.arms})
+
+    @property
+    def profile_name(self) -> str:
+        """The profile that the verdict is about."""
+        return self.profile.name
+
+    @property
+    def findings(self) -> list[Verdict]:
+        """The verdicts so far."""
+        return self.judge.verdicts
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else there is to know of the verdicts: the runs that diverged."""
+        return list(dict.fromkeys(self.diverged))
 
     def values(self, arm: Arm, count: int) -> list[Values]:
         """The results of an arm's first seeds.

@@ -1,0 +1,153 @@
+"""Source 001 against itself: context vectors, where the larger model is the worse one.
+
+The exact parameter counts and the loss of the baseline stand in the logs of the author's
+repository at b3e3be1; the rules for learning rates in its later commits, as named. Learning rates
+are settings, and so exact, where results are rounded.
+"""
+
+import pytest
+
+from repro import claim
+from repro.document import exact, linear, percent_change, perplexity, points, printed, root
+
+
+def parameters(*, layers, context):
+    """The architecture of the source: embedding, ReLU stack, head, three gates, LayerNorm."""
+    embedding = exact(1000) * 256
+    stack = linear(256 + context, 512) + (layers - 1) * linear(512, 512)
+    head = linear(512, 1000)
+    gates = 3 * linear(512, context)
+    layer_norm = 2 * exact(context)
+    return embedding + stack + head + gates + layer_norm
+
+
+@claim(
+    "The parameter counts follow from the architecture",
+    source="001, Model architecture",
+    documented="2,739,432 and 4,840,936",
+)
+@pytest.mark.parametrize(
+    ("count", "layers", "context"),
+    [(2_739_432, 6, 256), (4_840_936, 12, 512)],
+    ids=["baseline", "advanced"],
+)
+def test_parameter_counts(document, count, layers, context):
+    assert document(count).agrees_with(parameters(layers=layers, context=context))
+
+
+@claim("Parameters as rounded", source="001, Model capacity", documented="2.74M and 4.84M")
+@pytest.mark.parametrize(("rounded", "count"), [("2.74M", 2_739_432), ("4.84M", 4_840_936)])
+def test_rounded_parameter_counts(document, rounded, count):
+    assert document(rounded).agrees_with(count)
+
+
+@claim("1.77 times the baseline's parameters", source="001, Model capacity", documented="1.77")
+def test_parameter_ratio(document):
+    assert document("1.77").agrees_with(printed("4.84M") / printed("2.74M"))
+
+
+@claim("Twice the baseline", source="001, Model capacity", documented="12 and 6; 512 and 256")
+@pytest.mark.parametrize(("advanced", "baseline"), [(12, 6), (512, 256)], ids=["layers", "context"])
+def test_twice_the_baseline(document, advanced, baseline):
+    assert document(advanced).agrees_with(2 * exact(baseline))
+
+
+@claim("The perplexity is that of the loss", source="001, Final performance", documented="see each")
+@pytest.mark.parametrize(
+    ("ppl", "loss"),
+    [("40.93", "3.7119"), ("30.78", "3.4269"), ("26.03", "3.2594")],
+    ids=["advanced", "baseline", "baseline-lr-8e-4"],
+)
+def test_perplexity_of_the_loss(document, ppl, loss):
+    assert document(ppl).agrees_with(perplexity(loss))
+
+
+@claim("The larger model is 33% worse", source="001, Performance difference", documented="33%")
+def test_perplexity_difference(document):
+    assert document("33%").agrees_with(percent_change("30.78", "40.93"))
+
+
+@claim("Accuracy is 3.1 points lower", source="001, Performance difference", documented="3.1")
+def test_accuracy_difference(document):
+    assert document("3.1 pp").agrees_with(points("31.3%", "34.4%"))
+
+
+@claim("Best in perplexity: ✓ CPU", source="001, Earlier experiments", documented="23.34")
+def test_best_perplexity(document):
+    assert document(["40.93", "30.78", "23.34"]).falls()
+
+
+@claim("Best in accuracy: ✓ L4 baseline", source="001, Earlier experiments", documented="34.4%")
+def test_best_accuracy(document):
+    assert document(["31.0%", "34.4%", "31.3%"]).peaks_at(1)
+
+
+@claim("An epoch takes 12% longer", source="001, Summary", documented="24 s and 21.6 s")
+def test_epoch_time(document):
+    assert document("12%").agrees_with(percent_change("21.6", "24"))
+
+
+@claim("~0.4 minutes an epoch, 24 seconds", source="001, Training time", documented="~0.4, 24")
+def test_epoch_in_minutes(document):
+    assert document("~0.4").agrees_with(printed("24") / 60)
+
+
+@claim("50 epochs take 20 minutes", source="001, Training time", documented="20")
+def test_training_time(document):
+    assert document("20").agrees_with(50 * printed("24") / 60)
+
+
+@claim("94 parameters a training sample", source="001, Hypothesis 3", documented="94")
+def test_parameters_a_sample(document):
+    assert document("94").agrees_with(printed("4.84M") / 51_026)
+
+
+@claim("Half the learning rate", source="001, Hypothesis 1", documented="0.0002, half of 0.0004")
+def test_half_the_learning_rate(document):
+    assert document(exact("0.0002")).agrees_with(exact("0.0004") / 2)
+
+
+@claim(
+    "100 further epochs from the checkpoint at 50 make 150",
+    source="001, Experiment B",
+    documented="num_epochs = 150",
+)
+def test_further_epochs(document):
+    assert document(150).agrees_with(exact(50) + 100)
+
+
+@claim(
+    "The log is that of this run, with a context of 512",
+    source="001, Saved data",
+    documented="ctx1024_log.txt; checkpoints …_ctx512_layers12",
+)
+def test_log_of_this_run(document):
+    assert document(1024).agrees_with(512)
+
+
+@claim(
+    "Linear Scaling Rule: the learning rate grows with the batch, from 0.0001 at 512",
+    source="001, Optimisation settings; the rates of T4, L4 and A100 at b3e3be1",
+    documented="0.0004 at 2048, 0.0008 at 4096",
+)
+@pytest.mark.parametrize(("rate", "batch"), [("0.0004", 2048), ("0.0008", 4096)])
+def test_linear_scaling(document, rate, batch):
+    assert document(exact(rate)).agrees_with(exact("0.0001") * batch / 512)
+
+
+@claim(
+    "Square-root rule: the learning rate grows with the root of the batch, from 0.0001 at 32",
+    source="001, commit 157654f",
+    documented="0.0008 at 2048",
+)
+def test_root_scaling(document):
+    assert document(exact("0.0008")).agrees_with(exact("0.0001") * root(exact(2048) / 32))
+
+
+@claim(
+    "Model-size rule: the learning rate falls with the root of the parameter ratio",
+    source="001, commit 147c12f",
+    documented="0.0002 at 1.77 times the parameters of 0.0004",
+)
+def test_model_size_rule(document):
+    assert document(exact("0.0002")).agrees_with(exact("0.0004") / root("1.77"))

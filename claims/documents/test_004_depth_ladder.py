@@ -1,0 +1,188 @@
+"""Source 004 against itself: the depth ladder, its tables and what is said of them."""
+
+import pytest
+
+from repro import claim
+from repro.document import exact, points, printed, root
+
+LADDERS = {  # its tables: accuracy at k = 0, 1, … trained blocks
+    "d256": {
+        "bp": ["0.389", "0.565", "0.598", "0.608", "0.617"],
+        "fa": ["0.355", "0.382", "0.349", "0.398", "0.402"],
+        "dfa": ["0.349", "0.244", "0.286", "0.296", "0.301"],
+    },
+    "d512": {
+        "bp": ["0.386", "0.583", "0.603"],
+        "fa": ["0.359", "0.412", "0.361"],
+        "dfa": ["0.349", "0.226", "0.302"],
+    },
+}
+A_POINT = "0.01"  # what it calls the same: 0.617 and 0.615, or 0.301 and 0.306
+
+both_shapes = pytest.mark.parametrize("shape", LADDERS)
+
+
+def gain(shape, rule):
+    """From frozen to fully trained."""
+    frozen, *_, full = LADDERS[shape][rule]
+    return points(frozen, full)
+
+
+@claim("BP climbs monotonically", source="004, Interpretation", documented="0.617, 0.603")
+@both_shapes
+def test_table_climbs_for_bp(document, shape):
+    assert document(LADDERS[shape]["bp"]).climbs()
+
+
+@claim(
+    "From frozen to full",
+    source="004, Interpretation",
+    documented="BP +23 and +22 pp; DFA -4.8 and -4.7 pp; FA +4.7 pp",
+)
+@pytest.mark.parametrize(
+    ("shape", "rule", "gained"),
+    [
+        ("d256", "bp", "+23 pp"),
+        ("d512", "bp", "+22 pp"),
+        ("d256", "dfa", "-4.8 pp"),
+        ("d512", "dfa", "-4.7 pp"),
+        ("d256", "fa", "+4.7 pp"),
+    ],
+)
+def test_gain(document, shape, rule, gained):
+    assert document(gained).agrees_with(gain(shape, rule))
+
+
+@claim("Training deep DFA blocks destroys ~5 pp", source="004, Interpretation", documented="~5 pp")
+@both_shapes
+def test_dfa_destroys_five_points(document, shape):
+    assert document("~5 pp").agrees_with(0 - gain(shape, "dfa"))
+
+
+@claim("The frozen rung is DFA's maximum", source="004, Interpretation", documented="≈0.349")
+@both_shapes
+def test_dfa_peaks_when_frozen(document, shape):
+    assert document(LADDERS[shape]["dfa"]).peaks_at(0)
+    assert document("≈0.349").agrees_with(LADDERS[shape]["dfa"][0])
+
+
+@claim(
+    "The last k blocks are the best case: more trained DFA blocks do not help",
+    source="004, Why output-side-first",
+    documented="0.244 against 0.301, 0.226 against 0.302",
+)
+@both_shapes
+def test_last_block_is_the_best_case_of_dfa(document, shape):
+    _, one, *_, full = LADDERS[shape]["dfa"]
+    assert document(one) > full
+
+
+@claim("FA dips at k=2", source="004, Interpretation", documented="0.349, 0.361")
+@both_shapes
+def test_table_dips_for_fa(document, shape):
+    assert document(LADDERS[shape]["fa"][2]) < LADDERS[shape]["fa"][1]
+
+
+@claim(
+    "FA ends above frozen, but non-monotonically", source="004, Interpretation", documented="0.402"
+)
+def test_fa_is_not_monotone(document):
+    frozen, one, two, *_, full = LADDERS["d256"]["fa"]
+    assert document(full) > frozen
+    assert document(one) > two
+
+
+@claim("FA at d=512: 0.361 ≈ frozen 0.359", source="004, Interpretation", documented="no net gain")
+def test_fa_gains_nothing_at_d512(document):
+    assert document("0.361").agrees_with("0.359", within=A_POINT)
+
+
+@claim(
+    "FA can use no depth at d=512",
+    source="004, Interpretation",
+    documented="its table: 0.412 with one trained block, 0.359 frozen",
+)
+def test_table_peaks_for_fa_at_d512(document):
+    assert document(LADDERS["d512"]["fa"]).peaks_at(0)
+
+
+@claim("FA full ≪ BP", source="004, Caveats", documented="0.402 and 0.617, 0.361 and 0.603")
+@both_shapes
+def test_fa_is_far_below_bp(document, shape):
+    assert document(LADDERS[shape]["fa"][-1]) < LADDERS[shape]["bp"][-1]
+
+
+@claim(
+    "Frozen k=0 ≈ 0.349 across methods",
+    source="004, Cross-checks",
+    documented="its tables: BP 0.389 and 0.386",
+)
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+@both_shapes
+def test_tables_start_alike(document, shape, rule):
+    assert document("≈ 0.349").agrees_with(LADDERS[shape][rule][0], within=A_POINT)
+
+
+@claim(
+    "The ladder reproduces the full audit",
+    source="004, Cross-checks",
+    documented="0.615, 0.301 / 0.306, 0.401, 0.349",
+)
+@pytest.mark.parametrize(
+    ("rule", "trained", "audit"),
+    [
+        ("bp", 4, "0.615"),
+        ("dfa", 4, "0.301"),
+        ("dfa", 4, "0.306"),
+        ("fa", 4, "0.401"),
+        ("dfa", 0, "0.349"),
+    ],
+)
+def test_table_agrees_with_audit(document, rule, trained, audit):
+    assert document(LADDERS["d256"][rule][trained]).agrees_with(audit, within=A_POINT)
+
+
+@claim(
+    "Frozen accuracy is ≈0.35, well above the 10% chance level",
+    source="004, Footnote",
+    documented="≈0.35; its tables: 0.349 to 0.389",
+)
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+@both_shapes
+def test_frozen_is_above_chance(document, shape, rule):
+    assert document(LADDERS[shape][rule][0]) > exact(1) / 10
+
+
+@claim("72 runs", source="004, Reproduce", documented="72")
+def test_number_of_runs(document):
+    methods, seeds = 3, 3
+    assert document(72).agrees_with(exact(methods) * 5 * seeds + exact(methods) * 3 * seeds)
+
+
+@claim(
+    "Deviation and cosine of the frozen stack go together: no vector so turned is nearer than sine",
+    source="004, Footnote",
+    documented="0.196 and 0.981",
+)
+def test_stack_deviation_is_at_least_its_sine(document):
+    cosine = printed("0.981")
+    assert document("0.196") > root(1 - cosine * cosine)
+
+
+@claim(
+    "Cosine of the frozen stack, were its branches at right angles to the stream",
+    source="004, Footnote",
+    documented="0.196 and 0.981",
+)
+def test_stack_cosine_of_branches_at_right_angles(document):
+    deviation = printed("0.196")
+    assert document("0.981").agrees_with(1 / root(1 + deviation * deviation))
+
+
+@claim(
+    "Deviation of four frozen blocks, were each at right angles to the others",
+    source="004, Footnote",
+    documented="≈ 0.10 a block, 0.196 for four",
+)
+def test_stack_deviation_of_blocks_at_right_angles(document):
+    assert document("0.196").agrees_with(root(4) * printed("≈ 0.10"))

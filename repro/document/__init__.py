@@ -1,0 +1,42 @@
+"""A document against itself: what can be checked before anything trains.
+
+Printed numbers are rounded, so a check asks one thing: are there numbers, each rounding to what is
+printed, for which the sentence holds? If there are, the document is consistent in this point
+(`reproduced`, which says no more than that); if not, it contradicts itself (`refuted`), and no
+experiment is needed to see it. The arithmetic is exact.
+"""
+
+from repro.document.agreement import implied
+from repro.document.check import Check
+from repro.document.formulas import (
+    compute_share,
+    linear,
+    percent_change,
+    percent_drop,
+    perplexity,
+    points,
+    root,
+)
+from repro.document.grim import grim
+from repro.document.number import Interval, Number, exact
+from repro.document.printed import printed
+from repro.document.words import ANY_PROFILE, Document
+
+__all__ = [
+    "ANY_PROFILE",
+    "Check",
+    "Document",
+    "Interval",
+    "Number",
+    "compute_share",
+    "exact",
+    "grim",
+    "implied",
+    "linear",
+    "percent_change",
+    "percent_drop",
+    "perplexity",
+    "points",
+    "printed",
+    "root",
+]

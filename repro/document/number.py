@@ -1,0 +1,198 @@
+"""Arithmetic on printed numbers: the values of a formula whose inputs were rounded.
+
+A formula is kept as it was written, so that a check can show it, and so that an input that occurs
+twice is one unknown and not two: in (b - a) / b both b are the same number.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple, TypeAlias
+
+_DIGITS = Context(prec=50)
+"""For what is no fraction (exp, sqrt): no printed number comes near so many digits."""
+
+_MOST_INPUTS = 12
+"""Rounded inputs of one formula: both ends of each are tried in all combinations."""
+
+_SUM, _PRODUCT, _ATOM = range(3)  # how tightly a formula binds, for its brackets
+
+
+class Interval(NamedTuple):
+    """All values from `low` to `high`, both included."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def width(self) -> Fraction:
+        return self.high - self.low
+
+
+class Number(ABC):
+    """A printed number, an exact one, or a formula over such."""
+
+    text: str
+    """As a person would write it."""
+    binding: int = _ATOM
+    inputs: tuple[Printed, ...] = ()
+    """The printed numbers in it, each once."""
+
+    @abstractmethod
+    def at(self, chosen: Chosen) -> Fraction:
+        """Its value, where each printed number has the value chosen for it."""
+
+    def interval(self) -> Interval:
+        """From its smallest to its largest value, for a formula that is monotone in each input."""
+        if len(self.inputs) > _MOST_INPUTS:
+            raise ValueError(
+                f"{self.text} has {len(self.inputs)} rounded inputs: check it in parts of at most "
+                f"{_MOST_INPUTS}."
+            )
+        try:
+            corners = product(*((each.low, each.high) for each in self.inputs))
+            ends = [self.at(dict(zip(self.inputs, corner, strict=True))) for corner in corners]
+            middle = self.at({each: (each.low + each.high) / 2 for each in self.inputs})
+        except ZeroDivisionError as error:
+            raise ValueError(
+                f"{self.text} divides by what may be zero: claim a formula that does not."
+            ) from error
+        if not min(ends) <= middle <= max(ends):
+            raise ValueError(
+                f"{self.text} is not monotone in its inputs, so its ends say nothing about what "
+                "lies between: rewrite it, or check it in parts."
+            )
+        return Interval(min(ends), max(ends))
+
+    def __add__(self, other: Operand) -> Number:
+        return _Combined(self, "+", exact(other))
+
+    def __radd__(self, other: Operand) -> Number:
+        return _Combined(exact(other), "+", self)
+
+    def __sub__(self, other: Operand) -> Number:
+        return _Combined(self, "-", exact(other))
+
+    def __rsub__(self, other: Operand) -> Number:
+        return _Combined(exact(other), "-", self)
+
+    def __mul__(self, other: Operand) -> Number:
+        return _Combined(self, "*", exact(other))
+
+    def __rmul__(self, other: Operand) -> Number:
+        return _Combined(exact(other), "*", self)
+
+    def __truediv__(self, other: Operand) -> Number:
+        return _Combined(self, "/", exact(other))
+
+    def __rtruediv__(self, other: Operand) -> Number:
+        return _Combined(exact(other), "/", self)
+
+
+Operand: TypeAlias = Number | int | Fraction
+
+
+def exact(value: Operand | str) -> Number:
+    """A number that nobody rounded, such as a count of layers or a setting ("0.0004").
+
+    Formulas are handed through.
+
+    >>> print((exact(3) * 5 * 3).text)
+    3 * 5 * 3
+    """
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, int | Fraction):
+        return _Exact(f"{value:,}" if value >= 10_000 else f"{value}", Fraction(value))
+    if isinstance(value, str):
+        return _Exact(value, Fraction(value))
+    raise TypeError(
+        f'{value!r} has lost its printed digits: write it as the source does, in printed("..."), '
+        "or give a count as an int."
+    )
+
+
+class Unit(NamedTuple):
+    """How a number is written: `46.9%` is 0.469."""
+
+    symbol: str
+    scale: Fraction
+
+
+PLAIN = Unit("", Fraction(1))
+
+
+class Printed(Number):
+    """A number as it stands in a document; made by `printed`."""
+
+    def __init__(self, text: str, interval: Interval, unit: Unit, places: int) -> None:
+        self.text, self.unit, self.places = text, unit, places
+        self.low, self.high = interval
+        self.inputs = (self,)
+
+    def at(self, chosen: Chosen) -> Fraction:
+        return chosen[self]
+
+    def is_left_of(self, value: Fraction) -> bool:
+        """Whether it is what is left of a value whose further digits are cut off."""
+        step = self.unit.scale * Fraction(1, 10**self.places)
+        return math.trunc(value / step) * step == (self.low + self.high) / 2
+
+
+Chosen: TypeAlias = Mapping[Printed, Fraction]
+
+
+class _Exact(Number):
+    def __init__(self, text: str, value: Fraction) -> None:
+        self.text, self.value = text, value
+        self.binding = _PRODUCT if "/" in text else _ATOM
+
+    def at(self, chosen: Chosen) -> Fraction:
+        return self.value
+
+
+class _Combined(Number):
+    def __init__(self, left: Number, sign: str, right: Number) -> None:
+        self.left, self.sign, self.right = left, sign, right
+        self.binding = _SUM if sign in "+-" else _PRODUCT
+        self.inputs = tuple(dict.fromkeys(left.inputs + right.inputs))
+        after = right.binding <= self.binding if sign in "-/" else right.binding < self.binding
+        before = _bracketed(left, left.binding < self.binding)
+        self.text = f"{before} {sign} {_bracketed(right, after)}"
+
+    def at(self, chosen: Chosen) -> Fraction:
+        left, right = self.left.at(chosen), self.right.at(chosen)
+        match self.sign:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case _:
+                return left / right
+
+
+class Applied(Number):
+    """A function of one number that takes fractions out of the fractions, such as exp."""
+
+    def __init__(
+        self, name: str, function: Callable[[Decimal, Context], Decimal], argument: Number
+    ) -> None:
+        self.function, self.argument = function, argument
+        self.inputs = argument.inputs
+        self.text = f"{name}({argument.text})"
+
+    def at(self, chosen: Chosen) -> Fraction:
+        value = self.argument.at(chosen)
+        decimal = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+        return Fraction(self.function(decimal, _DIGITS))
+
+
+def _bracketed(number: Number, needed: bool) -> str:
+    return f"({number.text})" if needed else number.text

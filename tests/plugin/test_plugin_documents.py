@@ -1,0 +1,93 @@
+"""Claims that a document alone decides: recorded, gated, the same at every profile, and light."""
+
+import tomllib
+
+import pytest
+
+CLAIMS = """
+import sys
+from repro import claim
+from repro.document import percent_drop
+
+@claim("46.9% better", source="900, Table", documented="46.9%")
+def test_better(document):
+    assert document("46.9%").agrees_with(percent_drop("34.86", "18.52"))
+
+@claim("99.81% of 149", source="900, Table", documented="99.81%")
+def test_share(document):
+    assert document("99.81%").is_share_of(149)
+
+def test_that_this_session_is_light():
+    assert "torch" not in sys.modules
+"""
+
+
+@pytest.fixture
+def documents(pytester, monkeypatch):
+    """A claim that is consistent and one that is not."""
+    pytester.makepyfile(test_documents=CLAIMS)
+    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
+    return pytester
+
+
+def run(project, *arguments):
+    return project.runpytest_inprocess("-p", "no:cacheprovider", "-k", "not light", *arguments)
+
+
+def test_a_contradiction_fails_and_shows_its_arithmetic(documents):
+    result = run(documents)
+    result.assert_outcomes(passed=1, failed=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        [
+            "claimed (900, Table): 99.81% of 149",
+            "99.81% of 149 printed; nearest are 148 / 149 = 99.329% and 149 / 149 =*: impossible",
+            "data: the document; profile: any; not in the ledger yet",
+            'reproduce with: pytest "test_documents.py::test_share"',
+        ]
+    )
+
+
+def test_the_ledger_gates_at_every_profile_alike(documents):
+    run(documents, "--update-ledger").assert_outcomes(passed=1, xfailed=1, deselected=1)
+    entries = tomllib.loads((documents.path / "ledger.toml").read_text())["claim"]
+    assert [(each["claim"], each["verdict"]) for each in entries] == [
+        ("900/better", "reproduced"),
+        ("900/share", "refuted"),
+    ]
+    assert {(each["profile"], each["data"]) for each in entries} == {("any", "the document")}
+    accepted = run(documents, "--profile", "paper")
+    accepted.assert_outcomes(passed=1, xfailed=1, deselected=1)
+
+    claims = documents.path / "test_documents.py"
+    claims.write_text(CLAIMS.replace('"34.86", "18.52"', '"34.86", "18.25"'))
+    worse = run(documents)
+    worse.assert_outcomes(failed=1, xfailed=1, deselected=1)
+    worse.stdout.fnmatch_lines(["*accepted in the ledger: reproduced*", "*worse (was reproduced)*"])
+
+
+def test_a_check_that_nobody_asserts_still_counts(documents):
+    claims = documents.path / "test_documents.py"
+    claims.write_text(CLAIMS.replace("    assert document", "    document"))
+    run(documents).assert_outcomes(passed=1, failed=1, deselected=1)
+
+
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ("(document): pass", "*passed without judging anything: assert what*"),
+        ("(document, trials): pass", "*takes trials or document, not both: make two claims*"),
+    ],
+)
+def test_a_claim_without_evidence_fails(documents, test, sentence):
+    text = f'from repro import claim\n\n@claim("x", source="900")\ndef test_it{test}\n'
+    (documents.path / "test_documents.py").write_text(text)
+    result = run(documents)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([sentence])
+
+
+def test_a_session_of_documents_plans_nothing_and_leaves_torch_alone(documents):
+    result = documents.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, failed=1)
+    result = run(documents, "--plan")
+    result.stdout.fnmatch_lines(["2 claims at profile ci, 0 distinct runs*"])
