@@ -54,6 +54,9 @@ class Gate:
     """Holds findings against the ledger beside their claims."""
 
     accept: bool
+    insist: bool
+    """Whether a claim that cannot be run fails."""
+
     ledgers: dict[Path, Ledger] = field(default_factory=dict)
     """Those that were read, by folder."""
 
@@ -97,7 +100,12 @@ class Gate:
     ) -> None:
         if outcome is Outcome.REPRODUCED:
             return
-        if outcome is Outcome.NOT_RUN:
+        if outcome is Outcome.NOT_RUN and self.insist:
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{record['text']}\nNot run, and --require-verdict asks for a verdict."
+            )
+        elif outcome is Outcome.NOT_RUN:
             report.outcome = "skipped"
             report.longrepr = (record["file"], record["line"], f"not run: {record['text']}")
         elif self.accept or accepted not in (None, Outcome.REPRODUCED.value):

@@ -60,7 +60,7 @@ class ClaimSession:
             engine=option("engine"),
             workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
         )
-        self.gate = Gate(accept=option("update_ledger"))
+        self.gate = Gate(accept=option("update_ledger"), insist=option("require_verdict"))
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.show = watch_for(config)
         self.asked: set[Run] = set()

@@ -46,8 +46,8 @@ def _write_verdicts(
     terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
     for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
         terminal.write_line(line, yellow=True)
-    if accounts:
-        asked = max(account["asked"] for account in accounts)
+    asked = max((account["asked"] for account in accounts), default=0)
+    if asked:
         trained = sum(account["trained"] for account in accounts)
         terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
     changed = [record for record in records if record["change"]]

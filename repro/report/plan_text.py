@@ -42,6 +42,8 @@ def plan_text(
         lines.append(f"{label:44}{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>9}")
     total, cores = sum(seconds.values()) / 60, os.cpu_count() or 1
     lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
+    if any(runs[0].arm.recipe.patience is not None for runs in programs.values()):
+        lines.append("runs that may stop early are counted to their last epoch")
     if not all(executor.pace.knows(runs[0].arm) for runs in programs.values()):
         lines.append("?: never timed on this machine, so guessed from the program's size")
     return "\n".join(lines)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from repro.document import ANY_PROFILE
+
 WIDTH = 79
 
 
 def verdict_table(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Lines, each with the verdict it belongs to."""
+    """Lines, each with the verdict it belongs to.
+
+    What a document says of itself is only shown where it does not hold: there are hundreds of it.
+    """
     lines: list[tuple[str, str]] = []
-    for record in records:
+    shown = [record for record in records if not _goes_without_saying(record)]
+    if len(shown) < len(records):
+        agree = f"{len(records) - len(shown)} statements of documents that agree with themselves"
+        lines.append((f"{'REPRODUCED':13}{agree}", "reproduced"))
+    for record in shown:
         verdict = record["verdict"]
         change = f"  ({record['change']})" if record["change"] else ""
         lines.append((f"{verdict.upper():13}{record['claim']}{change}", verdict))
@@ -26,3 +35,11 @@ def verdict_table(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
             wrapped = textwrap.wrap(detail, WIDTH - 13, subsequent_indent="  ")
             lines += [(" " * 13 + line, "") for line in wrapped]
     return lines
+
+
+def _goes_without_saying(record: dict[str, Any]) -> bool:
+    return (record["profile"], record["verdict"], record["change"]) == (
+        ANY_PROFILE,
+        "reproduced",
+        "",
+    )

@@ -72,21 +72,21 @@ def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(projec
 
 
 def test_the_ledger_gates(project):
-    run_apart(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
+    run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
     ledger = project.path / "ledger.toml"
     text = ledger.read_text()
     assert text.count("[[claim]]") == 3
-    accepted = run_apart(project)
+    accepted = run(project)
     accepted.assert_outcomes(passed=2, xfailed=1, skipped=1)
     assert "differ from the ledger" not in accepted.stdout.str()
 
     ledger.write_text(text.replace('"refuted"', '"reproduced"'))
-    worse = run_apart(project)
+    worse = run(project)
     worse.assert_outcomes(passed=2, failed=1, skipped=1)
     worse.stdout.fnmatch_lines(["*worse (was reproduced)*"])
 
     ledger.write_text(text.replace('"reproduced"', '"inconclusive"'))
-    better = run_apart(project)
+    better = run(project)
     better.assert_outcomes(passed=2, xfailed=1, skipped=1)
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
@@ -94,6 +94,10 @@ def test_the_ledger_gates(project):
 def test_a_claim_for_another_profile_says_what_it_needs(project):
     result = run(project, "-k", "large", "-rs")
     result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
+    assert result.ret == 0
+    insisting = run(project, "-k", "large", "--require-verdict")
+    insisting.assert_outcomes(failed=1)
+    insisting.stdout.fnmatch_lines(["*needs --profile paper*", "*asks for a verdict*"])
 
 
 def test_the_plan_trains_nothing(project):
