@@ -81,6 +81,8 @@ def test_a_run_that_stops_early_leaves_and_keeps_its_best():
         history = found[run]["history"]["stack_cosine"]
         assert found[run]["measures"]["stack_cosine"] == min(history)
         assert found[run]["steps"] == 10 * len(history)
+        best = history.index(min(history))
+        assert len(history) == min(best + 2, 6)  # one measurement without a better value is enough
     assert min(values["steps"] for values in found.values()) < 60
 
 
