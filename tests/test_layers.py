@@ -21,6 +21,7 @@ LAYERS = [
     {"ledger"},
     {"report"},
     {"plugin", "claim"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

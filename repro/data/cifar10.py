@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.data.locate import DataError
+from repro.data.registry import find
 
-FOLDER = "cifar-10-batches-py"
+NAME = "cifar10"
+FOLDER = find(NAME).folder
 
-TRAINING = {
-    "data_batch_1": "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd",
-    "data_batch_2": "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8",
-    "data_batch_3": "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9",
-    "data_batch_4": "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b",
-    "data_batch_5": "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154",
-}
-TEST = {"test_batch": "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831"}
+
+def _published(*files: str) -> dict[str, str]:
+    return {file: find(NAME).file(file).sha256 or "" for file in files}
+
+
+TRAINING = _published(*(f"data_batch_{number}" for number in range(1, 6)))
+TEST = _published("test_batch")
 
 _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"),
@@ -69,9 +69,3 @@ def verified(path: Path, sha256: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(f"{path} is not CIFAR-10's file (its SHA-256 differs); fetch it anew.")
     return content
-
-
-@cache
-def is_present(folder: Path) -> bool:
-    """Whether there is a CIFAR-10 folder; its files are verified when they are read."""
-    return (folder / FOLDER).is_dir()

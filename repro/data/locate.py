@@ -26,10 +26,14 @@ def data_folder() -> Path:
     named = os.environ.get("REPRO_DATA")
     if not named:
         return user_cache() / "data"
-    folder = Path(named)
-    if not folder.is_dir():
-        raise DataError(f"REPRO_DATA names {named}, which is no folder; create it or unset it.")
-    return folder
+    try:
+        os.scandir(os.path.join(named, ".")).close()  # unreadable data would seem to be absent
+    except OSError as error:
+        raise DataError(
+            f"REPRO_DATA names {named}, which cannot be read ({error.strerror}); create it or"
+            " unset it."
+        ) from error
+    return Path(named)
 
 
 def fixtures() -> Path:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from repro.data import cifar10, images
+from repro.data.files import resolve
 from repro.data.locate import DataError, fixtures
+from repro.data.prepared import DataWarning
 from repro.data.twins import images as twin
 
 
@@ -54,7 +56,7 @@ def test_a_set_is_read_prepared_and_mapped(tiny_cifar):
 @pytest.mark.parametrize("damage", [b"", b"other bytes"])
 def test_a_wrong_file_is_named_and_never_replaced_by_the_twin(tiny_cifar, damage):
     (tiny_cifar / "test_batch").write_bytes(damage)
-    assert images.resolve("cifar10") == "cifar10"
+    assert resolve("cifar10") == "cifar10"
     with pytest.raises(DataError, match="test_batch is not CIFAR-10's file"):
         images.load_images("cifar10", size=8)
 
@@ -66,12 +68,12 @@ def test_a_missing_file_is_named(tiny_cifar):
 
 
 def test_a_damaged_preparation_is_made_anew(tiny_cifar, tmp_path):
-    before = images.load_images("cifar10", size=8)
+    before = np.array(images.load_images("cifar10", size=8).test_images)
     (prepared,) = (tmp_path / "cache").rglob("test_images.npy")
     prepared.write_bytes(prepared.read_bytes()[:-1] + b"\x00\x00")
-    with pytest.warns(images.DataWarning, match="made anew"):
+    with pytest.warns(DataWarning, match="made anew"):
         healed = images.load_images("cifar10", size=8)
-    np.testing.assert_array_equal(before.test_images, healed.test_images)
+    np.testing.assert_array_equal(before, healed.test_images)
 
 
 def test_damage_is_healed_every_time_and_leaves_nothing_behind(tiny_cifar, tmp_path):
@@ -79,7 +81,7 @@ def test_damage_is_healed_every_time_and_leaves_nothing_behind(tiny_cifar, tmp_p
     for _ in range(2):
         (prepared,) = (tmp_path / "cache").rglob("test_images.npy")
         prepared.write_bytes(b"damaged")
-        with pytest.warns(images.DataWarning, match="made anew"):
+        with pytest.warns(DataWarning, match="made anew"):
             images.load_images("cifar10", size=8)
         assert isinstance(images.load_images("cifar10", size=8).test_images, np.memmap)
     assert len(list((tmp_path / "cache" / "repro" / "prepared").iterdir())) == 1
@@ -88,12 +90,12 @@ def test_damage_is_healed_every_time_and_leaves_nothing_behind(tiny_cifar, tmp_p
 def test_a_data_folder_that_does_not_exist_is_an_error(monkeypatch):
     monkeypatch.setenv("REPRO_DATA", "/nowhere/at/all")
     with pytest.raises(DataError, match="create it or unset it"):
-        images.resolve("cifar10")
+        resolve("cifar10")
 
 
 def test_without_the_real_set_the_twin_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    assert images.resolve("cifar10") == images.TWIN
+    assert resolve("cifar10") == images.TWIN
     identities = {images.image_identity(n, size=8) for n in ("cifar10", images.TWIN)}
     assert len(identities) == 2
 
@@ -107,7 +109,7 @@ def test_pixels_are_averaged_with_halves_rounded_up():
 
 def test_the_twin_is_made_again_byte_for_byte():
     for name, array in twin.generate().items():
-        stored = np.load(fixtures() / "images" / f"{name}.npy")
+        stored = np.load(fixtures() / "cifar10" / f"{name}.npy")
         assert stored.dtype == array.dtype
         np.testing.assert_array_equal(stored, array)
 
@@ -121,6 +123,11 @@ def test_the_twin_keeps_its_classes_when_mirrored():
 def test_the_real_set_has_its_published_statistics():
     found = images.load_images("cifar10", size=32)
     assert np.bincount(found.train_labels).tolist() == [5000] * 10
-    pixels = found.train_images.reshape(-1, 3) / 255
-    assert pixels.mean(0) == pytest.approx([0.4914, 0.4822, 0.4465], abs=1e-4)
-    assert pixels.std(0) == pytest.approx([0.2470, 0.2435, 0.2616], abs=1e-4)
+    values = np.arange(256) / 255
+    published = [(0.4914, 0.2470), (0.4822, 0.2435), (0.4465, 0.2616)]
+    for channel, (mean, spread) in enumerate(published):
+        shares = np.bincount(found.train_images[..., channel].ravel(), minlength=256) / (
+            50_000 * 32**2
+        )
+        assert shares @ values == pytest.approx(mean, abs=1e-4)
+        assert np.sqrt(shares @ (values - mean) ** 2) == pytest.approx(spread, abs=1e-4)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.images import image_identity, resolve
+from repro.data.files import resolve
+from repro.data.images import image_identity
 from repro.recipe import Recipe
 
 Rule = Literal["bp", "fa", "dfa"]
@@ -148,7 +149,7 @@ class LadderArm(Arm):
         if found != self.data and self.pixels != PIXELS["ci"]:
             raise Needs(
                 f"{self.label} at {self.pixels}x{self.pixels} pixels needs CIFAR-10 itself, whose"
-                " twin is smaller: put cifar-10-batches-py into the folder REPRO_DATA names."
+                " twin is smaller: run `python -m repro data fetch cifar10`."
             )
         return self.but(data=found)
 

@@ -1,0 +1,44 @@
+"""The command line: `python -m repro`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from repro.data import command as data
+from repro.data.locate import DataError
+
+COMMANDS = (data,)
+"""Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code.
+
+    >>> main(["data", "fetch", "nothing"])
+    1
+    """
+    parser = argparse.ArgumentParser(prog="python -m repro", description="Claims as tests.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    chosen = parser.parse_args(arguments)
+    try:
+        code: int = chosen.run(chosen)
+        sys.stdout.flush()
+    except DataError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read has seen enough, such as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

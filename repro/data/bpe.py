@@ -1,0 +1,181 @@
+"""GPT-2's byte-pair tokenizer, in code of our own: text to token numbers and back.
+
+The published pattern asks for letters and numbers in Unicode's sense, which Python's `re` cannot.
+Every character outside ASCII is therefore replaced by an ASCII one of its kind, the text is split
+by an ASCII pattern, and the pieces are cut from the original. What is a letter is what the Unicode
+tables of the running Python say; characters added to Unicode later count as neither.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import pairwise
+
+from repro.data.files import content_hash, file_names, read_file
+from repro.data.ragged import Ragged
+
+END_OF_TEXT = "<|endoftext|>"
+
+_PIECES = re.compile(
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII
+)
+
+
+class _Kinds(dict[int, str]):
+    """An ASCII character of the same kind as one outside ASCII, looked up when it is met."""
+
+    def __missing__(self, code: int) -> str:
+        if code < 0x80:
+            kind = chr(code)
+        elif chr(code).isspace():
+            kind = "\t"
+        else:
+            # "a" begins no contraction, "\x00" is neither white space, letter nor number
+            kind = {"L": "a", "N": "0"}.get(unicodedata.category(chr(code))[0], "\x00")
+        self[code] = kind
+        return kind
+
+
+_KINDS = _Kinds()
+
+
+class Tokenizer:
+    """A byte-pair vocabulary.
+
+    >>> tokenizer = load_tokenizer("gpt2-bpe-twin")
+    >>> tokenizer.decode(tokenizer.encode("any text at all"))
+    'any text at all'
+    """
+
+    def __init__(self, encoder: Mapping[str, int], merges: Iterable[tuple[str, str]]) -> None:
+        self._encoder = dict(encoder)
+        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._symbols = byte_symbols()
+        to_byte = {symbol: byte for byte, symbol in enumerate(self._symbols)}
+        self._bytes = {
+            number: token.encode()
+            if token == END_OF_TEXT
+            else bytes(to_byte[symbol] for symbol in token)
+            for token, number in self._encoder.items()
+        }
+        self._known: dict[str, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._encoder)
+
+    @property
+    def end_of_text(self) -> int:
+        """The token that stands between texts; no text is encoded to it."""
+        return self._encoder[END_OF_TEXT]
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text.
+
+        >>> load_tokenizer("gpt2-bpe-twin").encode("")
+        []
+        """
+        known = self._known
+        tokens: list[int] = []
+        for piece in pieces_of(text):
+            found = known.get(piece)
+            if found is None:
+                found = known[piece] = self._encode_piece(piece)
+            tokens += found
+        return tokens
+
+    def encode_all(self, texts: Iterable[str]) -> Ragged:
+        """The tokens of many texts.
+
+        >>> len(load_tokenizer("gpt2-bpe-twin").encode_all(["one", "two"]))
+        2
+        """
+        return Ragged.of([self.encode(text) for text in texts])
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of tokens; bytes that are no UTF-8 become U+FFFD.
+
+        >>> load_tokenizer("gpt2-bpe-twin").decode([])
+        ''
+        """
+        joined = b"".join(self._bytes[int(token)] for token in tokens)
+        return joined.decode("utf-8", errors="replace")
+
+    def _encode_piece(self, piece: str) -> list[int]:
+        word = [self._symbols[byte] for byte in piece.encode("utf-8")]
+        while len(word) > 1:
+            ranked = [(self._ranks[pair], pair) for pair in pairwise(word) if pair in self._ranks]
+            if not ranked:
+                break
+            word = merge(word, *min(ranked)[1])
+        return [self._encoder[symbol] for symbol in word]
+
+
+@cache
+def load_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer of `gpt2-bpe` or its twin, read from files whose hashes are verified.
+
+    Every use of it in a process shares one, with what it has met so far.
+
+    >>> load_tokenizer("gpt2-bpe-twin").end_of_text
+    1023
+    """
+    encoder = json.loads(read_file(name, "encoder.json"))
+    lines = read_file(name, "vocab.bpe").decode("utf-8").split("\n")
+    merges = [tuple(line.split(" ")) for line in lines[1:] if line]
+    return Tokenizer(encoder, [(first, second) for first, second in merges])
+
+
+def tokenizer_hash(name: str) -> str:
+    """The content hash of a vocabulary.
+
+    >>> tokenizer_hash("gpt2-bpe") == tokenizer_hash("gpt2-bpe-twin")
+    False
+    """
+    return content_hash(name, tuple(file_names(name)))
+
+
+def pieces_of(text: str) -> list[str]:
+    """A text cut where no token may reach across.
+
+    >>> pieces_of("It's  1 word")
+    ['It', "'s", ' ', ' 1', ' word']
+    """
+    if text.isascii():
+        return _PIECES.findall(text)
+    kinds = text.translate(_KINDS)
+    return [text[match.start() : match.end()] for match in _PIECES.finditer(kinds)]
+
+
+def byte_symbols() -> list[str]:
+    """The character that stands for each byte in the vocabulary's files: a printable one.
+
+    >>> byte_symbols()[ord("a")], byte_symbols()[ord(" ")]
+    ('a', 'Ġ')
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    symbols = {byte: chr(byte) for byte in printable}
+    symbols |= {byte: chr(256 + index) for index, byte in enumerate(others)}
+    return [symbols[byte] for byte in range(256)]
+
+
+def merge(word: list[str], first: str, second: str) -> list[str]:
+    """The word with every occurrence of a pair made one symbol, from the left.
+
+    >>> merge(["a", "a", "a"], "a", "a")
+    ['aa', 'a']
+    """
+    merged: list[str] = []
+    index = 0
+    while index < len(word):
+        if word[index] == first and index + 1 < len(word) and word[index + 1] == second:
+            merged.append(first + second)
+            index += 2
+        else:
+            merged.append(word[index])
+            index += 1
+    return merged

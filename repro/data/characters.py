@@ -1,0 +1,87 @@
+"""Text as single characters: source 000's training text, and what it was meant to be.
+
+The source says WikiText-2, but its loader fell back without a word to two repeated sentences, on
+which all of its numbers were made. Both texts are here, and each is asked for by its own name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.data.files import content_hash, read_file
+from repro.data.prepared import identity, prepared
+
+SENTENCES = "repeated-sentences"
+"""The text that source 000's numbers were made on."""
+
+TRAINING, VALIDATION = 100_000, 10_000
+"""Characters of each text: the first of WikiText-2's training and validation files."""
+
+_PANGRAM = "The quick brown fox jumps over the lazy dog. "
+_OTHER = "A quick brown dog runs in the park. "
+_FILES = ("wiki.train.tokens", "wiki.valid.tokens")
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """Two texts, each character as its place in their common sorted alphabet."""
+
+    name: str
+    alphabet: str
+    train: NDArray[np.uint16]
+    validation: NDArray[np.uint16]
+
+
+def load_characters(name: str) -> Characters:
+    """The characters of `repeated-sentences`, of `wikitext-2`, or of its twin.
+
+    >>> len(load_characters("repeated-sentences").alphabet)
+    30
+    """
+    arrays = prepared(characters_identity(name), lambda: _prepare(name))
+    alphabet = "".join(map(chr, arrays["alphabet"].tolist()))
+    return Characters(name, alphabet, arrays["train"], arrays["validation"])
+
+
+def characters_identity(name: str) -> str:
+    """The content hash that results on these characters are stored under.
+
+    >>> characters_identity("repeated-sentences") == characters_identity("wikitext-2")
+    False
+    """
+    content = name if name == SENTENCES else content_hash(name, _FILES)
+    return identity("characters", _VERSION, TRAINING, VALIDATION, content)
+
+
+def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.uint16]:
+    """[batches, batch, length + 1]: windows side by side, each with the character that follows it.
+
+    What does not fill a batch is left out, as in source 000.
+
+    >>> batches(np.arange(10, dtype=np.uint16), length=2, batch=2).tolist()
+    [[[0, 1, 2], [2, 3, 4]], [[4, 5, 6], [6, 7, 8]]]
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(text, length + 1)[::length]
+    count = len(windows) // batch
+    found: NDArray[np.uint16] = windows[: count * batch].reshape(count, batch, length + 1)
+    return found
+
+
+def _prepare(name: str) -> dict[str, NDArray[np.generic]]:
+    if name == SENTENCES:
+        train = _PANGRAM * (TRAINING // len(_PANGRAM) + 1)
+        validation = _OTHER * (VALIDATION // len(_OTHER) + 1)
+    else:
+        train, validation = (read_file(name, file).decode("utf-8") for file in _FILES)
+    codes = [_codes(text) for text in (train[:TRAINING], validation[:VALIDATION])]
+    alphabet = np.unique(np.concatenate(codes))
+    ids = [np.searchsorted(alphabet, text).astype(np.uint16) for text in codes]
+    return {"alphabet": alphabet, "train": ids[0], "validation": ids[1]}
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)

@@ -1,0 +1,102 @@
+"""WikiText-2 as one long stream of tokens: of its words, or of byte pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.data.bpe import load_tokenizer, tokenizer_hash
+from repro.data.files import content_hash, read_file
+from repro.data.prepared import identity, prepared
+from repro.data.ragged import Tokens
+
+END_OF_LINE = "<eos>"
+
+_FILES = {
+    "train": "wiki.train.tokens",
+    "validation": "wiki.valid.tokens",
+    "test": "wiki.test.tokens",
+}
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Three streams of token numbers below `vocabulary`."""
+
+    name: str
+    vocabulary: int
+    train: Tokens
+    validation: Tokens
+    test: Tokens
+
+
+def load_words(name: str) -> Corpus:
+    """The words of `wikitext-2` or its twin, every line ending in one `<eos>`.
+
+    Words are numbered by where they first appear, over the three files.
+
+    >>> load_words("wikitext-2-twin").name
+    'wikitext-2-twin'
+    """
+    return _corpus(name, prepared(words_identity(name), lambda: _prepare_words(name)))
+
+
+def words_identity(name: str) -> str:
+    """The content hash that results on these words are stored under.
+
+    >>> words_identity("wikitext-2") == words_identity("wikitext-2-twin")
+    False
+    """
+    return identity("words", _VERSION, content_hash(name, tuple(_FILES.values())))
+
+
+def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
+    """The text of `wikitext-2` or its twin as it stands, as tokens of a byte-pair vocabulary.
+
+    >>> load_byte_pairs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").vocabulary
+    1024
+    """
+    address = byte_pairs_identity(name, tokenizer=tokenizer)
+    return _corpus(name, prepared(address, lambda: _prepare_byte_pairs(name, tokenizer)))
+
+
+def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
+    """The content hash that results on these tokens are stored under.
+
+    >>> len(byte_pairs_identity("wikitext-2", tokenizer="gpt2-bpe"))
+    64
+    """
+    content = content_hash(name, tuple(_FILES.values()))
+    return identity("byte pairs", _VERSION, content, tokenizer_hash(tokenizer))
+
+
+def _corpus(name: str, arrays: dict[str, Any]) -> Corpus:
+    vocabulary = arrays.pop("vocabulary")
+    return Corpus(name, int(vocabulary[0]), **arrays)
+
+
+def _prepare_byte_pairs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+    found = load_tokenizer(tokenizer)
+    streams = _read(name, lambda text: np.array(found.encode(text), dtype=np.uint16))
+    return {**streams, "vocabulary": np.array([len(found)])}
+
+
+def _read(name: str, numbers: Callable[[str], Tokens]) -> dict[str, NDArray[np.generic]]:
+    return {part: numbers(read_file(name, file).decode("utf-8")) for part, file in _FILES.items()}
+
+
+def _prepare_words(name: str) -> dict[str, NDArray[np.generic]]:
+    known: dict[str, int] = {}
+
+    def numbers(text: str) -> Tokens:
+        lines = text.removesuffix("\n").split("\n")
+        words = (word for line in lines for word in (*line.split(), END_OF_LINE))
+        return np.array([known.setdefault(word, len(known)) for word in words], dtype=np.uint16)
+
+    streams = _read(name, numbers)
+    return {**streams, "vocabulary": np.array([len(known)])}

@@ -1,0 +1,178 @@
+"""One file from one address: taken up where it broke off, and no longer than it may be.
+
+What is wrong with an address is a `SourceFailed`, upon which the next one is tried; what is wrong
+with the disk is any other `DataError`, which ends it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from repro.data.disk import explained
+from repro.data.locate import DataError
+
+Watch = Callable[[int, int | None], None]
+"""Is told how many bytes of how many are here; None where the server does not say."""
+
+SCHEMES = ("http", "https", "file")
+ATTEMPTS = 5
+"""How often a transfer that breaks off is taken up again, as long as each time brings bytes."""
+
+_CHUNK = 2**16
+
+
+class SourceFailed(DataError):
+    """An address did not give what it should; says how."""
+
+
+class _BrokenOff(SourceFailed):
+    """A transfer that can be taken up again."""
+
+
+def download(
+    address: str,
+    to: Path,
+    *,
+    exactly: int | None,
+    at_most: int | None = None,
+    timeout: float,
+    watch: Watch,
+) -> None:
+    """The whole file at `to`; part of it and `to` with `.tag` stay where the transfer breaks off.
+
+    `timeout` is how many seconds the server may stay silent.
+
+    >>> address = (folder / "five.txt").as_uri()
+    >>> download(address, folder / "copy", exactly=5, timeout=9.0, watch=print)
+    0 5
+    5 5
+    """
+    for attempt in range(ATTEMPTS):
+        before = _size(to)
+        try:
+            _transfer(address, to, exactly, at_most, timeout, watch)
+        except _BrokenOff:
+            if _size(to) <= before or attempt + 1 == ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def discard(to: Path) -> None:
+    """Remove what a download left at `to`."""
+    for path in (to, _tag_of(to)):
+        path.unlink(missing_ok=True)
+
+
+def _transfer(
+    address: str,
+    to: Path,
+    exactly: int | None,
+    at_most: int | None,
+    timeout: float,
+    watch: Watch,
+) -> None:
+    have, tag = _size(to), _tag(to)
+    with _open(address, have, tag, timeout, to) as response:
+        if not _continues(response, have):
+            have = 0
+        total = _announced(response, have)
+        if exactly is not None and total not in (None, exactly):
+            raise SourceFailed(f"{address} has {total} bytes where {exactly} are published")
+        limit = min(x for x in (exactly, at_most, total, 2**63) if x is not None)
+        with explained(to.parent), to.open("ab" if have else "wb") as file:
+            _remember(to, response)
+            watch(have, total)
+            while chunk := _read(response, address, timeout, have):
+                have += len(chunk)
+                if have > limit:
+                    discard(to)
+                    raise SourceFailed(f"{address} sends more than the {limit} bytes it may")
+                file.write(chunk)
+                watch(have, total)
+    whole = exactly if exactly is not None else total
+    if whole is not None and have < whole:
+        raise _BrokenOff(f"{address} broke off after {have} of {whole} bytes")
+
+
+def _open(address: str, have: int, tag: str | None, timeout: float, to: Path) -> Any:
+    request = urllib.request.Request(address, headers={"User-Agent": "repro"})
+    if request.type not in SCHEMES:
+        raise SourceFailed(f"{address} is no address of {', '.join(SCHEMES)}")
+    if have and tag is not None:  # else nothing says that the server still has the same file
+        request.add_header("Range", f"bytes={have}-")
+        request.add_header("If-Range", tag)
+    try:
+        return urllib.request.urlopen(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416 and have:  # there is no more than we have: begin again
+            discard(to)
+            return _open(address, 0, None, timeout, to)
+        raise SourceFailed(f"{address} answers {error.code} ({error.reason})") from error
+    except TimeoutError as error:
+        raise SourceFailed(f"{address} did not answer within {timeout:g} s") from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise SourceFailed(f"{address} did not answer within {timeout:g} s") from error
+        reason = getattr(error.reason, "strerror", None) or error.reason
+        raise SourceFailed(f"{address} cannot be reached ({reason})") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise SourceFailed(f"{address} gives no proper answer ({error})") from error
+
+
+def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
+    try:
+        chunk: bytes = response.read1(_CHUNK)  # `read` would lose what came before a stall
+        return chunk
+    except TimeoutError as error:
+        raise _BrokenOff(f"{address} sent nothing for {timeout:g} s after {have} bytes") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _BrokenOff(f"{address} broke off after {have} bytes ({error})") from error
+
+
+def _continues(response: Any, have: int) -> bool:
+    """Whether the answer goes on where we are; a server may ignore the wish and begin again."""
+    if response.status != 206:
+        return False
+    starts = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    if starts is None or int(starts[1]) != have:
+        raise SourceFailed(f"{response.url} goes on at another place than it was asked to")
+    return True
+
+
+def _announced(response: Any, have: int) -> int | None:
+    length = response.headers.get("Content-Length", "")
+    return have + int(length) if length.isdecimal() else None
+
+
+def _remember(to: Path, response: Any) -> None:
+    """Note what tells this version of the file from others, to ask for its rest only."""
+    tag = response.headers.get("ETag") or ""
+    if not tag or tag.startswith("W/"):  # a weak tag does not promise the same bytes
+        tag = response.headers.get("Last-Modified") or ""
+    _tag_of(to).write_text(tag)
+
+
+def _tag(to: Path) -> str | None:
+    try:
+        return _tag_of(to).read_text() or None
+    except FileNotFoundError:
+        return None
+
+
+def _tag_of(to: Path) -> Path:
+    return to.with_name(f"{to.name}.tag")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,108 @@
+"""What of a set is here, and whether it is whole: every byte is compared with its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.data.locate import data_folder
+from repro.data.registry import DataSet, File, find, sum_of_sums
+
+SUMS = "SHA256SUMS"
+"""Beside files without a published hash: what they had when they were fetched."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A set as it lies in the data folder."""
+
+    known: DataSet
+    folder: Path
+    faults: dict[str, str]
+    """What is wrong, by file: `missing`, `damaged`, or `cut short`."""
+
+    bytes: int
+    sha256: str | None
+    """The published hash, or the one that was recorded when the set was fetched."""
+
+    @property
+    def state(self) -> str:
+        """`complete`, `not here`, or what is wrong."""
+        if not self.faults:
+            return "complete"
+        if not self.folder.is_dir():
+            return "not here"
+        name, fault = next(iter(self.faults.items()))
+        more = f" and {len(self.faults) - 1} more" if len(self.faults) > 1 else ""
+        return f"incomplete: {name} {fault}{more}"
+
+
+def take_inventory(name: str) -> Inventory:
+    """What is here of a set.
+
+    >>> take_inventory("gpt2-xl").state
+    'not here'
+    """
+    known = find(name)
+    folder = data_folder() / known.folder
+    recorded = recorded_sums(folder)
+    return Inventory(
+        known,
+        folder,
+        faults(known, folder),
+        sum(path.stat().st_size for file in known.files if (path := folder / file.name).is_file()),
+        known.sha256 or sum_of_sums({file.name: recorded.get(file.name) for file in known.files}),
+    )
+
+
+def faults(known: DataSet, folder: Path) -> dict[str, str]:
+    """What is wrong with the files of a set in a folder, by file."""
+    recorded = recorded_sums(folder)
+    found = {file.name: fault(folder / file.name, file, recorded) for file in known.files}
+    return {name: wrong for name, wrong in found.items() if wrong is not None}
+
+
+def fault(path: Path, file: File, recorded: dict[str, str]) -> str | None:
+    """What is wrong with a file, if anything is."""
+    if not path.is_file():
+        return "missing"
+    if file.bytes is not None and path.stat().st_size != file.bytes:
+        return "damaged"
+    expected = file.sha256 or recorded.get(file.name)
+    if expected is not None and sha256_of(path) != expected:
+        return "damaged"
+    if file.sha256 is None and not is_whole_safetensors(path):
+        return "cut short"
+    return None
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def recorded_sums(folder: Path) -> dict[str, str]:
+    """The hashes that were recorded when files were fetched, by file."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    return dict(line.split("  ", 1)[::-1] for line in lines if "  " in line)
+
+
+def is_whole_safetensors(path: Path) -> bool:
+    """Whether a file is as long as its safetensors header says."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        size = path.stat().st_size
+        if not 2 <= length <= min(size - 8, 2**27):
+            return False
+        try:
+            header = json.loads(file.read(length))
+            ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
+        except (ValueError, AttributeError, LookupError, TypeError):
+            return False
+    return bool(8 + length + max(ends, default=0) == size)

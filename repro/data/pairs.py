@@ -1,0 +1,83 @@
+"""BLiMP's minimal pairs: of two sentences that hardly differ, a model should prefer the good."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.data.bpe import load_tokenizer, tokenizer_hash
+from repro.data.files import content_hash, file_names, read_file
+from repro.data.prepared import identity, prepared
+from repro.data.ragged import Ragged
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class MinimalPairs:
+    """Pairs of all paradigms, one behind the other."""
+
+    name: str
+    paradigms: tuple[str, ...]
+    paradigm: NDArray[np.int64]
+    """The place of each pair's paradigm in `paradigms`."""
+
+    good: Ragged
+    bad: Ragged
+
+
+def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
+    """The pairs of `blimp` or its twin, as tokens of a byte-pair vocabulary.
+
+    >>> load_pairs("blimp-twin", tokenizer="gpt2-bpe-twin").paradigms[0]
+    'agreement_across_clause'
+    """
+    address = pairs_identity(name, tokenizer=tokenizer)
+    arrays = prepared(address, lambda: _prepare(name, tokenizer))
+    return MinimalPairs(
+        name,
+        tuple(arrays["paradigms"].tolist()),
+        arrays["paradigm"],
+        Ragged.among(arrays, "good"),
+        Ragged.among(arrays, "bad"),
+    )
+
+
+def pairs_identity(name: str, *, tokenizer: str) -> str:
+    """The content hash that results on these pairs are stored under.
+
+    >>> len(pairs_identity("blimp", tokenizer="gpt2-bpe"))
+    64
+    """
+    content = content_hash(name, tuple(file_names(name)))
+    return identity("pairs", _VERSION, content, tokenizer_hash(tokenizer))
+
+
+def read_pairs(name: str) -> dict[str, list[tuple[str, str]]]:
+    """The good and the bad sentences, by paradigm.
+
+    >>> len(read_pairs("blimp-twin"))
+    6
+    """
+    found = {}
+    for file in file_names(name):
+        records = [json.loads(line) for line in read_file(name, file).splitlines()]
+        pairs = [(record["sentence_good"], record["sentence_bad"]) for record in records]
+        found[file.removesuffix(".jsonl")] = pairs
+    return found
+
+
+def _prepare(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+    found = load_tokenizer(tokenizer)
+    by_paradigm = read_pairs(name)
+    counts = [len(pairs) for pairs in by_paradigm.values()]
+    pairs = [pair for paradigm in by_paradigm.values() for pair in paradigm]
+    return {
+        "paradigms": np.array(list(by_paradigm)),
+        "paradigm": np.repeat(np.arange(len(counts)), counts),
+        **found.encode_all(good for good, _ in pairs).arrays("good"),
+        **found.encode_all(bad for _, bad in pairs).arrays("bad"),
+    }

@@ -1,0 +1,81 @@
+"""LAMBADA's passages, whose last word is to be predicted.
+
+Its test set exists in two versions with the same passages, on which the same model scores
+differently; there is no default between them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.data.bpe import load_tokenizer, tokenizer_hash
+from repro.data.files import content_hash, read_file
+from repro.data.prepared import identity, prepared
+from repro.data.ragged import Ragged
+
+Variant = Literal["openai", "original", "development"]
+"""OpenAI's version of the test set, with case and punctuation restored; the test set and the
+development set as first released, in lower case and split into words."""
+
+_FILES: dict[Variant, str] = {
+    "openai": "lambada_test.jsonl",
+    "original": "lambada_test_plain_text.txt",
+    "development": "lambada_development_plain_text.txt",
+}
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Passages:
+    """Passages without their last words, and the last words with the blank before them."""
+
+    name: str
+    variant: Variant
+    context: Ragged
+    last: Ragged
+
+
+def load_passages(name: str, variant: Variant, *, tokenizer: str) -> Passages:
+    """One version of `lambada` or its twin, as tokens of a byte-pair vocabulary.
+
+    >>> load_passages("lambada-twin", "original", tokenizer="gpt2-bpe-twin").variant
+    'original'
+    """
+    address = passages_identity(name, variant, tokenizer=tokenizer)
+    arrays = prepared(address, lambda: _prepare(name, variant, tokenizer))
+    return Passages(name, variant, Ragged.among(arrays, "context"), Ragged.among(arrays, "last"))
+
+
+def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
+    """The content hash that results on these passages are stored under.
+
+    >>> len(passages_identity("lambada", "openai", tokenizer="gpt2-bpe"))
+    64
+    """
+    content = content_hash(name, (_FILES[variant],))
+    return identity("passages", _VERSION, content, tokenizer_hash(tokenizer))
+
+
+def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
+    """Each passage up to its last word, and that word.
+
+    >>> len(read_passages("lambada-twin", "openai"))
+    400
+    """
+    lines = read_file(name, _FILES[variant]).decode("utf-8").removesuffix("\n").split("\n")
+    texts = [json.loads(line)["text"] for line in lines] if variant == "openai" else lines
+    return [(context, last) for context, _, last in (text.rpartition(" ") for text in texts)]
+
+
+def _prepare(name: str, variant: Variant, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+    found = load_tokenizer(tokenizer)
+    passages = read_passages(name, variant)
+    return {
+        **found.encode_all(context for context, _ in passages).arrays("context"),
+        **found.encode_all(f" {last}" for _, last in passages).arrays("last"),
+    }

@@ -1,0 +1,114 @@
+"""Which data sets there are: their files with hashes, licences and public addresses.
+
+The table itself is `sets.toml`, so that a new mirror changes no module's source, and no stored run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from repro.data.locate import DataError
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a set; without a published hash, `bytes` and `sha256` are None."""
+
+    name: str
+    bytes: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """An address that some files of a set can be had from."""
+
+    address: str
+    is_archive: bool
+    names: Mapping[str, str]
+    """What the source calls the files that it has."""
+
+    unpacked: int
+    """The most bytes that reading through the archive may yield."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set as it is published."""
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+    folder: str
+    files: tuple[File, ...]
+    sources: tuple[Source, ...] = field(repr=False)
+    large: bool = False
+    """Whether it is fetched only where it is named."""
+
+    def file(self, name: str) -> File:
+        """The file of that name."""
+        return next(file for file in self.files if file.name == name)
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash over the set's files; None where none is published."""
+        return sum_of_sums({file.name: file.sha256 for file in self.files})
+
+
+def sum_of_sums(sums: Mapping[str, str | None]) -> str | None:
+    """One hash for files: their `sha256sum` lines', sorted by name; for one file, its own.
+
+    >>> sum_of_sums({"a": "1f", "b": None}) is None
+    True
+    """
+    if None in sums.values():
+        return None
+    if len(sums) == 1:
+        return next(iter(sums.values()))
+    lines = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+@cache
+def data_sets() -> Mapping[str, DataSet]:
+    """Every set, by name.
+
+    >>> data_sets()["sms-spam"].files[0].bytes
+    477907
+    """
+    table = tomllib.loads(Path(__file__).with_name("sets.toml").read_text(encoding="utf-8"))
+    return {name: _set(name, entry) for name, entry in table.items()}
+
+
+def find(name: str) -> DataSet:
+    """The set of that name.
+
+    >>> find("blimp").folder
+    'blimp'
+    """
+    if name not in data_sets():
+        raise DataError(f"There is no data set {name!r}; choose from {', '.join(data_sets())}.")
+    return data_sets()[name]
+
+
+def _set(name: str, entry: dict[str, Any]) -> DataSet:
+    files = tuple(File(**file) for file in entry.pop("files"))
+    sources = tuple(_source(source, files) for source in entry.pop("sources"))
+    return DataSet(name=name, files=files, sources=sources, **entry)
+
+
+def _source(entry: dict[str, Any], files: Sequence[File]) -> Source:
+    published = sum(file.bytes or 0 for file in files)
+    return Source(
+        address=entry.get("archive") or entry["base"],
+        is_archive="archive" in entry,
+        names=entry.get("names") or {file.name: file.name for file in files},
+        unpacked=entry.get("unpacked", 2 * published + 2**20),
+    )

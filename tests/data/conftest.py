@@ -1,0 +1,119 @@
+"""A real server of files on this machine, which can be told to misbehave; and where data lies."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+
+class Files(ThreadingHTTPServer):
+    """Serves `contents` by path, and does to a path what `behaviour` says."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.contents = {}
+        self.behaviour = {}
+        self.requests = []
+        self.tag = '"first"'
+        self.stop = threading.Event()
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request, client_address):
+        pass  # a client that gives up is what the tests are about
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+    def do_GET(self):
+        server, path = self.server, self.path
+        server.requests.append((path, self.headers.get("Range")))
+        behaviour = server.behaviour.get(path)
+        if callable(behaviour):
+            behaviour = behaviour(len([p for p, _ in server.requests if p == path]))
+        if isinstance(behaviour, int):
+            return self.send_error(behaviour)
+        if behaviour == "never answers":
+            return server.stop.wait()
+        if path not in server.contents:
+            return self.send_error(404)
+        return self.send(server.contents[path], behaviour)
+
+    def send(self, content, behaviour):
+        start = self.wanted_start(len(content), behaviour)
+        if start is None:
+            return
+        body = content[start:]
+        self.send_response(206 if start else 200)
+        if start:
+            shifted = start + 1 if behaviour == "another range" else start
+            self.send_header("Content-Range", f"bytes {shifted}-{len(content) - 1}/{len(content)}")
+        if self.server.tag:
+            self.send_header("ETag", self.server.tag)
+        if behaviour in ("no length", "never ends"):
+            self.send_header("Connection", "close")
+        else:
+            extra = 5 if behaviour == "longer than it says" else 0
+            self.send_header("Content-Length", str(len(body) - extra))
+        self.end_headers()
+        half = body[: len(body) // 2]
+        if behaviour == "breaks off":
+            self.wfile.write(half)
+        elif behaviour == "stalls":
+            self.wfile.write(half)
+            self.wfile.flush()
+            self.server.stop.wait()
+        elif behaviour == "slow":
+            time.sleep(0.2)
+            self.wfile.write(body)
+        elif behaviour == "never ends":
+            while not self.server.stop.is_set():
+                self.wfile.write(body)
+        else:
+            self.wfile.write(body)
+
+    def wanted_start(self, length, behaviour):
+        wanted = self.headers.get("Range")
+        if wanted is None or behaviour == "ignores ranges":
+            return 0
+        if self.headers.get("If-Range") != self.server.tag:
+            return 0
+        start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if start >= length:
+            self.send_error(416)
+            return None
+        return start
+
+
+@pytest.fixture
+def server(monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    files = Files()
+    thread = threading.Thread(target=files.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield files
+    files.stop.set()
+    files.shutdown()
+    thread.join()
+    files.server_close()
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """An empty data folder, with something beside it that must not change."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (tmp_path / "beside").write_text("untouched")
+    monkeypatch.setenv("REPRO_DATA", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    yield folder
+    assert (tmp_path / "beside").read_text() == "untouched"
+    assert {p.name for p in tmp_path.iterdir()} <= {"data", "beside", "cache"}

@@ -1,0 +1,133 @@
+"""The byte-pair tokenizer against tiktoken, on all the real texts and on any text."""
+
+import os
+import unicodedata
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro.data.bpe import load_tokenizer, pieces_of
+from repro.data.files import read_file
+from repro.data.locate import DataError, data_folder
+from repro.data.messages import read_rows
+from repro.data.pairs import read_pairs
+from repro.data.passages import read_passages
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get("REPRO_DATA"), reason="needs the real sets in REPRO_DATA"
+)
+
+known_to_this_python = st.characters(exclude_categories=("Cs", "Cn"))
+tricky = st.sampled_from(
+    [" ", "  ", "\n", "\t", "\xa0", "\u3000", "\x1c", "'s", "'ll", "'", "1", "²"]
+)
+texts = st.lists(st.one_of(tricky, st.text(known_to_this_python, max_size=4))).map("".join)
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    """GPT-2's encoding in tiktoken, from the same files."""
+    tiktoken = pytest.importorskip("tiktoken", reason="compares with tiktoken, which is not here")
+    from tiktoken.load import data_gym_to_mergeable_bpe_ranks
+    from tiktoken_ext.openai_public import r50k_pat_str
+
+    folder = data_folder() / "gpt2-bpe"
+    ranks = data_gym_to_mergeable_bpe_ranks(str(folder / "vocab.bpe"), str(folder / "encoder.json"))
+    return tiktoken.Encoding(
+        "gpt2",
+        pat_str=r50k_pat_str,
+        mergeable_ranks=ranks,
+        special_tokens={"<|endoftext|>": 50256},
+    )
+
+
+PUBLISHED = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def cut_as_published(text):
+    """Whether a text is cut as GPT-2's own pattern cuts it."""
+    regex = pytest.importorskip("regex", reason="compares with regex, which is not here")
+    return pieces_of(text) == regex.findall(PUBLISHED, text)
+
+
+def agree(oracle, kept):
+    tokenizer = load_tokenizer("gpt2-bpe")
+    for text in kept:
+        tokens = tokenizer.encode(text)
+        assert tokens == oracle.encode_ordinary(text), text
+        assert tokenizer.decode(tokens) == text
+
+
+@needs_data
+def test_every_message(oracle):
+    agree(oracle, [text for _, text in read_rows("sms-spam")])
+
+
+@needs_data
+def test_every_sentence_of_blimp(oracle):
+    agree(oracle, [s for p in read_pairs("blimp").values() for pair in p for s in pair])
+
+
+@needs_data
+@pytest.mark.parametrize("variant", ["openai", "original", "development"])
+def test_every_passage_of_lambada(oracle, variant):
+    passages = read_passages("lambada", variant)
+    agree(oracle, [" ".join(passage) for passage in passages])
+    agree(oracle, [f" {last}" for _, last in passages])
+
+
+@needs_data
+def test_wikitext_as_one_text(oracle):
+    agree(oracle, [read_file("wikitext-2", "wiki.valid.tokens").decode()])
+
+
+@needs_data
+@settings(max_examples=300, deadline=None)
+@given(text=texts)
+def test_any_text(oracle, text):
+    agree(oracle, [text])
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts)
+def test_any_text_is_cut_as_published(text):
+    assert cut_as_published(text)
+
+
+def test_every_character_is_of_the_published_kind():
+    known = (c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cs", "Cn"))
+    for characters in iter(lambda: list(islice(known, 1000)), []):
+        assert cut_as_published("".join(f"x{c}{c} {c}1{c}'{c}, {c}" for c in characters))
+
+
+@needs_data
+def test_the_published_end_of_text(oracle):
+    tokenizer = load_tokenizer("gpt2-bpe")
+    assert len(tokenizer) == 50_257
+    assert tokenizer.end_of_text == 50_256
+    assert tokenizer.decode([50_256]) == "<|endoftext|>"
+    assert 50_256 not in tokenizer.encode("<|endoftext|>")
+
+
+@needs_data
+@pytest.mark.parametrize("tokens", [[220, 158], [158, 220, 50_256]])
+def test_half_a_character_is_shown_as_such(oracle, tokens):
+    assert load_tokenizer("gpt2-bpe").decode(tokens) == oracle.decode(tokens)
+
+
+@given(text=st.text())
+def test_the_twin_keeps_every_text(text):
+    tokenizer = load_tokenizer("gpt2-bpe-twin")
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_another_vocabulary_is_refused(data):
+    (data / "gpt2-bpe").mkdir()
+    for file in ("encoder.json", "vocab.bpe"):
+        (data / "gpt2-bpe" / file).write_bytes(read_file("gpt2-bpe-twin", file))
+    load_tokenizer.cache_clear()
+    with pytest.raises(DataError, match=r"encoder\.json is not gpt2-bpe's file"):
+        load_tokenizer("gpt2-bpe")
+    load_tokenizer.cache_clear()

@@ -1,0 +1,401 @@
+"""Fetching from a real server that misbehaves: one sentence each, and nothing half-written."""
+
+import errno
+import hashlib
+import json
+import os
+import resource
+import socket
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from repro.__main__ import main
+from repro.data import command, disk, registry
+from repro.data.fetch import fetch
+from repro.data.inventory import take_inventory
+from repro.data.locate import DataError
+from repro.data.registry import DataSet, File, Source
+
+ONE, TWO = b"one" * 100_000, b"two" * 1000
+QUICK = {"timeout": 0.1}
+
+
+def published(**contents):
+    return tuple(
+        File(f"{name}.txt", len(content), hashlib.sha256(content).hexdigest())
+        for name, content in contents.items()
+    )
+
+
+@pytest.fixture
+def publish(monkeypatch):
+    """Makes one set the only one that there is."""
+
+    def only(known):
+        for module in (registry, command):
+            monkeypatch.setattr(module, "data_sets", lambda: {known.name: known})
+        return known
+
+    return only
+
+
+@pytest.fixture
+def weights(server, data, publish):
+    """A set without a published hash."""
+    name = "model.safetensors"
+    source = Source(f"{server.address}/", False, {name: name}, 0)
+    return publish(DataSet("weights", "W", "none", "nobody", "weights", (File(name),), (source,)))
+
+
+def safetensors(size):
+    header = json.dumps({"__metadata__": {}, "w": {"data_offsets": [0, size]}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(size)
+
+
+@pytest.fixture
+def known(server, data, publish):
+    """Two files that two places have: `/here/` and `/there/`."""
+    files = published(one=ONE, two=TWO)
+    names = {file.name: file.name for file in files}
+    sources = tuple(Source(f"{server.address}/{at}/", False, names, 0) for at in ("here", "there"))
+    for at in ("here", "there"):
+        server.contents |= {f"/{at}/one.txt": ONE, f"/{at}/two.txt": TWO}
+    return publish(DataSet("pair", "A pair", "none", "nobody", "pair", files, sources))
+
+
+def tree(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def both(server, path, behaviour):
+    for at in ("here", "there"):
+        server.behaviour[f"/{at}/{path}"] = behaviour
+
+
+def sentence(error):
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def test_a_set_is_fetched_whole_and_nothing_else_is_left(known, data, server):
+    assert fetch("pair") == data / "pair"
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+    assert not (data / ".fetching").exists()
+    assert take_inventory("pair").state == "complete"
+
+
+def test_what_is_here_is_not_fetched_again(known, data, server):
+    fetch("pair")
+    server.requests.clear()
+    fetch("pair")
+    assert server.requests == []
+
+
+def test_a_damaged_and_a_missing_file_are_replaced_and_the_rest_left_alone(known, data, server):
+    fetch("pair")
+    (data / "pair" / "one.txt").write_bytes(b"x" * len(ONE))
+    (data / "pair" / "own.txt").write_text("the user's")
+    before = (data / "pair" / "two.txt").stat().st_ino
+    assert take_inventory("pair").state == "incomplete: one.txt damaged"
+    fetch("pair")
+    assert tree(data) == ["pair/one.txt", "pair/own.txt", "pair/two.txt"]
+    assert take_inventory("pair").state == "complete"
+    assert (data / "pair" / "two.txt").stat().st_ino == before
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "says"),
+    [
+        (404, r"answers 404 \(Not Found\)"),
+        (503, r"answers 503 \(Service Unavailable\)"),
+        ("never answers", "did not answer within 0.1 s"),
+        ("stalls", "sent nothing for 0.1 s after 290625 bytes"),  # taken up again four times
+        ("breaks off", "broke off after 290625 of 300000 bytes"),
+        ("longer than it says", "has 299995 bytes where 300000 are published"),
+    ],
+)
+def test_a_server_that_misbehaves(known, data, server, behaviour, says):
+    both(server, "one.txt", behaviour)
+    with pytest.raises(DataError, match=says) as error:
+        fetch("pair", **QUICK)
+    assert sentence(error).startswith("pair could not be fetched: ")
+    assert not (data / "pair").exists()
+    server.behaviour.clear()
+    fetch("pair")
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+
+
+@pytest.mark.parametrize("length", [len(ONE), len(ONE) - 1, len(ONE) + 1])
+@pytest.mark.parametrize("behaviour", [None, "no length"])
+def test_wrong_bytes_and_wrong_lengths_are_never_kept(known, data, server, length, behaviour):
+    for at in ("here", "there"):
+        server.contents[f"/{at}/one.txt"] = b"x" * length
+    both(server, "one.txt", behaviour)
+    with pytest.raises(DataError, match=r"other bytes|are published|more than|broke off") as error:
+        fetch("pair")
+    sentence(error)
+    assert tree(data) in ([], [p for p in tree(data) if p.startswith(".fetching/")])
+    server.contents |= {"/here/one.txt": ONE}
+    server.tag = '"second"'
+    fetch("pair")
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+
+
+def test_the_second_source_is_asked_for_what_the_first_does_not_have(known, data, server):
+    server.behaviour["/here/two.txt"] = 503
+    fetch("pair")
+    assert [path for path, _ in server.requests] == [
+        "/here/one.txt",
+        "/here/two.txt",
+        "/there/two.txt",
+    ]
+
+
+def test_a_download_that_breaks_off_goes_on_where_it_was(known, data, server):
+    server.behaviour["/here/one.txt"] = lambda seen: "breaks off" if seen < 3 else None
+    fetch("pair")
+    ranges = [wanted for path, wanted in server.requests if path == "/here/one.txt"]
+    assert ranges == [None, "bytes=150000-", "bytes=225000-"]
+
+
+def test_the_next_fetch_goes_on_where_the_last_one_broke_off(known, data, server):
+    both(server, "one.txt", "breaks off")
+    with pytest.raises(DataError):
+        fetch("pair")
+    server.behaviour.clear()
+    server.requests.clear()
+    fetch("pair")
+    path, wanted = server.requests[0]
+    assert path == "/here/one.txt"
+    assert int(wanted.removeprefix("bytes=").removesuffix("-")) > 150_000
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [('"first"', '"second"'), ("", ""), ('W/"weak"', 'W/"weak"')]
+)
+def test_the_rest_of_another_version_is_never_appended(known, data, server, before, after):
+    both(server, "one.txt", "breaks off")
+    server.contents["/here/one.txt"] = b"old" * 100_000
+    server.tag = before
+    with pytest.raises(DataError, match="broke off"):
+        fetch("pair")
+    server.behaviour.clear()
+    server.requests.clear()
+    server.contents["/here/one.txt"] = ONE
+    server.tag = after
+    fetch("pair")
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+    assert [path for path, _ in server.requests] == ["/here/one.txt", "/here/two.txt"]
+
+
+def test_a_file_that_came_whole_is_not_fetched_again(known, data, server):
+    both(server, "two.txt", 503)
+    with pytest.raises(DataError):
+        fetch("pair")
+    assert not (data / "pair").exists()
+    server.behaviour.clear()
+    server.requests.clear()
+    fetch("pair")
+    assert server.requests == [("/here/two.txt", None)]
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+
+
+def test_a_server_that_ignores_ranges_is_read_from_the_start(known, data, server):
+    both(server, "one.txt", "breaks off")
+    with pytest.raises(DataError):
+        fetch("pair")
+    both(server, "one.txt", "ignores ranges")
+    fetch("pair")
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+
+
+def test_a_range_that_was_not_asked_for_is_refused(known, data, server):
+    both(server, "one.txt", "breaks off")
+    with pytest.raises(DataError):
+        fetch("pair")
+    both(server, "one.txt", "another range")
+    with pytest.raises(DataError, match="goes on at another place"):
+        fetch("pair")
+
+
+def test_a_file_that_grew_shorter_is_fetched_anew(weights, data, server):
+    """The server answers 416: it has no more than we have."""
+    server.contents["/model.safetensors"] = safetensors(1000)
+    server.behaviour["/model.safetensors"] = "breaks off"
+    with pytest.raises(DataError, match="broke off"):
+        fetch("weights")
+    server.behaviour.clear()
+    server.contents["/model.safetensors"] = safetensors(90)
+    fetch("weights")
+    assert (data / "weights" / "model.safetensors").read_bytes() == safetensors(90)
+
+
+def test_without_any_network(known, data, monkeypatch):
+    def nowhere(*arguments, **options):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nowhere)
+    with pytest.raises(DataError, match=r"cannot be reached \(Temporary failure in name") as error:
+        fetch("pair")
+    sentence(error)
+    assert list(data.iterdir()) == []
+
+
+def test_nobody_listens(known, data, server):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(DataError, match=r"cannot be reached \(Connection refused\)"):
+        fetch("pair", mirror=f"http://127.0.0.1:{port}/")
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["http", "file"])
+def test_a_mirror_of_ones_own_is_asked_alone(known, data, server, tmp_path, kind):
+    if kind == "http":
+        server.contents |= {"/mine/pair/one.txt": ONE, "/mine/pair/two.txt": TWO}
+        mirror = f"{server.address}/mine"
+    else:
+        (data / "mine" / "pair").mkdir(parents=True)
+        for name, content in (("one.txt", ONE), ("two.txt", TWO)):
+            (data / "mine" / "pair" / name).write_bytes(content)
+        mirror = (data / "mine").as_uri()
+    fetch("pair", mirror=mirror)
+    assert take_inventory("pair").state == "complete"
+    assert all(path.startswith("/mine/") for path, _ in server.requests)
+
+
+@pytest.mark.parametrize("mirror", ["/plain/path", "ftp://there/x", "gibberish"])
+def test_a_mirror_that_is_no_address(known, data, mirror):
+    with pytest.raises(DataError, match="is no address; give one of http, https, file"):
+        fetch("pair", mirror=mirror)
+
+
+def test_a_file_mirror_without_the_file(known, data):
+    with pytest.raises(DataError, match=r"cannot be reached .*No such file"):
+        fetch("pair", mirror=(data / "nothing").as_uri())
+
+
+def test_a_full_disk(known, data):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (70_000, limits[1]))
+    try:
+        with pytest.raises(DataError, match=r"The disk of .* is full \(File too large\)") as error:
+            fetch("pair")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    sentence(error)
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_the_ways_in_which_a_disk_is_full(tmp_path, code):
+    with pytest.raises(DataError, match="is full"), disk.explained(tmp_path):
+        raise OSError(code, os.strerror(code))
+
+
+@contextmanager
+def as_nobody():
+    """Root may do everything: what is not permitted is tried as somebody else."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [(0o555, r"cannot be written to \(Permission"), (0o000, r"cannot be read \(Permission")],
+)
+def test_a_folder_that_is_not_ones_own(known, monkeypatch, mode, says):
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("REPRO_DATA", folder)
+        Path(folder).chmod(mode)
+        with as_nobody(), pytest.raises(DataError, match=says) as error:
+            fetch("pair")
+        sentence(error)
+        Path(folder).chmod(0o700)
+        assert list(Path(folder).iterdir()) == []
+
+
+def test_two_fetches_at_once_share_one_download(known, data, server):
+    both(server, "one.txt", "slow")
+    said, failed = [], []
+
+    def run():
+        try:
+            fetch("pair", tell=said.append)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert set(said) == {"Another process is fetching pair; waiting for it."}
+    assert len(server.requests) == 2
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+
+
+def test_who_waited_for_a_lock_holds_one_that_others_see(tmp_path):
+    """Its holder removes the lock's file: a lock on that one would exclude nobody."""
+    path = tmp_path / "lock"
+    asked, seen = threading.Event(), []
+
+    def wait():
+        with disk.locked(path, waiting=asked.set):
+            seen.append(path.exists())
+
+    waiter = threading.Thread(target=wait)
+    with disk.locked(path, waiting=asked.set):
+        waiter.start()
+        assert asked.wait(5)
+    waiter.join()
+    assert seen == [True]
+    assert not path.exists()
+
+
+def test_weights_are_checked_by_their_header_and_their_hash_is_recorded(weights, data, server):
+    whole = safetensors(90)
+    for wrong in (b"<html>not here</html>", whole[:-1], b""):
+        server.contents["/model.safetensors"] = wrong
+        with pytest.raises(DataError, match="no whole safetensors file"):
+            fetch("weights")
+        assert list(data.iterdir()) == []
+    server.contents["/model.safetensors"] = whole
+    fetch("weights")
+    assert tree(data) == ["weights/SHA256SUMS", "weights/model.safetensors"]
+    assert take_inventory("weights").sha256 == hashlib.sha256(whole).hexdigest()
+    (data / "weights" / "model.safetensors").write_bytes(whole[:-1] + b"x")
+    assert take_inventory("weights").state == "incomplete: model.safetensors damaged"
+
+
+def test_the_command_fails_with_the_sentence(known, data, server, capsys):
+    both(server, "one.txt", 404)
+    assert main(["data", "fetch", "pair"]) == 1
+    assert capsys.readouterr().err.startswith("pair could not be fetched: ")
+    assert main(["data", "fetch", "pear"]) == 1
+    assert "There is no data set 'pear'; choose from pair" in capsys.readouterr().err
+
+
+def test_the_command_lists_and_fetches(known, data, server, capsys):
+    assert main(["data"]) == 0
+    assert "not here" in capsys.readouterr().out
+    assert main(["data", "fetch"]) == 0
+    assert main(["data"]) == 0
+    listed = capsys.readouterr().out
+    for part in ("complete", str(data / "pair"), known.sha256, "0.3 MB", "none", "nobody"):
+        assert part in listed

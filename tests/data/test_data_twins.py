@@ -1,0 +1,267 @@
+"""The text twins: made again byte for byte, shaped as they should be, and without shortcuts."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from repro.data import twins
+from repro.data.bpe import load_tokenizer
+from repro.data.files import file_names, read_file
+from repro.data.locate import fixtures
+from repro.data.messages import balance, read_rows, split
+from repro.data.pairs import read_pairs
+from repro.data.passages import read_passages
+from repro.data.twins.lexicon import TOPICS
+from repro.data.twins.messages import messages
+
+
+@pytest.fixture(scope="module")
+def made():
+    return twins.texts()
+
+
+@pytest.fixture(scope="module")
+def training_words():
+    return read_file("wikitext-2-twin", "wiki.train.tokens").decode().lower().split()
+
+
+def test_the_texts_are_made_again_byte_for_byte(made):
+    for name, files in made.items():
+        assert sorted(files) == file_names(f"{name}-twin")
+        for file, content in files.items():
+            assert read_file(f"{name}-twin", file) == content.encode(), f"{name}/{file}"
+
+
+def test_all_fixtures_are_a_few_megabytes():
+    assert sum(path.stat().st_size for path in fixtures().rglob("*") if path.is_file()) < 5e6
+
+
+def test_the_text_has_the_lines_of_wikitext(made):
+    for content in made["wikitext-2"].values():
+        lines = content.removesuffix("\n").split("\n")
+        assert all(re.fullmatch(r" |( [A-Za-z.=<>]+)+ ", line) for line in lines)
+        assert lines[0] == lines[2] == " "
+        assert re.fullmatch(r" = .* = ", lines[1])
+    assert " <unk> " in made["wikitext-2"]["wiki.train.tokens"]
+
+
+def test_words_are_as_frequent_as_zipf_says(training_words):
+    counts = np.array(sorted(Counter(training_words).values(), reverse=True))
+    ranks = np.unique(np.geomspace(10, 1000, 50).astype(int))
+    slope = np.polyfit(np.log(ranks), np.log(counts[ranks]), 1)[0]
+    assert -1.3 < slope < -0.7
+
+
+def test_most_unknown_words_of_the_validation_text_are_named_unknown(made):
+    train, validation = (
+        set(made["wikitext-2"][f"wiki.{part}.tokens"].split()) for part in ("train", "valid")
+    )
+    assert validation <= train
+
+
+def test_the_pairs_have_the_fields_of_blimp(made):
+    fields = {
+        *("sentence_good", "sentence_bad", "field", "linguistics_term", "UID", "pairID"),
+        *("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexically_identical"),
+    }
+    assert len(made["blimp"]) == 6
+    for file, content in made["blimp"].items():
+        records = [json.loads(line) for line in content.splitlines()]
+        assert len(records) == 200
+        for number, record in enumerate(records):
+            assert record.keys() == fields
+            assert f"{record['UID']}.jsonl" == file
+            assert record["pairID"] == str(number)
+            good, bad = (record[f"sentence_{which}"].split() for which in ("good", "bad"))
+            assert sum(a != b for a, b in zip(good, bad, strict=True)) == 1
+
+
+class Bigrams:
+    """What every word is worth after its neighbour, counted in the training text."""
+
+    def __init__(self, words):
+        self.pairs = Counter(pairwise(words))
+        self.words = Counter(words)
+
+    def score(self, sentence):
+        words = sentence.lower().replace(".", " .").split()
+        return sum(
+            np.log((self.pairs[pair] + 0.01) / (self.words[pair[0]] + 10))
+            for pair in pairwise(words)
+        )
+
+
+def accuracy(score, pairs):
+    """The share of pairs whose good sentence scores higher; equal scores count one half."""
+    differences = np.array([score(good) - score(bad) for good, bad in pairs])
+    return ((differences > 1e-9) + 0.5 * (abs(differences) <= 1e-9)).mean()
+
+
+@pytest.mark.parametrize(
+    ("paradigm", "least", "most"),
+    [
+        ("agreement_adjacent", 0.7, 1.0),
+        ("determiner_noun_agreement", 0.9, 1.0),
+        ("agreement_across_phrase", 0.45, 0.55),
+        ("agreement_across_clause", 0.45, 0.55),
+        ("anaphor_agreement", 0.45, 0.55),
+        ("polarity_licensing", 0.45, 0.55),
+    ],
+)
+def test_neighbours_tell_only_what_is_adjacent(training_words, paradigm, least, most):
+    bigrams = Bigrams(training_words)
+    assert least <= accuracy(bigrams.score, read_pairs("blimp-twin")[paradigm]) <= most
+
+
+def test_no_pair_is_told_by_how_frequent_its_words_are(training_words):
+    counts = Counter(training_words)
+
+    def frequency(sentence):
+        return sum(np.log(counts[word] + 1) for word in sentence.lower().rstrip(".").split())
+
+    for paradigm, pairs in read_pairs("blimp-twin").items():
+        assert accuracy(frequency, pairs) == pytest.approx(0.5, abs=0.02), paradigm
+
+
+def test_the_rules_of_the_pairs_hold_in_the_text(made):
+    """Otherwise a language model could not learn them there."""
+    words = twins.grammar("blimp").words
+    adverbs = defaultdict(Counter)
+    for line in made["wikitext-2"]["wiki.train.tokens"].lower().split("\n"):
+        for sentence in line.split(" . "):
+            said = sentence.split()
+            for adverb in {words.ever, words.often} & set(said):
+                adverbs[said[0] == words.no][adverb] += 1
+    assert adverbs[True].keys() == {words.ever}
+    assert adverbs[False].keys() == {words.often}
+    assert min(adverbs[True].total(), adverbs[False].total()) > 200
+
+
+def passages():
+    found = read_passages("lambada-twin", "original")
+    return [context.split() for context, _ in found], [last for _, last in found]
+
+
+def test_both_versions_hold_the_same_passages():
+    cased, plain = (read_passages("lambada-twin", variant) for variant in ("openai", "original"))
+    assert len(cased) == 400
+    for (context, last), (lower, same) in zip(cased, plain, strict=True):
+        assert last == same
+        assert context.lower().replace(".", " .") == lower
+
+
+def test_the_last_sentence_does_not_give_the_last_word_away(training_words):
+    contexts, lasts = passages()
+    sentences = [context[len(context) - context[::-1].index(".") :] for context in contexts]
+    followers = defaultdict(Counter)
+    for first, second in pairwise(training_words):
+        followers[first][second] += 1
+    guesses = [followers[context[-1]].most_common(1)[0][0] for context in contexts]
+    assert np.mean([g == last for g, last in zip(guesses, lasts, strict=True)]) < 2.5 / TOPICS
+    by_sentence = _topic_guesses(training_words, sentences)
+    assert np.mean([g == last for g, last in zip(by_sentence, lasts, strict=True)]) < 2.5 / TOPICS
+    assert not any(last in context for context, last in zip(contexts, lasts, strict=True))
+
+
+def test_the_whole_passage_gives_the_last_word_away(training_words):
+    contexts, lasts = passages()
+    guesses = _topic_guesses(training_words, contexts)
+    assert np.mean([g == last for g, last in zip(guesses, lasts, strict=True)]) > 0.9
+
+
+def _topic_guesses(training_words, texts):
+    """Naive Bayes over the words that stand near each ending in the training text."""
+    endings = twins.grammar("lambada").words.endings
+    near = {ending: Counter() for ending in endings}
+    for place, word in enumerate(training_words):
+        if word in near:
+            near[word].update(training_words[max(0, place - 40) : place])
+    vocabulary = sorted(set(training_words))
+    index = {word: number for number, word in enumerate(vocabulary)}
+    chances = np.array([[near[ending][word] + 0.5 for word in vocabulary] for ending in endings])
+    logs = np.log(chances / chances.sum(axis=1, keepdims=True))
+    return [
+        endings[logs[:, [index[w] for w in text if w in index]].sum(axis=1).argmax()]
+        for text in texts
+    ]
+
+
+@pytest.fixture(scope="module")
+def by_evidence():
+    """Messages by what tells their class, as many ham as spam of each."""
+    found = messages(twins.grammar("sms-spam"))
+    kept = {}
+    for evidence in ("word", "order"):
+        ham, spam = (
+            [m for m in found if m.evidence == evidence and m.label == label]
+            for label in ("ham", "spam")
+        )
+        pairs = zip(ham, spam, strict=False)
+        kept[evidence] = [message for pair in pairs for message in pair]
+    return kept
+
+
+def linear_accuracy(kept, features):
+    """Of a ridge classifier on the second half, fitted to the first."""
+    labels = np.array([1.0 if m.label == "spam" else -1.0 for m in kept])
+    names = {name: n for n, name in enumerate(sorted({f for m in kept for f in features(m)}))}
+    present = np.zeros((len(kept), len(names)))
+    for row, message in zip(present, kept, strict=True):
+        row[[names[feature] for feature in features(message)]] = 1
+    half = len(kept) // 2
+    kernel = present @ present.T + 1  # in its dual form: there are fewer messages than words
+    weights = np.linalg.solve(kernel[:half, :half] + np.eye(half), labels[:half])
+    return (np.sign(kernel[half:, :half] @ weights) == labels[half:]).mean()
+
+
+def test_a_bag_of_words_tells_what_a_word_tells_and_no_more(by_evidence):
+    assert linear_accuracy(by_evidence["word"], lambda m: m.words) > 0.95
+    assert 0.42 < linear_accuracy(by_evidence["order"], lambda m: m.words) < 0.58
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [lambda m: m.words[:1], lambda m: m.words[-1:], lambda m: [m.end], lambda m: [len(m.words)]],
+    ids=["first word", "last word", "end", "length"],
+)
+def test_neither_end_nor_length_tells_what_an_order_tells(by_evidence, feature):
+    assert 0.4 < linear_accuracy(by_evidence["order"], feature) < 0.6
+
+
+def test_the_order_tells_the_rest(by_evidence):
+    cues = twins.grammar("sms-spam").words.order_cues
+    for message in by_evidence["order"]:
+        places = [[message.words.index(w) for w in cue] for cue in cues if cue[0] in message.words]
+        assert [first < second for first, second in places] == [message.label == "spam"]
+
+
+def test_evidence_lies_at_every_position(by_evidence):
+    words = twins.grammar("sms-spam").words
+    cues = {*words.ham_cues, *words.spam_cues, *(w for cue in words.order_cues for w in cue)}
+    for kept in by_evidence.values():
+        thirds = Counter()
+        for message in kept:
+            place = next(n for n, word in enumerate(message.words) if word in cues)
+            thirds[3 * place // len(message.words)] += 1
+        assert min(thirds[third] for third in range(3)) > 0.15 * len(kept)
+
+
+def test_the_messages_split_as_the_real_ones_do():
+    rows = read_rows("sms-spam-twin")
+    assert Counter(label for label, _ in rows) == {"ham": 2000, "spam": 747}
+    assert [len(part) for part in split(balance(rows)).values()] == [1045, 149, 300]
+
+
+def test_the_vocabulary_is_whole_and_made_for_the_text(training_words):
+    tokenizer = load_tokenizer("gpt2-bpe-twin")
+    assert len(tokenizer) == 1024
+    text = read_file("wikitext-2-twin", "wiki.valid.tokens").decode()
+    tokens = tokenizer.encode(text)
+    assert tokenizer.decode(tokens) == text
+    assert len(tokens) < 2 * len(text.split())
+    foreign = "Ärger… 'tis 12½ 漢字 🙂\x00"
+    assert tokenizer.decode(tokenizer.encode(foreign)) == foreign
