@@ -1,53 +1,113 @@
 """Realised error rates and power of every word of the judge, by simulation.
 
-    python benchmarks/calibration.py            # about a minute
+    python benchmarks/calibration.py            # a few minutes on two cores
     python benchmarks/calibration.py --quick    # some seconds, larger Monte Carlo errors
 
-The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear.
-There a `reproduced` and a `refuted` are both called false, each allowed half the level. Power is
-the share reproduced when that comparison lies 1.5 standard deviations of an arm past its bound.
+The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
+(all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
+A `reproduced` and a `refuted` are both called false there, each allowed half the level. Power is
+the share reproduced when that comparison lies 1.5 standard deviations of an arm past its bound; for
+the spread, when the true one is a quarter of the bound.
 
-The t test is exact for normal differences. The other noises show what it does where they are not:
+The tests are exact for normal values. The other noises show what they do where values are not:
 `heavy` is Student's t with 3 degrees of freedom, `skewed` a centred lognormal (sigma 1, skewness
 6.2), mirrored on every second arm so that the differences stay skewed: the worst case. `alike` is
 the same without the mirror: where two arms are skewed alike, their difference is not. Every arm has
-standard deviation 1; `paired` arms correlate by 0.8 over seeds, `unpaired` ones not at all.
+standard deviation 1; `paired` arms correlate by 0.8 over seeds, `unpaired` ones not at all. What
+arms share is normal, so the spread of one arm is judged at its worst in the unpaired rows.
+
+Costs that do not depend on the seed are read off and have no error rate.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 
-from repro.judge import Design, Judge, Ladder, Measured, Statement, Verdict
+from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Statement, Verdict
 from repro.judge.evidence import settle
-from repro.judge.judge import evidence_for
-from repro.judge.scale import Array
+from repro.judge.ranking import rank_correlation, tau_b
+from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((3,), (5,), (8,), (10,), (20,), (5, 8, 12), (3, 5, 8, 12, 20))
 PAIRINGS = {"paired": 0.8, "unpaired": 0.0}
+NOISES = ("normal", "heavy", "alike", "skewed")
 EFFECT = 1.5
+MOST_SEEDS = 20
 
-# Each word: the true means when the comparison at risk lies `e` past its bound, and the claim.
-WORDS: dict[str, tuple[Callable[[float], list[float]], Callable[[list[Measured]], Verdict]]] = {
-    "exceeds": (lambda e: [0.3 + e, 0], lambda a: a[0].exceeds(a[1], by_at_least=0.3)),
-    "less": (lambda e: [0, e], lambda a: a[0] < a[1]),
-    "within": (lambda e: [9 - e, 0], lambda a: a[0].is_within(9.0, of=a[1])),
-    "matches": (lambda e: [14 - e], lambda a: a[0].matches(5.0, tolerance=9.0)),
-    "at most": (lambda e: [e - 0.5, 0], lambda a: a[0].is_at_most(0.5, below=a[1])),
-    "climbs": (lambda e: [0, 9, 9 + e, 18 + e], lambda a: Ladder(a).climbs()),
-    "falls": (lambda e: [9 + e, 9, 0], lambda a: Ladder(a).falls()),
-    "peaks": (lambda e: [0, 9 + e, 9], lambda a: Ladder(a).peaks_at(1)),
-    "bottoms": (lambda e: [9, 0, e], lambda a: Ladder(a).bottoms_at(1)),
-    "dips": (lambda e: [9, 0, e], lambda a: Ladder(a).dips_at(1)),
-    "ordered": (lambda e: [9 + e, e, 0], lambda a: Ladder(a).is_ordered()),
-    "gain": (lambda e: [5 + e, 0, 5, 0], lambda a: (a[0] - a[1]) > (a[2] - a[3])),
-    "diminishes": (lambda e: [0, 27 + e, 36 + e, 45], lambda a: Ladder(a).diminishes()),
-    "largest step": (lambda e: [0, 9 + e, 18 + e, 18], lambda a: Ladder(a).largest_step_is(0)),
+
+@dataclass(frozen=True)
+class Word:
+    """The true means when the comparison at risk lies `e` past its bound, and the claim."""
+
+    means: Callable[[float], list[float]]
+    claim: Callable[[list[Measured]], Verdict]
+    scale: ScaleName = "identity"
+    """Where the means lie and the noise is added; the judge is given natural values."""
+    sd: Callable[[float], float] = lambda e: 1.0
+    rivals: bool = False
+    """The first arm is judged against the least of the others, which lies where they tie."""
+
+
+def curve(epochs: list[Measured]) -> Curve:
+    """Arms as the epochs of one arm."""
+    return Curve(
+        judge=epochs[0].judge,
+        label="curve",
+        metric="m",
+        epochs=range(1, 1 + len(epochs)),
+        values=lambda seeds: list(np.stack([epoch.values(seeds) for epoch in epochs], axis=1)),
+    )
+
+
+WORDS: dict[str, Word] = {
+    "exceeds": Word(lambda e: [0.3 + e, 0], lambda a: a[0].exceeds(a[1], by_at_least=0.3)),
+    "less": Word(lambda e: [0, e], lambda a: a[0] < a[1]),
+    "exceeds ratio": Word(
+        lambda e: [np.log(2) + e, 0], lambda a: a[0].exceeds(a[1], by_ratio=2), "log"
+    ),
+    "below ratio": Word(
+        lambda e: [0, np.log(2) + e], lambda a: a[0].falls_below(a[1], by_ratio=2), "log"
+    ),
+    "within": Word(lambda e: [9 - e, 0], lambda a: a[0].is_within(9.0, of=a[1])),
+    "matches": Word(lambda e: [14 - e], lambda a: a[0].matches(5.0, tolerance=9.0)),
+    "at most": Word(lambda e: [e - 0.5, 0], lambda a: a[0].is_at_most(0.5, below=a[1])),
+    "times": Word(
+        lambda e: [np.log(2 * 400) - e, 0],
+        lambda a: a[0].is_times(2, a[1], within_ratio=400),
+        "log",
+    ),
+    "spreads": Word(
+        lambda e: [0], lambda a: a[0].spreads_at_most(1.0), sd=lambda e: 1 / (1 + 2 * e)
+    ),
+    "climbs": Word(lambda e: [0, 9, 9 + e, 18 + e], lambda a: Ladder(a).climbs()),
+    "climbs, tied": Word(lambda e: [e * i for i in range(5)], lambda a: Ladder(a).climbs()),
+    "falls": Word(lambda e: [9 + e, 9, 0], lambda a: Ladder(a).falls()),
+    "peaks": Word(lambda e: [0, 9 + e, 9], lambda a: Ladder(a).peaks_at(1)),
+    "bottoms": Word(lambda e: [9, 0, e], lambda a: Ladder(a).bottoms_at(1)),
+    "dips": Word(lambda e: [9, 0, e], lambda a: Ladder(a).dips_at(1)),
+    "ordered": Word(lambda e: [18 + e, 9 + e, e, 0], lambda a: Ladder(a).is_ordered()),
+    "ordered, tied": Word(lambda e: [3 * e, 2 * e, e, 0], lambda a: Ladder(a).is_ordered()),
+    "gain": Word(lambda e: [5 + e, 0, 5, 0], lambda a: (a[0] - a[1]) > (a[2] - a[3])),
+    "diminishes": Word(lambda e: [0, 27 + e, 36 + e, 45], lambda a: Ladder(a).diminishes()),
+    "largest step": Word(lambda e: [0, 9 + e, 18 + e, 18], lambda a: Ladder(a).largest_step_is(0)),
+    "best epoch": Word(lambda e: [0, e, 9, 9], lambda a: curve(a).bottoms_at(1)),
+    "best, tied": Word(lambda e: [-e, 0, 0, 0, 0], lambda a: curve(a).bottoms_at(1), rivals=True),
+    "last is best": Word(lambda e: [0, 9, 9 + e], lambda a: curve(a).peaks_at(-1)),
+    "keeps falling": Word(lambda e: [18 + e, 18, 9, 0], lambda a: curve(a).falls()),
+    "keeps climbing": Word(lambda e: [5, 0, e, 9 + e], lambda a: curve(a).climbs(after=2)),
+    "falls while": Word(
+        lambda e: [9 + e, 9, 0, 0, 9, 18], lambda a: curve(a[:3]).falls_while(curve(a[3:]))
+    ),
 }
+MOST_ARMS = max(len(word.means(0.0)) for word in WORDS.values())
 
 
 class Recorder(Judge):
@@ -69,17 +129,17 @@ def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     return rng.standard_normal(shape)
 
 
-def simulated_arms(
-    means: list[float], *, kind: str, correlation: float, seeds: int, samples: int
-) -> list[Array]:
-    """Values (seeds, samples) of each arm; the same draws for the same question."""
+@lru_cache(maxsize=1)
+def standard_arms(kind: str, correlation: float, samples: int) -> list[Array]:
+    """Values (seeds, samples) of arms with mean 0; the same draws for the same question."""
     rng = np.random.default_rng(11)
-    shared = rng.standard_normal((seeds, samples)) * correlation**0.5
+    shape = MOST_SEEDS, samples
+    shared = rng.standard_normal(shape) * correlation**0.5
     own = (1 - correlation) ** 0.5
     mirrored = kind == "skewed"
     return [
-        mean + shared + own * (-1 if mirrored and i % 2 else 1) * noise(kind, shared.shape, rng)
-        for i, mean in enumerate(means)
+        shared + own * (-1 if mirrored and i % 2 else 1) * noise(kind, shape, rng)
+        for i in range(MOST_ARMS)
     ]
 
 
@@ -87,27 +147,68 @@ def first_seeds(arm: Array, seeds: int) -> Array:
     return arm[:seeds]
 
 
-def rates(
-    arms: list[Array], claim: Callable[[list[Measured]], Verdict], design: Design
-) -> tuple[float, float]:
-    """The share of samples that the design calls reproduced, and refuted."""
-    recorder = Recorder(design)
-    claim(
+def stated(
+    word: Word, effect: float, design: Design, *, kind: str, correlation: float, samples: int
+) -> Statement:
+    """The word's statement about simulated arms."""
+    means, recorder = word.means(effect), Recorder(design)
+    arms = [
+        mean + word.sd(effect) * arm
+        for mean, arm in zip(means, standard_arms(kind, correlation, samples), strict=False)
+    ]
+    if word.rivals:
+        arms[0] += np.min(arms[1:], axis=0).mean() - (arms[0].mean() - means[0])
+    scale = Scale(word.scale)
+    word.claim(
         [
-            Measured(judge=recorder, label=str(i), metric="m", values=partial(first_seeds, arm))
+            Measured(
+                judge=recorder,
+                label=str(i),
+                metric="m",
+                values=partial(first_seeds, scale.back(arm)),
+                scale=scale,
+            )
             for i, arm in enumerate(arms)
         ]
     )
-    statement = recorder.statement
-    undecided = np.ones(arms[0].shape[1], dtype=bool)
-    reproduced, refuted = np.zeros_like(undecided), np.zeros_like(undecided)
+    return recorder.statement
+
+
+def rates(statement: Statement, design: Design) -> tuple[float, float]:
+    """The share of samples that the design calls reproduced, and refuted."""
+    reproduced = refuted = decided = np.zeros(1, dtype=bool)
     for seeds in design.looks:
         readings = {side: side.values(seeds).reshape(seeds, -1) for side in statement.sides}
-        yes, no = settle([evidence_for(term, readings) for term in statement.terms], design)
-        reproduced |= undecided & yes
-        refuted |= undecided & no
-        undecided &= ~(yes | no)
+        needed = [term.weigh(readings) for term in statement.terms]
+        implied = [term.weigh(readings) for term in statement.implied]
+        yes, no = settle(needed, implied, design)
+        reproduced, refuted = reproduced | (~decided & yes), refuted | (~decided & no)
+        decided = reproduced | refuted
     return float(reproduced.mean()), float(refuted.mean())
+
+
+def table(
+    kind: str, pairing: str, *, level: float, samples: int
+) -> list[tuple[str, str, tuple[float, float, float]]]:
+    """(looks, word, (false reproduced, false refuted, power)) for one noise and one pairing."""
+    rows = []
+    simulated = {"kind": kind, "correlation": PAIRINGS[pairing], "samples": samples}
+    for looks, (name, word) in product(DESIGNS, WORDS.items()):
+        design = Design(looks=looks, level=level)
+        (false_yes, false_no), (power, _) = (
+            rates(stated(word, effect, design, **simulated), design) for effect in (0.0, EFFECT)
+        )
+        rows.append((",".join(map(str, looks)), name, (false_yes, false_no, power)))
+    return rows
+
+
+def coverage(seeds: int, *, level: float, samples: int) -> float:
+    """How often the interval of the rank correlation of eight arms contains the true one."""
+    rng = np.random.default_rng(13)
+    arms = np.linspace(3, 0, 8)[:, None, None] + rng.standard_normal((8, samples, seeds))
+    true = np.mean([tau_b(one) for one in arms.reshape(8, -1).T[:40_000]])
+    intervals = (rank_correlation(list(arms[:, i]), level / 2) for i in range(samples))
+    return float(np.mean([low <= true <= high for _, low, high in intervals]))
 
 
 def percent(rate: float, samples: int) -> str:
@@ -120,39 +221,30 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--level", type=float, default=0.01, help="both sides together")
     options = parser.parse_args()
-    samples = 3_000 if options.quick else 30_000
+    samples = 4_000 if options.quick else 40_000
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
-    print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<14}{'false repr.':<14}", end="")
+    print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
     print(f"{'false refuted':<15}power")
     worst: dict[tuple[str, str], list[float]] = {}
-    for kind in ("normal", "heavy", "alike", "skewed"):
-        for pairing, correlation in PAIRINGS.items():
-            for looks in DESIGNS:
-                design = Design(looks=looks, level=options.level)
-                for word, (means, claim) in WORDS.items():
-                    (false_yes, false_no), (power, _) = (
-                        rates(
-                            simulated_arms(
-                                means(effect),
-                                kind=kind,
-                                correlation=correlation,
-                                seeds=looks[-1],
-                                samples=samples,
-                            ),
-                            claim,
-                            design,
-                        )
-                        for effect in (0.0, EFFECT)
-                    )
-                    name = ",".join(map(str, looks))
-                    print(f"{kind:<8}{pairing:<10}{name:<16}{word:<14}", end="")
-                    cells = (percent(rate, samples) for rate in (false_yes, false_no, power))
-                    print("  ".join(cells), flush=True)
-                    row = worst.setdefault((kind, name), [0.0, 0.0])
-                    row[:] = max(row[0], false_yes), max(row[1], false_no)
-    print("\nthe worst word:")
-    for (kind, name), (false_yes, false_no) in worst.items():
-        print(f"{kind:<8}{name:<16}", percent(false_yes, samples), percent(false_no, samples))
+    settings = list(product(NOISES, PAIRINGS))
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        tables = pool.map(
+            partial(table, level=options.level, samples=samples), *zip(*settings, strict=True)
+        )
+        for (kind, pairing), rows in zip(settings, tables, strict=True):
+            for looks, word, shares in rows:
+                print(f"{kind:<8}{pairing:<10}{looks:<16}{word:<16}", end="")
+                print("  ".join(percent(rate, samples) for rate in shares), flush=True)
+                group = "the spread" if word == "spreads" else "other words"
+                row = worst.setdefault((kind, f"{looks:<16}{group}"), [0.0, 0.0])
+                row[:] = max(row[0], shares[0]), max(row[1], shares[1])
+    print("\nthe worst of the words, paired or not:")
+    for (kind, name), (false_yes, false_no) in sorted(worst.items(), key=lambda row: row[0][0]):
+        print(f"{kind:<8}{name:<30}", percent(false_yes, samples), percent(false_no, samples))
+    print(f"\nrank correlation of eight arms: its {100 - 100 * options.level:g}% interval contains")
+    for seeds in (3, 5, 8, 10, 20):
+        shown = percent(coverage(seeds, level=options.level, samples=samples // 10), samples // 10)
+        print(f"{seeds:>3} seeds {shown}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from repro import claim
 from repro.figure import figure
+from repro.judge import conjunction
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow
 
 SOURCE = "004, Results"
@@ -196,6 +197,19 @@ def test_frozen_is_the_same_across_methods(trials, shape):
 def test_anchors(trials, rule, trained, documented):
     arm = trials(D256_L4.but(rule=rule, trained=trained))
     assert arm.accuracy.matches(documented, tolerance=A_POINT)
+
+
+@claim(
+    "Seeds differ little",
+    source="004, Results",
+    documented="standard deviations of 3 seeds: BP at most 0.003, all at most 0.016",
+    only_at="paper",
+)
+@pytest.mark.parametrize(("rule", "spread"), [("bp", 0.003), ("fa", 0.016), ("dfa", 0.016)])
+@both_shapes
+def test_seeds_differ_little(trials, shape, rule, spread):
+    rungs = trials(shape.but(rule=rule).ladder()).accuracy
+    assert conjunction(*(rung.spreads_at_most(spread, over=3) for rung in rungs))
 
 
 untrained = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))

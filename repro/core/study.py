@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from repro.arm import Run
 
 Measures = dict[str, float | list[float]]
-"""What is measured of one run at one time: scalars, and lists such as one value a block."""
+"""What is measured of one run at one time: scalars, and lists such as one value a block.
+
+A measure that has no value in a run is left out there."""
 
 
 class Data(Protocol):

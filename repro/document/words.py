@@ -39,6 +39,7 @@ class Document:
     profile_name = ANY_PROFILE
     data = ("the document",)
     remarks: tuple[str, ...] = ()
+    p = None  # nothing here is random
 
     def __init__(self) -> None:
         self.findings: list[Check] = []

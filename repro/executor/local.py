@@ -74,12 +74,24 @@ class LocalExecutor:
         while missing := wanted():
             self.pace.learn([run.arm for run in missing])
             programs = self._programs(missing)
-            left = sum(self.pace.seconds(runs) for runs in programs)
+            left = sum(self._seconds(runs) for runs in programs)
             self.work_left = Work(looked_at=time.time(), missing=len(missing), seconds_left=left)
             self.watch = watch
             watch(self.work_left)
             if not any(self._train_some(runs) for runs in programs):
                 time.sleep(POLL_SECONDS)
+
+    def _seconds(self, runs: Sequence[Run]) -> float:
+        """How long one process needs for runs of one program, by how early others stopped."""
+        seconds = self.pace.seconds(runs)
+        if runs[0].arm.recipe.patience is None:
+            return seconds
+        shares = [
+            values["steps"] / run.arm.steps
+            for run, values in self.known.items()
+            if run.arm.recipe.patience is not None and "steps" in values
+        ]
+        return seconds * sum(shares) / len(shares) if shares else seconds
 
     def _programs(self, runs: Sequence[Run]) -> list[list[Run]]:
         """Missing runs by program, the longest work first, each sorted as its stack wants them."""

@@ -1,20 +1,25 @@
 """Evidence over paired seeds to a verdict, with stated error rates.
 
-Every statement is a conjunction of terms: paired differences, one per seed, that should be
-positive. It is *reproduced* when every term is significantly positive, *refuted* when any is
-significantly negative, and otherwise *inconclusive*. Seeds are added in looks until the verdict
+Every statement is a conjunction of terms, nearly all of them paired differences, one per seed, that
+should be positive. It is *reproduced* when every term significantly holds, *refuted* when any
+significantly fails, and otherwise *inconclusive*. Seeds are added in looks until the verdict
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
+from repro.judge.curve import Curve
 from repro.judge.design import Design
 from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.measured import Gain, Measured
+from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
+from repro.judge.suite import SUITE_LEVEL, holm
 from repro.judge.terms import Statement
 from repro.judge.verdict import Effect, Outcome, Verdict, conjunction
 
 __all__ = [
+    "SUITE_LEVEL",
+    "Curve",
     "Design",
     "Effect",
     "Gain",
@@ -22,9 +27,11 @@ __all__ = [
     "Ladder",
     "Measured",
     "Outcome",
+    "Ranking",
     "Scale",
     "ScaleError",
     "Statement",
     "Verdict",
     "conjunction",
+    "holm",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from repro.judge.boundary import threshold
 from repro.judge.scale import Array
+from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import critical
 
 _DRAWS = 20_000
@@ -47,13 +48,13 @@ class Design:
         """The chance allowed for a false verdict in one direction."""
         return self.level / 2
 
-    def boundary(self, *, terms: int = 1) -> float:
+    def boundary(self, *, terms: int = 1, statistic: Statistic = STUDENT) -> float:
         """The p at which one of `terms` comparisons counts on its own, the same at every look.
 
         All terms must hold for `reproduced`, so each may use the whole level (`terms=1`). Any one
         is enough for `refuted`, so there they share it.
         """
-        return threshold(self.looks, self.side / terms)
+        return threshold(self.looks, self.side / terms, statistic)
 
     def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
         """The chance of `reproduced` within the budget, by simulation (to about 0.01).
@@ -65,7 +66,7 @@ class Design:
         True
         """
         confirm, refute = self.boundary(), self.boundary(terms=terms)
-        means, spreads = _simulated_looks(self.looks)
+        means, spreads = simulated_looks(self.looks)
         undecided = np.ones(len(means), dtype=bool)
         reproduced = np.zeros(len(means), dtype=bool)
         for look, seeds in enumerate(self.looks):
@@ -110,7 +111,7 @@ def _detectable(design: Design, power: float, terms: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
+def simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and standard deviation of standard normal differences, for each draw at each look."""
     draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, looks[-1]))
     means = np.stack([draws[:, :seeds].mean(axis=1) for seeds in looks], axis=1)

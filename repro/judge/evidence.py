@@ -1,4 +1,4 @@
-"""What paired differences say: the t test in both directions, and when it settles a claim.
+"""What the terms of a statement say, and when they settle it.
 
 Seeds run along the first axis, so that the same lines judge one claim and, in the calibration
 benchmark, many thousand simulated ones.
@@ -14,7 +14,11 @@ import numpy as np
 
 from repro.judge.design import Design
 from repro.judge.scale import Array
+from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import tail
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""Relative differences up to this are rounding."""
 
 _DRAWS = 50_000
 _SEED = 99
@@ -22,13 +26,15 @@ _SEED = 99
 
 @dataclass(frozen=True)
 class Evidence:
-    """The t test of differences that should be positive: `p_for` small says that they are."""
+    """The test of one term in both directions: `p_for` small says that it holds."""
 
     mean: Any
     spread: Any
     seeds: int
     p_for: Any
     p_against: Any
+    statistic_for: Statistic = STUDENT
+    statistic_against: Statistic = STUDENT
 
 
 def weigh(differences: Array, *, resolution: Any = 0.0) -> Evidence:
@@ -56,17 +62,19 @@ def weigh(differences: Array, *, resolution: Any = 0.0) -> Evidence:
     )
 
 
-def settle(evidence: list[Evidence], design: Design) -> tuple[Any, Any]:
+def settle(needed: list[Evidence], implied: list[Evidence], design: Design) -> tuple[Any, Any]:
     """Whether a conjunction is reproduced, and whether it is refuted, by this look.
 
-    Reproduced needs every term at this look (intersection-union: the level needs no correction);
-    refuted needs any one, at a level shared among the terms (Bonferroni).
+    Reproduced needs every needed term at this look (intersection-union: the level needs no
+    correction); refuted needs any one term, at a level shared among them all (Bonferroni).
     """
-    p_for = np.array([term.p_for for term in evidence])
-    p_against = np.array([term.p_against for term in evidence])
-    reproduced = (p_for <= design.boundary()).all(axis=0)
-    refuted = (p_against <= design.boundary(terms=len(evidence))).any(axis=0)
-    return reproduced, refuted
+    every = [*needed, *implied]
+    holds = [term.p_for <= design.boundary(statistic=term.statistic_for) for term in needed]
+    fails = [
+        term.p_against <= design.boundary(terms=len(every), statistic=term.statistic_against)
+        for term in every
+    ]
+    return np.all(holds, axis=0), np.any(fails, axis=0)
 
 
 def is_skewed(differences: Array) -> bool:

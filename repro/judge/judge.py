@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from repro.judge.design import Design
-from repro.judge.evidence import Evidence, is_skewed, settle, weigh
+from repro.judge.evidence import settle
+from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
-from repro.judge.student import critical, seeds_needed
+from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side, Statement, Term
 from repro.judge.verdict import Effect, Outcome, Verdict
-
-_MOST_SEEDS = 200
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -26,41 +24,43 @@ class Judge:
     verdicts: list[Verdict] = field(default_factory=list)
 
     def decide(self, statement: Statement) -> Verdict:
-        """Judge a statement; called by the words of `Measured`, `Gain` and `Ladder`."""
+        """Judge a statement; called by the words of `Measured`, `Gain`, `Ladder` and `Curve`."""
         verdict = _decide(statement, self.design)
         self.verdicts.append(verdict)
         return verdict
 
 
-def evidence_for(term: Term, readings: Readings) -> Evidence:
-    """The t test of one term; differences within rounding of each other count as the same."""
-    left, right = term.parts(readings)
-    largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
-    return weigh(term.differences(readings), resolution=_ROUNDING * largest)
-
-
 def _decide(statement: Statement, design: Design) -> Verdict:
     outcome = Outcome.INCONCLUSIVE
+    every = (*statement.terms, *statement.implied)
     for seeds in design.looks:
         readings = {side: _read(side, seeds) for side in statement.sides}
         broken = _not_finite(readings)
         if broken:
-            return _verdict(statement, design, seeds, outcome, readings, reason=broken)
-        evidence = [evidence_for(term, readings) for term in statement.terms]
-        reproduced, refuted = settle(evidence, design)
+            return _verdict(statement, design, readings, outcome, reason=broken)
+        needed = [term.weigh(readings) for term in statement.terms]
+        implied = [term.weigh(readings) for term in statement.implied]
+        reproduced, refuted = settle(needed, implied, design)
         if reproduced or refuted:
             outcome = Outcome.REPRODUCED if reproduced else Outcome.REFUTED
             break
-    count = len(statement.terms)
     effects = [
-        _effect(term, weighed, readings, design, count)
-        for term, weighed in zip(statement.terms, evidence, strict=True)
-    ] + [
-        _effect(term, evidence_for(term, readings), readings, design, count, decides=False)
-        for term in statement.also
+        term.report(evidence, readings, design, terms=len(statement.terms), comparisons=len(every))
+        for term, evidence in zip(every, needed + implied, strict=True)
     ]
-    advice = _advice(effects) if outcome is Outcome.INCONCLUSIVE else ""
-    return _verdict(statement, design, seeds, outcome, readings, effects=effects, advice=advice)
+    effects[len(needed) :] = [replace(effect, needed=False) for effect in effects[len(needed) :]]
+    advice = _advice(every, effects) if outcome is Outcome.INCONCLUSIVE else ""
+    against = outcome is Outcome.REFUTED
+    # No earlier look had a smaller p, or it would have settled the statement.
+    weakest = max(effect.p_for for effect in effects if effect.needed)
+    return replace(
+        _verdict(statement, design, readings, outcome, advice=advice),
+        effects=tuple(effects),
+        ranking=_ranking(statement, effects, readings, design) if statement.ranking else None,
+        deciding_p=min(effect.p_against for effect in effects) if against else weakest,
+        shared_by=len(every) if against else 1,
+        statistic=needed[0].statistic_against if against else needed[0].statistic_for,
+    )
 
 
 def _read(side: Side, seeds: int) -> Array:
@@ -78,102 +78,68 @@ def _not_finite(readings: Readings) -> str:
     for side, values in readings.items():
         broken = int((~np.isfinite(values)).sum())
         if broken:
-            reasons.append(f"{side.label} is not finite on {broken} of {len(values)} seeds")
+            reasons.append(f"{side.label} has no finite value on {broken} of {len(values)} seeds")
     return "; ".join(reasons)
 
 
 def _verdict(
     statement: Statement,
     design: Design,
-    seeds: int,
-    outcome: Outcome,
     readings: Readings,
+    outcome: Outcome,
     *,
-    effects: Sequence[Effect] = (),
     reason: str = "",
     advice: str = "",
 ) -> Verdict:
     return Verdict(
         outcome=outcome,
         statement=statement.text,
-        scale=statement.scale.name,
+        scale=statement.scale,
         means=tuple((s.label, float(v.mean())) for s, v in readings.items() if not s.is_fixed),
-        effects=tuple(effects),
-        seeds=seeds,
+        seeds=max(len(values) for values in readings.values()),
         looks=design.looks,
         level=design.level,
-        detectable_in_sd=design.detectable(terms=len(statement.terms)),
         reason=reason,
         advice=advice,
     )
 
 
-def _effect(
-    term: Term,
-    evidence: Evidence,
-    readings: Readings,
-    design: Design,
-    terms: int,
-    *,
-    decides: bool = True,
-) -> Effect:
-    mean, spread, seeds = float(evidence.mean), float(evidence.spread), evidence.seeds
-    half_width = float(critical(design.boundary(), seeds)) * spread / seeds**0.5
-    ends = [term.effect(readings, mean - half_width), term.effect(readings, mean + half_width)]
-    visible = term.effect(readings, design.detectable(terms=terms) * spread)
-    return Effect(
-        label=term.label,
-        unit=term.unit,
-        bound=term.bound.value,
-        below=term.below,
-        estimate=term.effect(readings, mean),
-        low=min(ends),
-        high=max(ends),
-        p_for=float(evidence.p_for),
-        p_against=float(evidence.p_against),
-        boundary=design.boundary(),
-        boundary_against=design.boundary(terms=terms),
-        seeds=seeds,
-        sd_from_bound=mean / spread if spread else float("inf" if evidence.p_for == 0 else "-inf"),
-        detectable=abs(visible - term.bound.value),
-        correlation=_correlation(term, readings),
-        skewed=bool(spread) and is_skewed(term.differences(readings)),
-        decides=decides,
+def _ranking(
+    statement: Statement, effects: Sequence[Effect], readings: Readings, design: Design
+) -> Ranking:
+    place = {side: i for i, side in enumerate(statement.ranking, 1)}
+    every = (*statement.terms, *statement.implied)
+    pairs = {
+        (place[term.sides[0]], place[term.sides[1]]): effect
+        for term, effect in zip(every, effects, strict=True)
+    }
+    arms = [every[0].scale.of(readings[side], side.label) for side in statement.ranking]
+    tau, low, high = rank_correlation(arms, design.boundary())
+    return Ranking(
+        arms=tuple(side.label for side in statement.ranking),
+        as_claimed=tuple(sorted(pair for pair, effect in pairs.items() if effect.holds)),
+        against=tuple(sorted(pair for pair, effect in pairs.items() if effect.fails)),
+        open=tuple(sorted(p for p, e in pairs.items() if not (e.holds or e.fails))),
+        tau=tau,
+        low=low,
+        high=high,
+        tau_of_means=tau_b(np.array([arm.mean() for arm in arms])),
     )
 
 
-def _correlation(term: Term, readings: Readings) -> float | None:
-    left, right = term.parts(readings)
-    # Rounding of equal values is no spread to correlate.
-    if min(np.ptp(left) / _size(left), np.ptp(right) / _size(right)) <= _ROUNDING:
-        return None
-    return float(np.corrcoef(left, right)[0, 1])
-
-
-def _size(values: Array) -> float:
-    return float(np.abs(values).max()) or 1.0
-
-
-def _advice(effects: Sequence[Effect]) -> str:
+def _advice(terms: Sequence[Term], effects: Sequence[Effect]) -> str:
     """Seeds for 80 % power, were the effect and the spread what they look like.
 
     A term that points the wrong way can refute the statement by itself; otherwise the statement
     waits for the slowest of its open terms.
     """
-    deciding = [effect for effect in effects if effect.decides]
-    wrong = [effect for effect in deciding if effect.sd_from_bound < 0]
-    needed = [
-        seeds_needed(
-            abs(effect.sd_from_bound),
-            boundary=effect.boundary_against if wrong else effect.boundary,
-            limit=_MOST_SEEDS,
-        )
-        for effect in (wrong or deciding)
-        if not effect.holds
-    ]
+    judged = list(zip(terms, effects, strict=True))
+    wrong = [(term, effect) for term, effect in judged if effect.distance < 0]
+    open_ = [(term, effect) for term, effect in judged if effect.needed and not effect.holds]
+    needed = [term.seeds_needed(effect) for term, effect in wrong or open_]
     enough = [seeds for seeds in needed if seeds is not None]
     if not enough or (not wrong and len(enough) < len(needed)):
-        return f"the effect is indistinguishable from the bound: more than {_MOST_SEEDS} seeds"
+        return f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
     seeds = min(enough) if wrong else max(enough)
     verdict = "refute" if wrong else "reproduce"
     return (

@@ -44,13 +44,25 @@ class Ladder:
     def is_ordered(self) -> Verdict:
         """The arms rank as listed, the first largest.
 
-        The adjacent comparisons decide; the others follow from them and are reported.
+        Reproduced where every adjacent pair is settled as listed (the others follow from them);
+        refuted where any pair at all is settled against it. Says of every pair how it stands, and
+        how strongly the measured order correlates with the listed one.
+
+        >>> judge = Judge(Design(looks=(3,), level=0.05))
+        >>> arms = [
+        ...     Measured(judge=judge, label="an arm", metric="loss", values=lambda n, at=at: at[:n])
+        ...     for at in ([3.1, 3.02, 3.06], [2.9, 2.84, 2.89])
+        ... ]
+        >>> print(Ladder(arms).is_ordered().outcome, Ladder(arms[::-1]).is_ordered().outcome)
+        reproduced refuted
         """
-        distant = [(a, b) for a, b in combinations(range(len(self)), 2) if b > a + 1]
         return self._decide(
             "ranks as listed, the first largest",
             [above(a, b) for a, b in pairwise(self)],
-            also=[above(self[a], self[b]) for a, b in distant],
+            implied=[
+                above(self[a], self[b]) for a, b in combinations(range(len(self)), 2) if b > a + 1
+            ],
+            ranking=self._rungs,
         )
 
     def peaks_at(self, index: int) -> Verdict:
@@ -109,14 +121,18 @@ class Ladder:
             )
         return self._rungs[index]
 
-    def _decide(self, text: str, terms: Sequence[Term], also: Sequence[Term] = ()) -> Verdict:
+    def _decide(
+        self,
+        text: str,
+        terms: Sequence[Term],
+        *,
+        implied: Sequence[Term] = (),
+        ranking: tuple[Measured, ...] = (),
+    ) -> Verdict:
         first = self._rungs[0]
         labels = ", ".join(rung.label for rung in self)
-        return first.judge.decide(
-            Statement(
-                f"{first.metric} over {labels} {text}", first.scale, tuple(terms), tuple(also)
-            )
-        )
+        text = f"{first.metric} over {labels} {text}"
+        return first.judge.decide(Statement(text, tuple(terms), tuple(implied), ranking))
 
 
 def _by(by_at_least: float | None) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from repro.judge.judge import Judge
+from repro.judge.paired import Bound, Comparison, GainComparison
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Bound, Comparison, Fixed, GainComparison, Side, Statement
+from repro.judge.spread import SmallSpread, median_spread
+from repro.judge.terms import Fixed, Side, Statement, Term
 from repro.judge.verdict import Verdict
 
 
@@ -100,9 +102,71 @@ class Measured:
         text = f"{self.label} is at most {margin:g} below {below.label}"
         return self._decide(text, _not_below(self, below, margin))
 
-    def _decide(self, text: str, *terms: Comparison) -> Verdict:
-        text = f"{text} in {self.metric}"
-        return self.judge.decide(Statement(text, self.scale, terms))
+    def is_times(self, documented: float, other: Measured, *, within_ratio: float) -> Verdict:
+        """The ratio to the other is the documented one, up to a ratio on either side.
+
+        For costs: `within_ratio=1.1` allows 10 % more and as much less. Two one-sided tests, of
+        paired ratios where the metric is compared as a log (time, perplexity).
+
+        >>> judge = Judge(Design(looks=(3,)))
+        >>> large, small = (
+        ...     Measured(judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n)
+        ...     for name, k in {"large": 4_840_936, "small": 2_739_432}.items()
+        ... )
+        >>> print(large.is_times(1.77, small, within_ratio=1.01))
+        REPRODUCED: large is 1.77 times small within a ratio of 1.01 in weights
+          means: large 4.841e+06, small 2.739e+06
+          holds: large / small = 1.77 ratio, claimed > 1.75; the same on every seed
+          holds: large / small = 1.77 ratio, claimed < 1.79; the same on every seed
+          exact: does not depend on the seed (read off at 3 seeds); identity scale
+        """
+        _same_metric(self, other)
+        if not 0 < documented < float("inf"):
+            raise ValueError(f"a ratio of {documented!r} is none: give a positive number")
+        if not 1 < within_ratio < float("inf"):
+            raise ValueError(
+                f"within_ratio={within_ratio!r} leaves nothing to show: give a ratio above 1, for "
+                "example 1.1 for 10 % more or as much less"
+            )
+        text = f"{self.label} is {documented:g} times {other.label}"
+        lower, upper = (
+            Comparison(self, other, self.scale, self.metric, Bound(times=times), below=below)
+            for times, below in (
+                (documented / within_ratio, False),
+                (documented * within_ratio, True),
+            )
+        )
+        return self._decide(f"{text} within a ratio of {within_ratio:g}", lower, upper)
+
+    def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
+        """The standard deviation over seeds is at most the documented one.
+
+        That is the standard deviation of all seeds there could be. A source that printed what came
+        out `over` few seeds said something weaker: such a number falls short of the true one more
+        often than not, so the bound is the true one that would show the documented one half of the
+        time. Chi-square, on the metric as it is; it needs normal values more than other words do.
+
+        >>> judge = Judge(Design(looks=(8,)))
+        >>> values = [0.6167, 0.6171, 0.6169, 0.6174, 0.6168, 0.6172, 0.617, 0.6165]
+        >>> bp = Measured(
+        ...     judge=judge, label="bp", metric="accuracy", values=lambda n: np.array(values[:n])
+        ... )
+        >>> bp.spreads_at_most(0.003).outcome, bp.spreads_at_most(0.0001).outcome
+        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        """
+        if not 0 < documented < float("inf"):
+            raise ValueError(f"a spread of {documented!r} is none: give a positive number")
+        if over is not None and over < 2:
+            raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
+        text = f"{self.label} spreads at most {documented:g}"
+        if over is None:
+            return self._decide(text, SmallSpread(self, self.metric, documented))
+        at_most = documented / median_spread(over)
+        text += f" over {over} seeds as often as not (a true sd of at most {at_most:.3g})"
+        return self._decide(text, SmallSpread(self, self.metric, at_most))
+
+    def _decide(self, text: str, *terms: Term) -> Verdict:
+        return self.judge.decide(Statement(f"{text} in {self.metric}", terms))
 
 
 @dataclass(frozen=True)
@@ -123,7 +187,7 @@ class Gain:
         """This gain is larger than the other, on the scale of the metric."""
         term = self.larger_than(other)
         text = f"{self.label} exceeds {other.label} in {self.high.metric}"
-        return self.high.judge.decide(Statement(text, self.high.scale, (term,)))
+        return self.high.judge.decide(Statement(text, (term,)))
 
     def __lt__(self, other: Gain) -> Verdict:
         return other > self
@@ -159,7 +223,7 @@ def _above(
         raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
     arm = high if isinstance(high, Measured) else low
     assert isinstance(arm, Measured)  # one side is the arm whose word this is
-    bound = Bound(times=by_ratio or 1.0, plus=by_at_least or 0.0)
+    bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
     return Comparison(_side(arm, high), _side(arm, low), arm.scale, arm.metric, bound)
 
 

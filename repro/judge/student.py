@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
+MOST_SEEDS = 200
+"""More seeds than anybody is advised to train."""
+
 
 def tail(t: Any, seeds: int) -> Any:
     """The chance of a t statistic of `seeds` differences above `t` when their true mean is 0."""
@@ -18,15 +21,13 @@ def critical(p: Any, seeds: Any) -> Any:
     return -stdtrit(seeds - 1, p)
 
 
-def seeds_needed(
-    effect_in_sd: float, *, boundary: float, power: float = 0.8, limit: int = 200
-) -> int | None:
-    """Seeds at which one t test at `boundary` finds this effect; None if above `limit`.
+def seeds_needed(effect_in_sd: float, *, boundary: float) -> int | None:
+    """Seeds at which one t test at `boundary` finds this effect with 80 % power, if any number.
 
     >>> seeds_needed(1.0, boundary=0.025)
     10
     """
-    seeds = np.arange(2, limit + 1)
+    seeds = np.arange(2, MOST_SEEDS + 1)
     chance = 1 - nctdtr(seeds - 1, effect_in_sd * np.sqrt(seeds), critical(boundary, seeds))
-    enough = seeds[chance >= power]
+    enough = seeds[chance >= 0.8]
     return int(enough[0]) if enough.size else None

@@ -1,7 +1,7 @@
-"""What every statement reduces to: terms, each a paired difference that should be positive.
+"""What every statement reduces to: terms that all have to hold.
 
-The words of the vocabulary differ only in the terms they make. A statement holds when all of its
-terms do.
+The words of the vocabulary differ only in the terms they make: paired differences that should be
+positive (`paired`), or a standard deviation that should be small (`spread`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from repro.judge.design import Design
+from repro.judge.evidence import Evidence
 from repro.judge.scale import Array, Scale
+from repro.judge.verdict import Effect
 
 
 class Side(Protocol):
@@ -47,144 +50,50 @@ class Fixed:
         return np.full(seeds, self.value)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """What the left side is compared with: the right side `times` a ratio `plus` an amount."""
-
-    times: float = 1.0
-    plus: float = 0.0
+class Term(Protocol):
+    """One part of a statement: what it is about, and how it is weighed and reported."""
 
     @property
-    def is_ratio(self) -> bool:
-        return self.times != 1.0
-
+    def scale(self) -> Scale: ...
     @property
-    def value(self) -> float:
-        return self.times if self.is_ratio else self.plus
+    def sides(self) -> tuple[Side, ...]: ...
+    def weigh(self, readings: Readings, /) -> Evidence: ...
+    def report(
+        self,
+        evidence: Evidence,
+        readings: Readings,
+        design: Design,
+        /,
+        *,
+        terms: int,
+        comparisons: int,
+    ) -> Effect:
+        """What there is to say of it, as one of `terms` needed and of `comparisons` in all."""
 
-    def label(self, right: str) -> str:
-        if self.is_ratio:
-            return f"{right} times {self.times:g}"
-        if self.plus == 0:
-            return right
-        return f"{right} {'+' if self.plus > 0 else '-'} {abs(self.plus):g}"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """`left` lies above (or `below`) `right` shifted by `bound`, on the scale."""
-
-    left: Side
-    right: Side
-    scale: Scale
-    metric: str
-    bound: Bound = Bound()
-    below: bool = False
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.left, self.right
-
-    @property
-    def label(self) -> str:
-        sign = "/" if self.bound.is_ratio else "-"
-        return f"{self.left.label} {sign} {self.right.label}"
-
-    @property
-    def unit(self) -> str:
-        return "ratio" if self.bound.is_ratio else self.metric
-
-    def parts(self, readings: Readings) -> tuple[Array, Array]:
-        """Left and shifted right on the scale; their difference (turned if `below`) is judged."""
-        right = readings[self.right]
-        name = self.bound.label(self.right.label)
-        shifted = right
-        if self.bound != Bound():
-            self.scale.of(right, f"{self.metric} of {self.right.label}")
-            shifted = right * self.bound.times + self.bound.plus
-        return (
-            self.scale.of(readings[self.left], f"{self.metric} of {self.left.label}"),
-            self.scale.of(shifted, f"{self.metric} of {name}"),
-        )
-
-    def differences(self, readings: Readings) -> Array:
-        left, right = self.parts(readings)
-        return right - left if self.below else left - right
-
-    def effect(self, readings: Readings, mean_difference: float) -> float:
-        """Left against right in natural units, where their mean difference on the scale is this.
-
-        Measured from the mean of the right side on the scale, so that an interval of mean
-        differences excludes 0 exactly where its image excludes the bound.
-        """
-        reference = self.parts(readings)[1].mean()
-        sign = -1 if self.below else 1
-        at_bound = self.scale.back(reference)
-        reached = self.scale.back(reference + sign * mean_difference)
-        if self.bound.is_ratio:
-            return float(reached / at_bound * self.bound.times)
-        return float(reached - at_bound + self.bound.plus)
-
-
-@dataclass(frozen=True)
-class GainComparison:
-    """The step from `low` to `high` is larger than the step from `other_low` to `other_high`."""
-
-    high: Side
-    low: Side
-    other_high: Side
-    other_low: Side
-    scale: Scale
-    metric: str
-    bound: Bound = Bound()
-    below: bool = False
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.high, self.low, self.other_high, self.other_low
-
-    @property
-    def label(self) -> str:
-        high, low, other_high, other_low = (side.label for side in self.sides)
-        return f"({high} - {low}) - ({other_high} - {other_low})"
-
-    @property
-    def unit(self) -> str:
-        return (
-            self.metric if self.scale.name == "identity" else f"{self.scale.name} of {self.metric}"
-        )
-
-    def parts(self, readings: Readings) -> tuple[Array, Array]:
-        high, low, other_high, other_low = (
-            self.scale.of(readings[side], f"{self.metric} of {side.label}") for side in self.sides
-        )
-        return high - low, other_high - other_low
-
-    def differences(self, readings: Readings) -> Array:
-        gain, other = self.parts(readings)
-        return gain - other
-
-    def effect(self, readings: Readings, mean_difference: float) -> float:
-        """A difference of gains has no natural unit: it is reported on the scale."""
-        return mean_difference
-
-
-Term: TypeAlias = Comparison | GainComparison
+    def seeds_needed(self, effect: Effect, /) -> int | None:
+        """Seeds that would settle it with 80 % power, were this effect the true one."""
 
 
 @dataclass(frozen=True)
 class Statement:
     """A sentence that can be judged, and the terms that all have to hold.
 
-    `also` are comparisons that follow from the terms; they are reported and decide nothing.
+    `implied` are comparisons that follow from the terms: they need not be shown, but each can
+    refute the statement. `ranking` names the sides in the order that the sentence claims, if it
+    claims one.
     """
 
     text: str
-    scale: Scale
     terms: tuple[Term, ...]
-    also: tuple[Term, ...] = ()
+    implied: tuple[Term, ...] = ()
+    ranking: tuple[Side, ...] = ()
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """Every side once, in the order of first mention."""
         return tuple(dict.fromkeys(side for term in self.terms for side in term.sides))
+
+    @property
+    def scale(self) -> str:
+        """The scales its terms are compared on."""
+        return ", ".join(dict.fromkeys(term.scale.name for term in self.terms))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from typing import Literal
 
 from repro.judge import explain
+from repro.judge.boundary import level_of
+from repro.judge.ranking import Ranking
+from repro.judge.statistic import STUDENT, Statistic
 
 
 class Outcome(StrEnum):
@@ -38,15 +43,19 @@ class Effect:
     boundary: float
     boundary_against: float
     seeds: int
-    sd_from_bound: float
-    """The distance past the bound in standard deviations over seeds; infinite without spread."""
+    distance: float
+    """The distance past the bound: of a difference in standard deviations over seeds, of a spread
+    as a logarithm; infinite where nothing depends on the seed."""
     detectable: float
-    """How far past the bound the whole budget sees with 80 % power, at the spread measured."""
-    correlation: float | None
+    """The effect that the whole budget finds with 80 % power, at the spread measured."""
+    detectable_in_sd: float = 0.0
+    """The same past the bound in standard deviations over seeds, for a difference."""
+    correlation: float | None = None
     """Pearson's r of the two sides over seeds: what the pairing is worth."""
     skewed: bool
-    decides: bool = True
-    """False for comparisons that are only reported."""
+    needed: bool = True
+    """False for comparisons that follow from the others: they can only refute."""
+    kind: Literal["difference", "spread"] = "difference"
 
     @property
     def holds(self) -> bool:
@@ -59,7 +68,7 @@ class Effect:
     @property
     def has_spread(self) -> bool:
         """False where every seed gave the same difference, so that nothing had to be inferred."""
-        return abs(self.sd_from_bound) != float("inf")
+        return abs(self.distance) != float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +89,15 @@ class Verdict:
     looks: tuple[int, ...] = ()
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
-    detectable_in_sd: float = 0.0
-    """The effect on every term, in sd over seeds, that the whole budget finds with 80 % power."""
+    ranking: Ranking | None = None
+    """How far the measured order agrees, where the statement claims an order."""
+    deciding_p: float = 1.0
+    """The p that met its boundary: of the weakest comparison if reproduced, of the one most clearly
+    against if refuted."""
+    shared_by: int = 1
+    """The comparisons that share the level, any of which would have settled it."""
+    statistic: Statistic = STUDENT
+    """What the p was found by."""
     reason: str = ""
     """Why there is no verdict, where the evidence is not the reason."""
     advice: str = ""
@@ -98,13 +114,33 @@ class Verdict:
         """
         return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
 
+    @cached_property
+    def p(self) -> float:
+        """The smallest `level` at which the same looks would have settled it so by now; 1 if open.
+
+        It is at most `level` exactly where the verdict is settled. A true null comes out with p of
+        at most q with chance q at most, however often one looked. A conjunction is reproduced
+        when all parts are (the largest p counts), and refuted when any is (Bonferroni).
+        """
+        if self.parts and self.outcome is Outcome.REPRODUCED:
+            return max(part.p for part in self.parts)
+        if self.parts and self.outcome is Outcome.REFUTED:
+            refuted = [part.p for part in self.parts if part.outcome is Outcome.REFUTED]
+            return min(1.0, len(self.parts) * min(refuted))
+        if self.outcome not in (Outcome.REPRODUCED, Outcome.REFUTED):
+            return 1.0
+        one_side = level_of(self.looks, self.deciding_p, self.statistic)
+        return min(1.0, 2 * self.shared_by * one_side)
+
     @property
     def measured(self) -> str:
         """The deciding comparison, short enough for a table."""
-        effects = [effect for effect in self.effects if effect.decides]
+        if self.ranking:
+            return f"{self.ranking}, {self.seeds} seeds"
+        effects = [effect for effect in self.effects if effect.needed]
         if not effects:
             return ""
-        weakest = min(effects, key=lambda effect: effect.sd_from_bound)
+        weakest = min(effects, key=lambda effect: effect.distance)
         shown = f"{weakest.label} = {weakest.estimate:.3g}"
         if weakest.has_spread:
             shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
@@ -147,7 +183,6 @@ def conjunction(*verdicts: Verdict) -> Verdict:
         seeds=max(part.seeds for part in parts),
         looks=max((part.looks for part in parts), key=len),
         level=sum(part.level for part in parts),
-        detectable_in_sd=max(part.detectable_in_sd for part in parts),
         reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
         advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
         parts=parts,

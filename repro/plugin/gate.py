@@ -37,6 +37,10 @@ class Evidence(Protocol):
     @property
     def findings(self) -> Sequence[Finding]: ...
     @property
+    def p(self) -> float | None:
+        """Of the findings together; None where nothing in them is random."""
+
+    @property
     def remarks(self) -> Sequence[str]:
         """What else a reader of the findings has to know."""
 
@@ -138,6 +142,7 @@ def _record(
         "profile": profile,
         "data": ", ".join(evidence.data) or "none",
         "verdict": outcome.value,
+        "p": None if outcome is Outcome.NOT_RUN else evidence.p,
         "measured": evidence.findings[-1].measured if evidence.findings else "",
         "text": text,
         "file": file,

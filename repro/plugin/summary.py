@@ -11,6 +11,7 @@ import pytest
 from repro.ledger import Entry, Ledger
 from repro.plugin.session import Account
 from repro.report.figure import FigureData, NoMatplotlib
+from repro.report.suite import adjust
 from repro.report.table import verdict_table
 from repro.report.write import write_report
 
@@ -38,12 +39,15 @@ def _write_verdicts(
     accounts: list[Account],
 ) -> None:
     records.sort(key=lambda record: record["claim"])
+    over_the_suite = adjust(records)
     terminal.section("claims")
     for line, verdict in verdict_table(records):
         terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
     verdicts = Counter(record["verdict"] for record in records)
     terminal.write_line("")
     terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
+    if over_the_suite:
+        terminal.write_line(over_the_suite)
     for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
         terminal.write_line(line, yellow=True)
     asked = max((account["asked"] for account in accounts), default=0)

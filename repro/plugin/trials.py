@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.executor.protocol import Executor, Values
-from repro.judge import Design, Judge, Ladder, Measured, Scale, Verdict
+from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
 from repro.plan import Profile, RunsMissing
+
+T = TypeVar("T")
+
+TRAINING = {"loss": Metric("identity")}
+"""What the core records of every epoch, measured or not."""
 
 
 class Trials:
@@ -71,6 +76,11 @@ class Trials:
         return self.judge.verdicts
 
     @property
+    def p(self) -> float | None:
+        """Of all findings together, for the error over the whole suite."""
+        return conjunction(*self.findings).p if self.findings else None
+
+    @property
     def remarks(self) -> list[str]:
         """What else there is to know of the verdicts: the runs that diverged."""
         return list(dict.fromkeys(self.diverged))
@@ -91,19 +101,24 @@ class Trials:
 
 
 class Trial:
-    """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`."""
+    """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`.
+
+    They are what a run ended with; `trial.over_epochs.accuracy` is the way there.
+    """
 
     def __init__(self, arm: Arm, trials: Trials) -> None:
         self.arm, self.trials = arm, trials
 
     def __getattr__(self, name: str) -> Any:
-        metrics = type(self.arm).metrics
-        if name not in metrics:
-            raise AttributeError(
-                f"{type(self.arm).__name__} has no metric {name!r}; it has {sorted(metrics)}."
-            )
-        metric = metrics[name]
-        return Each(self, name, metric) if metric.listed else self.measured(name, metric)
+        metric = _metric(name, self.arm, {})
+        if metric.listed:
+            return Each(lambda index: self.measured(name, metric, index))
+        return self.measured(name, metric)
+
+    @property
+    def over_epochs(self) -> OverEpochs:
+        """The same metrics as curves over training."""
+        return OverEpochs(self)
 
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
         """A metric, or one of a list of them, over the first seeds."""
@@ -114,30 +129,91 @@ class Trial:
 
         return Measured(
             judge=trials.judge,
-            label=self.arm.label if index is None else f"{self.arm.label} [{index}]",
+            label=self.label(index),
             metric=name.replace("_", " "),
             values=values,
             scale=Scale(metric.scale, count=metric.examples),
         )
 
-    def _value(self, values: Values, name: str, index: int | None) -> float:
+    def label(self, index: int | None) -> str:
+        """The arm, or its place in a list metric."""
+        return self.arm.label if index is None else f"{self.arm.label} [{index}]"
+
+    def diverged(self, values: Values) -> bool:
+        """Whether this run has no values, which is remarked."""
         if "diverged_at" in values:
             self.trials.diverged.append(
                 f"{self.arm.label} diverged at step {values['diverged_at']}"
             )
+        return "diverged_at" in values
+
+    def _value(self, values: Values, name: str, index: int | None) -> float:
+        if self.diverged(values):
             return float("nan")
-        measured = values["measures"][name]
+        measured = values["measures"].get(name)
+        if measured is None:  # a measure may have no value in some runs
+            return float("nan")
         return float(measured if index is None else measured[index])
 
 
-class Each:
+class OverEpochs:
+    """The metrics of one arm over training, and `loss`, the training loss of each epoch.
+
+    >>> def test_overfits_after_the_first_epoch(trials):
+    ...     over_epochs = trials(STANDARD).over_epochs
+    ...     assert over_epochs.perplexity.bottoms_at(1)
+    ...     assert over_epochs.loss.falls_while(over_epochs.perplexity)
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+
+    def __getattr__(self, name: str) -> Any:
+        metric = _metric(name, self._trial.arm, TRAINING)
+        if metric.listed:
+            return Each(lambda index: self._curve(name, metric, index))
+        return self._curve(name, metric)
+
+    def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
+        trial, recipe = self._trial, self._trial.arm.recipe
+
+        def run(values: Values) -> NDArray[np.float64]:
+            if trial.diverged(values):
+                return np.array([np.nan])
+            history = values["history"][name]
+            return np.array(history if index is None else [entry[index] for entry in history])
+
+        return Curve(
+            judge=trial.trials.judge,
+            label=trial.label(index),
+            metric="training loss" if name in TRAINING else name.replace("_", " "),
+            epochs=[
+                epoch + 1
+                for epoch in range(recipe.epochs)
+                if name in TRAINING or recipe.measures(epoch)
+            ],
+            values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
+            scale=Scale(metric.scale, count=metric.examples),
+        )
+
+
+def _metric(name: str, arm: Arm, more: dict[str, Metric]) -> Metric:
+    metrics = type(arm).metrics | more
+    if name not in metrics:
+        raise AttributeError(
+            f"{type(arm).__name__} has no metric {name!r}; it has {sorted(metrics)}."
+        )
+    return metrics[name]
+
+
+class Each(Generic[T]):
     """A list metric of one arm, such as one value a block."""
 
-    def __init__(self, trial: Trial, name: str, metric: Metric) -> None:
-        self._measured: Callable[[int], Measured] = lambda i: trial.measured(name, metric, i)
+    def __init__(self, at: Callable[[int], T]) -> None:
+        self._at = at
 
-    def __getitem__(self, index: int) -> Measured:
-        return self._measured(index)
+    def __getitem__(self, index: int) -> T:
+        return self._at(index)
 
 
 class Rungs:

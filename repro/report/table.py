@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from repro.document import ANY_PROFILE
+from repro.report.suite import SETTLED
 
 WIDTH = 79
 
@@ -23,7 +24,8 @@ def verdict_table(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
     for record in shown:
         verdict = record["verdict"]
         change = f"  ({record['change']})" if record["change"] else ""
-        lines.append((f"{verdict.upper():13}{record['claim']}{change}", verdict))
+        fallen = record.get("stands") is False and verdict in SETTLED
+        lines.append((f"{verdict.upper():13}{record['claim']}{' *' * fallen}{change}", verdict))
         details = [f"“{record['sentence']}”"]
         if record["documented"]:
             details.append(f"documented: {record['documented']}")

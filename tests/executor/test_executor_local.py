@@ -87,6 +87,16 @@ def test_a_program_that_cannot_even_be_timed_fails_with_its_reason(engine, tmp_p
         executor.result(too_many)
 
 
+def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
+    recipe = ARM.recipe.but(epochs=40, patience=0)
+    runs = [Run(ARM.but(recipe=recipe), seed) for seed in range(2)]
+    executor = worked(tmp_path, runs[:1], engine="loop")
+    executor.known[runs[0]] = {"steps": runs[0].arm.steps // 4}
+    assert executor._seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
+    patient = [Run(ARM.but(recipe=recipe.but(patience=None)), 1)]
+    assert executor._seconds(patient) == executor.pace.seconds(patient)
+
+
 def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):
     uneven = Run(ARM.but(width=20), 1)
     executor = worked(tmp_path, [uneven], engine="stacked")

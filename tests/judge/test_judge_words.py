@@ -173,7 +173,7 @@ def test_a_step_smaller_than_asked_refutes_the_climb():
 
 def test_an_order_reports_the_pairs_that_follow_without_judging_them():
     verdict = Ladder(arms(*around(3, 2, 1))).is_ordered()
-    assert [(e.label, e.decides) for e in verdict.effects] == [
+    assert [(e.label, e.needed) for e in verdict.effects] == [
         ("a - b", True),
         ("b - c", True),
         ("a - c", False),
@@ -328,7 +328,7 @@ def test_a_diverged_arm_gives_no_verdict_and_is_named(bad):
     b = measured([0.0, bad, *[0.0] * 10], judge=judge, label="wild")
     verdict = a > b
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.reason == "wild is not finite on 1 of 5 seeds"
+    assert verdict.reason == "wild has no finite value on 1 of 5 seeds"
     assert asked == [5]
     assert verdict.reason in str(verdict)
 

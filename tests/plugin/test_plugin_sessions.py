@@ -71,6 +71,16 @@ def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(projec
     assert result.ret == 1
 
 
+def test_the_error_over_all_claims_is_controlled_and_said(project):
+    result = run(project, "--report", "found")
+    result.stdout.fnmatch_lines(["over the whole suite (Holm, 5%) 3 of 3 settled verdicts stand"])
+    records = json.loads((project.path / "found" / "results.json").read_text())["claims"]
+    judged = [record for record in records if record["p"] is not None]
+    assert len(judged) == 3
+    assert all(record["p"] <= record["p_over_the_suite"] <= 0.05 for record in judged)
+    assert all(record["stands"] for record in judged)
+
+
 def test_the_ledger_gates(project):
     run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
     ledger = project.path / "ledger.toml"

@@ -1,0 +1,314 @@
+"""Faults to plant in the training code, each as one edit: the mistakes that researchers make.
+
+A fault that nothing notices means that the suite could call a broken experiment reproduced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LADDER = "repro/studies/depth_ladder/"
+EARLY_EXIT = "repro/studies/early_exit/"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`old` stands in the file exactly once."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+
+
+FAULTS = [
+    # data
+    Fault(
+        "labels shuffled",
+        LADDER + "data.py",
+        "self.labels[lines[..., 0]]",
+        "self.labels.roll(7)[lines[..., 0]]",
+    ),
+    Fault(
+        "evaluation on training data",
+        LADDER + "data.py",
+        "torch.from_numpy(images.test_images.copy())",
+        "torch.from_numpy(images.train_images[:2560].copy())",
+    ),
+    Fault(
+        "test images standardised by themselves",
+        LADDER + "data.py",
+        "self.test_inputs = self._flat(test)",
+        "self.test_inputs = (lambda x: (x - x.mean(0)) / x.std(0))(self._flat(test))",
+    ),
+    Fault(
+        "the same order of examples for every seed",
+        LADDER + "data.py",
+        'stream(seed, f"order/{number}")',
+        'stream(0, f"order/{number}")',
+    ),
+    Fault(
+        "the same order of examples in every epoch",
+        LADDER + "data.py",
+        'stream(seed, f"order/{number}")',
+        'stream(seed, "order/0")',
+    ),
+    Fault(
+        "augmentation without mirroring",
+        LADDER + "data.py",
+        "torch.where(mirrored[:, None] == 1, along.flip(0), along)",
+        "torch.where(mirrored[:, None] == 2, along.flip(0), along)",
+    ),
+    Fault(
+        "images mirrored top to bottom",
+        LADDER + "data.py",
+        "rows, columns = down[:, None] + along, right[:, None] + across",
+        "rows, columns = down[:, None] + across, right[:, None] + along",
+    ),
+    # randomness
+    Fault(
+        "seeds shared between runs",
+        "repro/core/streams.py",
+        'f"{seed}/{name}"',
+        'f"0/{name}"',
+    ),
+    Fault(
+        "one random stream for everything",
+        "repro/core/streams.py",
+        'f"{seed}/{name}"',
+        'f"{seed}"',
+    ),
+    # credit rules
+    Fault(
+        "frozen mask off",
+        LADDER + "initial.py",
+        'return int(name.split(".")[1]) >= arm.depth - arm.trained',
+        "return True",
+    ),
+    Fault(
+        "the first k blocks trained instead of the last",
+        LADDER + "initial.py",
+        'return int(name.split(".")[1]) >= arm.depth - arm.trained',
+        'return int(name.split(".")[1]) < arm.trained',
+    ),
+    Fault(
+        "embedding trained though frozen",
+        LADDER + "initial.py",
+        'or arm.embedding == "trained"',
+        "or True",
+    ),
+    Fault(
+        "feedback matrices replaced by the forward weights",
+        LADDER + "initial.py",
+        'normal(seed, f"feedback/{key}", shape, std=arm.weight_std)',
+        'normal(seed, f"initial/{key}", shape, std=arm.weight_std)',
+    ),
+    Fault(
+        "feedback matrices all zero",
+        LADDER + "initial.py",
+        'normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)',
+        'normal(seed, f"feedback/{point}", (d, CLASSES), std=0.0)',
+    ),
+    Fault(
+        "one DFA matrix for all points of the stream",
+        LADDER + "initial.py",
+        'normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)',
+        'normal(seed, "feedback/0", (d, CLASSES), std=1.0)',
+    ),
+    Fault(
+        "initialisation half as wide",
+        LADDER + "initial.py",
+        'normal(seed, f"initial/{name}", (rows, columns), std=std)',
+        'normal(seed, f"initial/{name}", (rows, columns), std=std / 2)',
+    ),
+    Fault(
+        "credit leaks into the blocks below",
+        LADDER + "reference.py",
+        "self.module.blocks[index](h[index].detach())",
+        "self.module.blocks[index](h[index])",
+    ),
+    Fault(
+        "the readout's gradient leaks into the blocks",
+        LADDER + "reference.py",
+        "self.module.readout(h[-1].detach()), y)",
+        "self.module.readout(h[-1]), y)",
+    ),
+    Fault(
+        "credit passed below a block without its skip connection",
+        LADDER + "reference.py",
+        "return credit + torch.autograd.grad(output, h, credit)[0]",
+        "return torch.autograd.grad(output, h, credit)[0]",
+    ),
+    Fault(
+        "credit normalised over the batch, not by example",
+        LADDER + "reference.py",
+        "rms = credit.square().mean(-1, keepdim=True).sqrt()",
+        "rms = credit.square().mean().sqrt()",
+    ),
+    Fault(
+        "DFA told the output instead of the error",
+        LADDER + "reference.py",
+        "self.module.readout(h[-1]).softmax(-1) - F.one_hot(y, initial.CLASSES)",
+        "self.module.readout(h[-1]).softmax(-1)",
+    ),
+    Fault(
+        "DFA's error with the sign turned",
+        LADDER + "stacked.py",
+        "credit = _product(error[:n], ",
+        "credit = -_product(error[:n], ",
+    ),
+    Fault(
+        "credit normalisation skipped by the stacked engine",
+        LADDER + "stacked.py",
+        'if self.arm.credit == "raw":',
+        "if True:",
+    ),
+    Fault(
+        "FA's last block told through a random matrix",
+        LADDER + "reference.py",
+        "credits = list(torch.autograd.grad(loss, top))",
+        "credits = [torch.autograd.grad(loss, top)[0].flip(-1)]",
+    ),
+    # the network
+    Fault(
+        "skip connections left out",
+        LADDER + "reference.py",
+        "h = h + block(h)",
+        "h = block(h)",
+    ),
+    Fault(
+        "the tanh approximation of GELU",
+        LADDER + "stacked.py",
+        "g = F.gelu(u)",
+        'g = F.gelu(u, approximate="tanh") * 1.01',
+    ),
+    Fault(
+        "biases without gradient",
+        LADDER + "stacked.py",
+        'f"{name}.bias": d_out.sum(1)}',
+        'f"{name}.bias": 0 * d_out.sum(1)}',
+    ),
+    # the optimiser
+    Fault(
+        "learning-rate scales ignored",
+        "repro/core/program.py",
+        "self.recipe.lr * scales.get(name, 1.0)",
+        "self.recipe.lr",
+    ),
+    Fault(
+        "learning-rate scales ignored by the stacked engine",
+        "repro/core/stacked_optimiser.py",
+        "(recipe.lr * scale, recipe.weight_decay)",
+        "(recipe.lr, recipe.weight_decay)",
+    ),
+    Fault(
+        "weight decay ignored",
+        "repro/core/program.py",
+        "weight_decay=self.recipe.weight_decay",
+        "weight_decay=0.0",
+    ),
+    Fault(
+        "no learning-rate schedule",
+        "repro/recipe.py",
+        'if self.schedule == "constant":',
+        "if True:",
+    ),
+    Fault(
+        "gradient norms not clipped",
+        "repro/core/program.py",
+        "gradient.mul_(factor[",
+        "gradient.mul(factor[",
+    ),
+    Fault(
+        "gradient norms clipped over all runs together",
+        "repro/core/program.py",
+        "factor = (limit / (squares.sqrt() + CLIP_EPSILON))",
+        "factor = (limit / (squares.sum().sqrt() + CLIP_EPSILON))",
+    ),
+    # the driver
+    Fault(
+        "moments forgotten at a resume",
+        "repro/core/program.py",
+        'm[row] = state[f"exp_avg/{name}"]',
+        "m[row] = 0.0",
+    ),
+    Fault(
+        "a resume that repeats a step",
+        "repro/core/train.py",
+        '{"step": self.step, "state": _own(state)',
+        '{"step": self.step - 1, "state": _own(state)',
+    ),
+    Fault(
+        "the last measurement kept instead of the best",
+        "repro/core/train.py",
+        "if value < self.best_value:",
+        "if True:",
+    ),
+    Fault(
+        "early stopping a measurement late",
+        "repro/core/train.py",
+        "return self.stale > patience",
+        "return self.stale > patience + 1",
+    ),
+    Fault(
+        "losses that are not finite overlooked",
+        "repro/core/train.py",
+        "if not math.isfinite(loss)",
+        "if loss != loss and False",
+    ),
+    # early exit
+    Fault(
+        "loss weights ignored",
+        EARLY_EXIT + "study.py",
+        "weight * F.cross_entropy(",
+        "F.cross_entropy(",
+    ),
+    Fault(
+        "causal mask off",
+        EARLY_EXIT + "model.py",
+        "is_causal=True",
+        "is_causal=False",
+    ),
+    Fault(
+        "no positions",
+        EARLY_EXIT + "model.py",
+        "q, k = rotated(heads(self.query)), rotated(heads(self.key))",
+        "q, k = heads(self.query), heads(self.key)",
+    ),
+    Fault(
+        "normalised before the sum instead of after",
+        EARLY_EXIT + "model.py",
+        "self.norm_attention(x + self.attention(x))",
+        "x + self.attention(self.norm_attention(x))",
+    ),
+    Fault(
+        "unsure tokens leave and sure ones stay",
+        EARLY_EXIT + "routing.py",
+        "confidence >= threshold if",
+        "confidence < threshold if",
+    ),
+    Fault(
+        "the deep answer taken from the shallow layer",
+        EARLY_EXIT + "study.py",
+        "layers[self.arm.exit_layer - 1], layers[-1], threshold",
+        "layers[self.arm.exit_layer - 1], layers[0], threshold",
+    ),
+    Fault(
+        "computation counted from the wrong layer",
+        EARLY_EXIT + "study.py",
+        "blocks = exited * self.arm.exit_layer +",
+        "blocks = exited * (self.arm.exit_layer + 1) +",
+    ),
+    Fault(
+        "evaluation on the training text",
+        EARLY_EXIT + "data.py",
+        "for part in (text.train, text.validation)",
+        "for part in (text.train, text.train)",
+    ),
+    Fault(
+        "the next character given away",
+        EARLY_EXIT + "data.py",
+        "windows[..., :-1], windows[..., 1:], lines",
+        "windows[..., 1:], windows[..., 1:], lines",
+    ),
+]

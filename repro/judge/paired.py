@@ -1,0 +1,220 @@
+"""Terms that are paired differences, one per seed, whose mean should be positive: the t test."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from repro.judge.design import Design
+from repro.judge.evidence import ROUNDING, Evidence, is_skewed, weigh
+from repro.judge.scale import Array, Scale
+from repro.judge.student import critical, seeds_needed
+from repro.judge.terms import Readings, Side
+from repro.judge.verdict import Effect
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the left side is compared with: the right side `times` a ratio `plus` an amount."""
+
+    times: float | None = None
+    plus: float = 0.0
+
+    @property
+    def is_ratio(self) -> bool:
+        return self.times is not None
+
+    @property
+    def value(self) -> float:
+        return self.plus if self.times is None else self.times
+
+    def of(self, right: Array) -> Array:
+        return right + self.plus if self.times is None else right * self.times
+
+    def label(self, right: str) -> str:
+        if self.times is not None:
+            return f"{right} times {self.times:g}"
+        if self.plus == 0:
+            return right
+        return f"{right} {'+' if self.plus > 0 else '-'} {abs(self.plus):g}"
+
+
+class Paired(ABC):
+    """What comparisons of two sides have in common: the t test of their differences."""
+
+    bound: Bound
+    below: bool
+
+    @property
+    @abstractmethod
+    def label(self) -> str: ...
+    @property
+    @abstractmethod
+    def unit(self) -> str: ...
+    @abstractmethod
+    def parts(self, readings: Readings) -> tuple[Array, Array]:
+        """The two values whose difference is judged, on the scale."""
+
+    @abstractmethod
+    def differences(self, readings: Readings) -> Array: ...
+    @abstractmethod
+    def effect(self, readings: Readings, mean_difference: float) -> float:
+        """What a mean difference on the scale is in the natural unit."""
+
+    def weigh(self, readings: Readings) -> Evidence:
+        """The t test; differences within rounding of each other count as the same."""
+        left, right = self.parts(readings)
+        largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
+        return weigh(self.differences(readings), resolution=ROUNDING * largest)
+
+    def report(
+        self,
+        evidence: Evidence,
+        readings: Readings,
+        design: Design,
+        *,
+        terms: int,
+        comparisons: int,
+    ) -> Effect:
+        mean, spread, seeds = float(evidence.mean), float(evidence.spread), evidence.seeds
+        confirm, refute = design.boundary(), design.boundary(terms=comparisons)
+        half_width = float(critical(confirm, seeds)) * spread / seeds**0.5
+        ends = [self.effect(readings, mean - half_width), self.effect(readings, mean + half_width)]
+        detectable_in_sd = design.detectable(terms=terms)
+        distance = mean / spread if spread else float("inf" if evidence.p_for == 0 else "-inf")
+        return Effect(
+            label=self.label,
+            unit=self.unit,
+            bound=self.bound.value,
+            below=self.below,
+            estimate=self.effect(readings, mean),
+            low=min(ends),
+            high=max(ends),
+            p_for=float(evidence.p_for),
+            p_against=float(evidence.p_against),
+            boundary=confirm,
+            boundary_against=refute,
+            seeds=seeds,
+            distance=distance,
+            detectable=self.effect(readings, detectable_in_sd * spread),
+            detectable_in_sd=detectable_in_sd,
+            correlation=self._correlation(readings),
+            skewed=bool(spread) and is_skewed(self.differences(readings)),
+        )
+
+    def seeds_needed(self, effect: Effect) -> int | None:
+        """Seeds at which one test settles this effect, were its spread the true one."""
+        boundary = effect.boundary_against if effect.distance < 0 else effect.boundary
+        return seeds_needed(abs(effect.distance), boundary=boundary)
+
+    def _correlation(self, readings: Readings) -> float | None:
+        left, right = self.parts(readings)
+        # Rounding of equal values is no spread to correlate.
+        if min(np.ptp(left) / _size(left), np.ptp(right) / _size(right)) <= ROUNDING:
+            return None
+        return float(np.corrcoef(left, right)[0, 1])
+
+
+def _size(values: Array) -> float:
+    return float(np.abs(values).max()) or 1.0
+
+
+@dataclass(frozen=True)
+class Comparison(Paired):
+    """`left` lies above (or `below`) `right` shifted by `bound`, on the scale."""
+
+    left: Side
+    right: Side
+    scale: Scale
+    metric: str
+    bound: Bound = Bound()
+    below: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.left, self.right
+
+    @property
+    def label(self) -> str:
+        sign = "/" if self.bound.is_ratio else "-"
+        return f"{self.left.label} {sign} {self.right.label}"
+
+    @property
+    def unit(self) -> str:
+        return "ratio" if self.bound.is_ratio else self.metric
+
+    def parts(self, readings: Readings) -> tuple[Array, Array]:
+        """Left and shifted right on the scale; their difference (turned if `below`) is judged."""
+        right = readings[self.right]
+        name = self.bound.label(self.right.label)
+        shifted = right
+        if self.bound != Bound():
+            self.scale.of(right, f"{self.metric} of {self.right.label}")
+            shifted = self.bound.of(right)
+        return (
+            self.scale.of(readings[self.left], f"{self.metric} of {self.left.label}"),
+            self.scale.of(shifted, f"{self.metric} of {name}"),
+        )
+
+    def differences(self, readings: Readings) -> Array:
+        left, right = self.parts(readings)
+        return right - left if self.below else left - right
+
+    def effect(self, readings: Readings, mean_difference: float) -> float:
+        """Left against right in natural units, where their mean difference on the scale is this.
+
+        Measured from the mean of the right side on the scale, so that an interval of mean
+        differences excludes 0 exactly where its image excludes the bound.
+        """
+        reference = self.parts(readings)[1].mean()
+        sign = -1 if self.below else 1
+        at_bound = self.scale.back(reference)
+        reached = self.scale.back(reference + sign * mean_difference)
+        if self.bound.times is not None:
+            return float(reached / at_bound * self.bound.times)
+        return float(reached - at_bound + self.bound.plus)
+
+
+@dataclass(frozen=True)
+class GainComparison(Paired):
+    """The step from `low` to `high` is larger than the step from `other_low` to `other_high`."""
+
+    high: Side
+    low: Side
+    other_high: Side
+    other_low: Side
+    scale: Scale
+    metric: str
+    bound: Bound = Bound()
+    below: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.high, self.low, self.other_high, self.other_low
+
+    @property
+    def label(self) -> str:
+        high, low, other_high, other_low = (side.label for side in self.sides)
+        return f"({high} - {low}) - ({other_high} - {other_low})"
+
+    @property
+    def unit(self) -> str:
+        return (
+            self.metric if self.scale.name == "identity" else f"{self.scale.name} of {self.metric}"
+        )
+
+    def parts(self, readings: Readings) -> tuple[Array, Array]:
+        high, low, other_high, other_low = (
+            self.scale.of(readings[side], f"{self.metric} of {side.label}") for side in self.sides
+        )
+        return high - low, other_high - other_low
+
+    def differences(self, readings: Readings) -> Array:
+        gain, other = self.parts(readings)
+        return gain - other
+
+    def effect(self, readings: Readings, mean_difference: float) -> float:
+        """A difference of gains has no natural unit: it is reported on the scale."""
+        return mean_difference

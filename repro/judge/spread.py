@@ -1,0 +1,127 @@
+"""A standard deviation over seeds that should be small: the chi-square test of one arm's values.
+
+It takes the values for normal, on the scale they are given in, and needs that much more than a t
+test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
+chi-square says however many seeds there are. Each verdict repeats it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtr, chdtrc, gammaincinv  # type: ignore[import-untyped]
+
+from repro.judge.design import Design, simulated_looks
+from repro.judge.evidence import ROUNDING, Evidence, is_skewed
+from repro.judge.scale import Scale
+from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
+from repro.judge.student import MOST_SEEDS
+from repro.judge.terms import Readings, Side
+from repro.judge.verdict import Effect
+
+
+def median_spread(seeds: int) -> float:
+    """The standard deviation that this few normal values show half of the time, where it is 1.
+
+    >>> round(median_spread(3), 3)
+    0.833
+    """
+    freedom = seeds - 1
+    return float(np.sqrt(2 * gammaincinv(freedom / 2, 0.5) / freedom))
+
+
+@dataclass(frozen=True)
+class SmallSpread:
+    """The standard deviation of `arm` over seeds is at most `at_most`."""
+
+    arm: Side
+    metric: str
+    at_most: float
+
+    @property
+    def scale(self) -> Scale:
+        return Scale("identity")
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return (self.arm,)
+
+    def weigh(self, readings: Readings) -> Evidence:
+        """The chi-square test; values within rounding of each other have no spread."""
+        values = readings[self.arm]
+        seeds = len(values)
+        spread = values.std(axis=0, ddof=1)
+        fixed = spread <= ROUNDING * np.abs(values).max(axis=0)
+        squares = (seeds - 1) * (spread / self.at_most) ** 2
+        return Evidence(
+            mean=values.mean(axis=0),
+            spread=np.where(fixed, 0.0, spread)[()],
+            seeds=seeds,
+            p_for=np.where(fixed, 0.0, chdtr(seeds - 1, squares))[()],
+            p_against=np.where(fixed, 1.0, chdtrc(seeds - 1, squares))[()],
+            statistic_for=SMALL_SPREAD,
+            statistic_against=LARGE_SPREAD,
+        )
+
+    def report(
+        self,
+        evidence: Evidence,
+        readings: Readings,
+        design: Design,
+        *,
+        terms: int,
+        comparisons: int,
+    ) -> Effect:
+        spread, seeds = float(evidence.spread), evidence.seeds
+        confirm = design.boundary(statistic=SMALL_SPREAD)
+        refute = design.boundary(terms=comparisons, statistic=LARGE_SPREAD)
+        least, most = _quantiles(confirm, refute, seeds)
+        return Effect(
+            kind="spread",
+            label=f"sd of {self.arm.label}",
+            unit=self.metric,
+            bound=self.at_most,
+            below=True,
+            estimate=spread,
+            low=spread * ((seeds - 1) / most) ** 0.5,
+            high=spread * ((seeds - 1) / least) ** 0.5,
+            p_for=float(evidence.p_for),
+            p_against=float(evidence.p_against),
+            boundary=confirm,
+            boundary_against=refute,
+            seeds=seeds,
+            distance=float(np.log(self.at_most / spread)) if spread else float("inf"),
+            detectable=self.at_most * _detectable(design),
+            skewed=bool(spread) and is_skewed(readings[self.arm]),
+        )
+
+    def seeds_needed(self, effect: Effect) -> int | None:
+        """Seeds at which one test settles this spread, were it the true one."""
+        ratio = effect.estimate / self.at_most
+        for seeds in range(2, MOST_SEEDS + 1):
+            least, most = _quantiles(effect.boundary, effect.boundary_against, seeds)
+            small = chdtr(seeds - 1, least / ratio**2)
+            large = chdtrc(seeds - 1, most / ratio**2)
+            if (small if ratio < 1 else large) >= 0.8:
+                return seeds
+        return None
+
+
+def _quantiles(confirm: float, refute: float, seeds: int) -> tuple[Any, Any]:
+    """The sums of squares, in units of the bound, below which it holds and above which it fails."""
+    return -SMALL_SPREAD.critical(confirm, seeds), LARGE_SPREAD.critical(refute, seeds)
+
+
+@lru_cache(maxsize=64)
+def _detectable(design: Design) -> float:
+    """The largest ratio of spread to bound that is found with 80 % power, by simulation."""
+    _, spreads = simulated_looks(design.looks)
+    confirm = design.boundary(statistic=SMALL_SPREAD)
+    seeds = np.array(design.looks)
+    least = -np.array([SMALL_SPREAD.critical(confirm, n) for n in design.looks])
+    # Each draw is settled by ratios up to this one. (That it was refuted before is too rare here.)
+    settled_by = np.sqrt(least / (seeds - 1)) / spreads
+    return float(np.quantile(settled_by.max(axis=1), 0.2))

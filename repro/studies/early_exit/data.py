@@ -1,0 +1,33 @@
+"""Windows of characters, side by side and in the same order in every epoch, as in the source."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from repro.data.characters import batches, load_characters
+from repro.studies.early_exit.arms import BATCH, LENGTH, ExitArm
+
+
+class ExitData:
+    """Windows of 64 characters, each with the 64 that follow them by one place."""
+
+    def __init__(self, arm: ExitArm, device: torch.device) -> None:
+        text = load_characters(arm.data)
+        self.alphabet = len(text.alphabet)
+        train, validation = (
+            torch.from_numpy(batches(part, length=LENGTH, batch=BATCH).astype("int64")).to(device)
+            for part in (text.train, text.validation)
+        )
+        self.train = train.flatten(0, 1)  # [N, 65]
+        self.validation = validation  # [batches, 32, 65]
+
+    def epoch(self, seed: int, number: int) -> Tensor:
+        """[N, 2]: which window, in the order of the text; and the epoch, for dynamic weights."""
+        windows = torch.arange(len(self.train))
+        return torch.stack([windows, torch.full_like(windows, number)], dim=1)
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        """Lines [R, B, 2] to characters [R, B, 64], those that follow, and epochs [R, B]."""
+        windows = self.train[lines[..., 0]]
+        return windows[..., :-1], windows[..., 1:], lines[..., 1]

@@ -1,0 +1,107 @@
+"""What a trial gives of its runs: measures, and how they got there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from repro.arm import Arm, Metric
+from repro.judge import Outcome
+from repro.plan import Profile, RunsMissing
+from repro.plugin.trials import Trials
+from repro.recipe import Recipe
+
+RECIPE = Recipe(epochs=5, batch=1, lr=1.0, measure_every=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader(Arm):
+    study: ClassVar[str] = "none"
+    metrics: ClassVar[dict] = {
+        "perplexity": Metric("log"),
+        "alignment": Metric("identity", listed=True),
+    }
+    data: str = "none"
+    recipe: Recipe = RECIPE
+
+    def at(self, profile):
+        return self
+
+
+class Stored:
+    """An executor that has everything it was given, and nothing else."""
+
+    def __init__(self, by_seed):
+        self.by_seed = by_seed
+
+    def result(self, run):
+        return self.by_seed.get(run.seed)
+
+
+def values(seed):
+    """Runs of odd seeds stop before their last measurement, at epoch 5."""
+    measurements = 3 if seed % 2 else 2
+    history = {
+        "loss": [5.0, 4.0, 3.0, 2.0, 1.0][: 5 if seed % 2 else 4],
+        "perplexity": [10.0, 11.0, 12.0][:measurements],
+        "alignment": [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]][:measurements],
+    }
+    noise = 0.01 * np.random.default_rng(seed).standard_normal(5)
+    history["loss"] = list(np.add(history["loss"], noise[: len(history["loss"])]))
+    history["perplexity"] = list(np.add(history["perplexity"], noise[:measurements]))
+    measures = {name: entries[0] for name, entries in history.items() if name != "loss"}
+    return {"measures": measures, "history": history, "steps": 5}
+
+
+def trial(by_seed=None):
+    stored = {seed: values(seed) for seed in range(1, 9)} if by_seed is None else by_seed
+    return Trials(Stored(stored), Profile("ci", (8,)), set())(Reader())
+
+
+def test_curves_of_runs_that_stopped_at_different_epochs():
+    over_epochs = trial().over_epochs
+    assert over_epochs.perplexity.bottoms_at(2)
+    assert over_epochs.perplexity.climbs(after=2)
+    assert over_epochs.loss.falls()
+    assert over_epochs.loss.bottoms_at(-1)
+    assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
+
+
+def test_a_curve_has_the_scale_and_the_epochs_of_its_metric():
+    over_epochs = trial().over_epochs
+    assert over_epochs.perplexity.scale.name == "log"
+    assert over_epochs.perplexity.epochs == [2, 4, 5]
+    assert over_epochs.loss.epochs == [1, 2, 3, 4, 5]
+    assert over_epochs.loss.metric == "training loss"
+    assert list(over_epochs.alignment[1][4].values(2)) == [0.8, 0.8]
+    with pytest.raises(ValueError, match="perplexity of Reader is not measured at epoch 1"):
+        over_epochs.perplexity[1]
+    with pytest.raises(AttributeError, match=r"no metric 'accuracy'.*'loss', 'perplexity'"):
+        _ = over_epochs.accuracy
+    with pytest.raises(AttributeError, match="no metric 'loss'"):
+        _ = trial().loss
+
+
+def test_an_epoch_that_a_run_did_not_reach_leaves_the_claim_open():
+    last = trial().over_epochs.perplexity[5]
+    verdict = last > 1.0
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "Reader at epoch 5 has no finite value on 4 of 8 seeds" in verdict.reason
+
+
+def test_a_run_that_diverged_leaves_its_curve_open_and_is_remarked():
+    by_seed = {seed: values(seed) for seed in range(1, 9)}
+    by_seed[3] = {"diverged_at": 7, "history": {"loss": [5.0]}}
+    one = trial(by_seed)
+    assert one.over_epochs.loss.falls().outcome is Outcome.INCONCLUSIVE
+    assert (one.over_epochs.loss[1] > 0.0).outcome is Outcome.INCONCLUSIVE
+    assert one.trials.remarks == ["Reader diverged at step 7"]
+
+
+def test_a_curve_asks_for_its_runs_like_any_measure():
+    with pytest.raises(RunsMissing) as missing:
+        trial({}).over_epochs.loss.falls()
+    assert len(missing.value.runs) == 8
