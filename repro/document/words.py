@@ -6,7 +6,7 @@ They mirror those of `trials`; what they find is kept, so that a test cannot pas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from repro.document.agreement import implied
 from repro.document.check import Check
@@ -40,6 +40,8 @@ class Document:
     data = ("the document",)
     remarks: tuple[str, ...] = ()
     p = None  # nothing here is random
+    arms_used: tuple[Any, ...] = ()
+    metrics_used: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.findings: list[Check] = []

@@ -60,6 +60,9 @@ class LocalExecutor:
         """What the run is stored under."""
         return identity(run, engine=self.pace.of(run.arm).engine, device=self.device)
 
+    def key(self, run: Run) -> str:
+        return run_key(self.identity(run))
+
     def result(self, run: Run) -> Values | None:
         if run in self.failed:
             raise TrainingFailed(self.failed[run])

@@ -45,5 +45,8 @@ class Executor(Protocol):
     def result(self, run: Run) -> Values | None:
         """The stored result of a run; raises `TrainingFailed` where training it failed here."""
 
+    def key(self, run: Run) -> str:
+        """What the result of a run is stored under."""
+
     def work(self, wanted: Wanted, watch: Watch) -> None:
         """Train, together with whoever shares the store, until nothing is wanted any more."""

@@ -15,7 +15,7 @@ from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.suite import SUITE_LEVEL, holm
 from repro.judge.terms import Statement
-from repro.judge.verdict import Effect, Outcome, Verdict, conjunction
+from repro.judge.verdict import Effect, Outcome, Sample, Verdict, conjunction
 
 __all__ = [
     "SUITE_LEVEL",
@@ -28,6 +28,7 @@ __all__ = [
     "Measured",
     "Outcome",
     "Ranking",
+    "Sample",
     "Scale",
     "ScaleError",
     "Statement",

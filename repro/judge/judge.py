@@ -13,7 +13,7 @@ from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side, Statement, Term
-from repro.judge.verdict import Effect, Outcome, Verdict
+from repro.judge.verdict import Effect, Outcome, Sample, Verdict
 
 
 @dataclass
@@ -48,7 +48,11 @@ def _decide(statement: Statement, design: Design) -> Verdict:
         term.report(evidence, readings, design, terms=len(statement.terms), comparisons=len(every))
         for term, evidence in zip(every, needed + implied, strict=True)
     ]
-    effects[len(needed) :] = [replace(effect, needed=False) for effect in effects[len(needed) :]]
+    place = {side: i for i, side in enumerate(readings)}
+    effects = [
+        replace(effect, sides=tuple(place[side] for side in term.sides), needed=i < len(needed))
+        for i, (term, effect) in enumerate(zip(every, effects, strict=True))
+    ]
     advice = _advice(every, effects) if outcome is Outcome.INCONCLUSIVE else ""
     against = outcome is Outcome.REFUTED
     # No earlier look had a smaller p, or it would have settled the statement.
@@ -95,7 +99,8 @@ def _verdict(
         outcome=outcome,
         statement=statement.text,
         scale=statement.scale,
-        means=tuple((s.label, float(v.mean())) for s, v in readings.items() if not s.is_fixed),
+        samples=tuple(Sample(s.label, tuple(v.tolist()), s.is_fixed) for s, v in readings.items()),
+        documented=statement.documented,
         seeds=max(len(values) for values in readings.values()),
         looks=design.looks,
         level=design.level,

@@ -94,7 +94,8 @@ class Measured:
     def matches(self, documented: float, *, tolerance: float) -> Verdict:
         """Equivalent to a documented value up to a tolerance."""
         text = f"{self.label} matches {documented:g} within {tolerance:g}"
-        return self._decide(text, *_within(self, Fixed(documented), tolerance))
+        terms = _within(self, Fixed(documented), tolerance)
+        return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
         """Not worse than the other by more than a margin, where larger is better."""
@@ -136,7 +137,8 @@ class Measured:
                 (documented * within_ratio, True),
             )
         )
-        return self._decide(f"{text} within a ratio of {within_ratio:g}", lower, upper)
+        text += f" within a ratio of {within_ratio:g}"
+        return self._decide(text, lower, upper, documented=documented)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """The standard deviation over seeds is at most the documented one.
@@ -160,13 +162,15 @@ class Measured:
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"
         if over is None:
-            return self._decide(text, SmallSpread(self, self.metric, documented))
+            term = SmallSpread(self, self.metric, documented)
+            return self._decide(text, term, documented=documented)
         at_most = documented / median_spread(over)
         text += f" over {over} seeds as often as not (a true sd of at most {at_most:.3g})"
-        return self._decide(text, SmallSpread(self, self.metric, at_most))
+        return self._decide(text, SmallSpread(self, self.metric, at_most), documented=documented)
 
-    def _decide(self, text: str, *terms: Term) -> Verdict:
-        return self.judge.decide(Statement(f"{text} in {self.metric}", terms))
+    def _decide(self, text: str, *terms: Term, documented: float | None = None) -> Verdict:
+        statement = Statement(f"{text} in {self.metric}", terms, documented=documented)
+        return self.judge.decide(statement)
 
 
 @dataclass(frozen=True)

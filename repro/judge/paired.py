@@ -60,6 +60,10 @@ class Paired(ABC):
     @abstractmethod
     def differences(self, readings: Readings) -> Array: ...
     @abstractmethod
+    def on_each_seed(self, readings: Readings) -> Array:
+        """What `effect` is of all seeds, of each one alone."""
+
+    @abstractmethod
     def effect(self, readings: Readings, mean_difference: float) -> float:
         """What a mean difference on the scale is in the natural unit."""
 
@@ -102,6 +106,7 @@ class Paired(ABC):
             detectable_in_sd=detectable_in_sd,
             correlation=self._correlation(readings),
             skewed=bool(spread) and is_skewed(self.differences(readings)),
+            per_seed=tuple(self.on_each_seed(readings).tolist()),
         )
 
     def seeds_needed(self, effect: Effect) -> int | None:
@@ -162,6 +167,10 @@ class Comparison(Paired):
         left, right = self.parts(readings)
         return right - left if self.below else left - right
 
+    def on_each_seed(self, readings: Readings) -> Array:
+        left, right = readings[self.left], readings[self.right]
+        return left / right if self.bound.is_ratio else left - right
+
     def effect(self, readings: Readings, mean_difference: float) -> float:
         """Left against right in natural units, where their mean difference on the scale is this.
 
@@ -214,6 +223,9 @@ class GainComparison(Paired):
     def differences(self, readings: Readings) -> Array:
         gain, other = self.parts(readings)
         return gain - other
+
+    def on_each_seed(self, readings: Readings) -> Array:
+        return self.differences(readings)
 
     def effect(self, readings: Readings, mean_difference: float) -> float:
         """A difference of gains has no natural unit: it is reported on the scale."""

@@ -96,6 +96,7 @@ class SmallSpread:
             distance=float(np.log(self.at_most / spread)) if spread else float("inf"),
             detectable=self.at_most * _detectable(design),
             skewed=bool(spread) and is_skewed(readings[self.arm]),
+            per_seed=tuple(readings[self.arm].tolist()),
         )
 
     def seeds_needed(self, effect: Effect) -> int | None:

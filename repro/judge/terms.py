@@ -80,13 +80,14 @@ class Statement:
 
     `implied` are comparisons that follow from the terms: they need not be shown, but each can
     refute the statement. `ranking` names the sides in the order that the sentence claims, if it
-    claims one.
+    claims one. `documented` is the number of a source, where the sentence repeats one.
     """
 
     text: str
     terms: tuple[Term, ...]
     implied: tuple[Term, ...] = ()
     ranking: tuple[Side, ...] = ()
+    documented: float | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -20,6 +21,20 @@ class Outcome(StrEnum):
     REFUTED = "refuted"
     INCONCLUSIVE = "inconclusive"
     NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One side of a statement, and its value on each seed that was used, in their order."""
+
+    label: str
+    values: tuple[float, ...]
+    is_fixed: bool = False
+    """True for a number that a claim names, which is the same on every seed."""
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +71,10 @@ class Effect:
     needed: bool = True
     """False for comparisons that follow from the others: they can only refute."""
     kind: Literal["difference", "spread"] = "difference"
+    sides: tuple[int, ...] = ()
+    """Which samples of the verdict it compares, in the order of its label."""
+    per_seed: tuple[float, ...] = ()
+    """The same comparison on each seed alone; of a spread, the values themselves."""
 
     @property
     def holds(self) -> bool:
@@ -82,8 +101,10 @@ class Verdict:
     outcome: Outcome
     statement: str
     scale: str = ""
-    means: tuple[tuple[str, float], ...] = ()
-    """Each measured side and its plain mean over the seeds used."""
+    samples: tuple[Sample, ...] = ()
+    """Each side of the statement, over the seeds used."""
+    documented: float | None = None
+    """The number of the source that the statement holds the measured one against, if it is one."""
     effects: tuple[Effect, ...] = ()
     seeds: int = 0
     looks: tuple[int, ...] = ()
@@ -133,14 +154,24 @@ class Verdict:
         return min(1.0, 2 * self.shared_by * one_side)
 
     @property
+    def means(self) -> tuple[tuple[str, float], ...]:
+        """Each measured side and its plain mean over the seeds used."""
+        return tuple((each.label, each.mean) for each in self.samples if not each.is_fixed)
+
+    @property
+    def weakest(self) -> Effect | None:
+        """The comparison that the statement hangs on, if any was judged."""
+        effects = [effect for effect in self.effects if effect.needed]
+        return min(effects, key=lambda effect: effect.distance, default=None)
+
+    @property
     def measured(self) -> str:
         """The deciding comparison, short enough for a table."""
         if self.ranking:
             return f"{self.ranking}, {self.seeds} seeds"
-        effects = [effect for effect in self.effects if effect.needed]
-        if not effects:
+        weakest = self.weakest
+        if weakest is None:
             return ""
-        weakest = min(effects, key=lambda effect: effect.distance)
         shown = f"{weakest.label} = {weakest.estimate:.3g}"
         if weakest.has_spread:
             shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
@@ -178,7 +209,7 @@ def conjunction(*verdicts: Verdict) -> Verdict:
         outcome=outcome,
         statement=", and ".join(part.statement for part in parts),
         scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
-        means=tuple(dict.fromkeys(mean for part in parts for mean in part.means)),
+        samples=tuple(dict.fromkeys(sample for part in parts for sample in part.samples)),
         effects=tuple(effect for part in parts for effect in part.effects),
         seeds=max(part.seeds for part in parts),
         looks=max((part.looks for part in parts), key=len),

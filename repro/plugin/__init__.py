@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
     group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
     group.addoption("--require-verdict", action="store_true", help="fail claims that cannot run")
-    group.addoption("--report", metavar="DIR", help="write results.json and the figures to DIR")
+    group.addoption("--report", metavar="DIR", help="write a page, figures and data to DIR")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,21 +14,12 @@ from repro.arm import Needs
 from repro.document import ANY_PROFILE
 from repro.judge import Outcome
 from repro.ledger import NAME, Ledger
+from repro.report.record import ArmData, Finding, Record, finding_data
 
 NOTHING_JUDGED = (
     "This claim's test passed without judging anything: assert what trials(...) measured, or what "
     "document(...) says."
 )
-
-
-class Finding(Protocol):
-    """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
-
-    @property
-    def outcome(self) -> Outcome: ...
-    @property
-    def measured(self) -> str:
-        """The deciding part in one line."""
 
 
 class Evidence(Protocol):
@@ -51,6 +42,14 @@ class Evidence(Protocol):
     @property
     def data(self) -> Sequence[str]:
         """What the findings are about."""
+
+    @property
+    def arms_used(self) -> Sequence[ArmData]:
+        """What was trained for them."""
+
+    @property
+    def metrics_used(self) -> Sequence[str]:
+        """What they measure."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +81,11 @@ class Gate:
         ledger = self._ledger_of(item)
         record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}
         accepted = ledger.verdict(record["claim"], record["profile"], record["data"])
-        record["change"] = change(accepted, outcome)
-        properties = [
-            ("repro.verdict", outcome.value),
-            ("repro.measured", record["measured"]),
-            ("repro.record", json.dumps(record, ensure_ascii=False)),
-        ]
-        report.user_properties += properties
-        item.user_properties += properties  # JUnit XML takes them from the teardown's report
+        record |= {"accepted": accepted, "change": change(accepted, outcome)}
+        short = [("repro.verdict", outcome.value), ("repro.measured", record["measured"])]
+        whole = ("repro.record", json.dumps(record, ensure_ascii=False, allow_nan=False))
+        report.user_properties += [*short, whole]
+        item.user_properties += short  # JUnit XML takes them from the teardown's report
         self._set_result(report, outcome, accepted, record)
 
     def _ledger_of(self, item: pytest.Item) -> Ledger:
@@ -100,7 +96,7 @@ class Gate:
         return self.ledgers[folder]
 
     def _set_result(
-        self, report: Any, outcome: Outcome, accepted: str | None, record: dict[str, Any]
+        self, report: Any, outcome: Outcome, accepted: str | None, record: Record
     ) -> None:
         if outcome is Outcome.REPRODUCED:
             return
@@ -123,7 +119,7 @@ class Gate:
 
 def _record(
     item: pytest.Item, outcome: Outcome, evidence: Evidence, raised: BaseException | None
-) -> dict[str, Any]:
+) -> Record:
     mark = item.get_closest_marker("claim")
     assert mark is not None
     text = "\n".join(map(str, evidence.findings))
@@ -148,7 +144,18 @@ def _record(
         "file": file,
         "line": line or 0,
         "command": f'pytest "{item.nodeid}"{option}',
+        "about": _about(item),
+        "findings": [finding_data(finding) for finding in evidence.findings],
+        "arms": list(evidence.arms_used),
+        "metrics": list(evidence.metrics_used),
     }
+
+
+def _about(item: pytest.Item) -> str:
+    """What the file of a claim says that it is about, in its first sentences."""
+    assert isinstance(item, pytest.Function)
+    said = item.module.__doc__ or ""
+    return " ".join(said.strip().split("\n\n")[0].split())
 
 
 def claim_id(item: pytest.Item) -> str:
@@ -188,7 +195,7 @@ def _outcome(raised: BaseException | None, evidence: Evidence) -> Outcome | None
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
-def _explanation(record: dict[str, Any], accepted: str | None) -> str:
+def _explanation(record: Record, accepted: str | None) -> str:
     before = f"accepted in the ledger: {accepted}" if accepted else "not in the ledger yet"
     return "\n".join(
         [

@@ -21,6 +21,7 @@ from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
 from repro.report.progress import Status
 from repro.store import Store, StoreError
+from repro.store.errors import warn
 
 DEFAULT_STORE = ".repro"
 
@@ -50,9 +51,8 @@ class ClaimSession:
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         option = config.getoption
         self.profile = _profile(option("profile"), option("seed_budget"))
-        folder = option("store") or os.environ.get("REPRO_STORE") or config.rootpath / DEFAULT_STORE
         self.reports: list[str] = []
-        self.store = Store(Path(folder), report=self.reports.append)
+        self.store = open_store(config, report=self.reports.append)
         trains = not all(map(_is_about_a_document, items))
         self.executor = LocalExecutor(
             self.store,
@@ -140,6 +140,12 @@ class ClaimSession:
 
         missing = self.plan().wanted()
         return plan_text(self.items, self.asked, missing, self.executor, self.profile)
+
+
+def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:
+    """The store that the command line, the environment or the project names."""
+    named = config.getoption("store") or os.environ.get("REPRO_STORE")
+    return Store(Path(named or config.rootpath / DEFAULT_STORE), report=report)
 
 
 def _is_about_a_document(item: pytest.Item) -> bool:

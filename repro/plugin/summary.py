@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from repro.ledger import Entry, Ledger
-from repro.plugin.session import Account
-from repro.report.figure import FigureData, NoMatplotlib
+from repro.plugin.session import Account, open_store
+from repro.report.figure import FigureData
+from repro.report.record import Record
 from repro.report.suite import adjust
 from repro.report.table import verdict_table
-from repro.report.write import write_report
+from repro.report.write import NothingToDrawWith, write_data, write_page
 
 _MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
 
@@ -21,25 +21,27 @@ _MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
 def summarise(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
-    records: list[dict[str, Any]],
+    records: list[Record],
     figures: list[FigureData],
     accounts: list[Account],
 ) -> None:
     """Write the table; take verdicts over and write the report where that was asked for."""
+    over_the_suite = ""
     if records:
-        _write_verdicts(terminal, config, records, accounts)
+        records.sort(key=lambda record: record["claim"])
+        over_the_suite = adjust(records)
+        _write_verdicts(terminal, config, records, accounts, over_the_suite)
     if config.getoption("report"):
-        _write_report(terminal, Path(config.getoption("report")), records, figures)
+        _write_report(terminal, config, records, figures, over_the_suite)
 
 
 def _write_verdicts(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
-    records: list[dict[str, Any]],
+    records: list[Record],
     accounts: list[Account],
+    over_the_suite: str,
 ) -> None:
-    records.sort(key=lambda record: record["claim"])
-    over_the_suite = adjust(records)
     terminal.section("claims")
     for line, verdict in verdict_table(records):
         terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
@@ -64,20 +66,26 @@ def _write_verdicts(
 
 def _write_report(
     terminal: pytest.TerminalReporter,
-    folder: Path,
-    records: list[dict[str, Any]],
+    config: pytest.Config,
+    records: list[Record],
     figures: list[FigureData],
+    over_the_suite: str,
 ) -> None:
+    folder = Path(config.getoption("report"))
     try:
-        for path in write_report(folder, records, figures):
+        results, paths = write_data(folder, records, figures, over_the_suite=over_the_suite)
+        try:
+            store = open_store(config)
+            paths = [*write_page(folder, results, store, over_the_suite=over_the_suite), *paths]
+        except NothingToDrawWith as missing:
+            terminal.write_line(str(missing), yellow=True)
+        for path in paths:
             terminal.write_line(f"wrote {path}")
-    except NoMatplotlib as missing:
-        terminal.write_line(f"wrote {folder / 'results.json'}; {missing}", yellow=True)
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
 
 
-def _update(records: list[dict[str, Any]]) -> None:
+def _update(records: list[Record]) -> None:
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         if record["verdict"] != "not run":

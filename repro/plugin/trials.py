@@ -12,6 +12,7 @@ from repro.arm import Arm, Metric, Needs, Run
 from repro.executor.protocol import Executor, Values
 from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
 from repro.plan import Profile, RunsMissing
+from repro.report.record import ArmData
 
 T = TypeVar("T")
 
@@ -33,7 +34,9 @@ class Trials:
         self.executor, self.profile, self.asked, self.only_at = executor, profile, asked, only_at
         self.judge = Judge(Design(looks=profile.looks))
         self.arms: list[Arm] = []
+        self.metrics: list[str] = []
         self.diverged: list[str] = []
+        self._seeds_read: dict[Arm, int] = {}
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -81,6 +84,26 @@ class Trials:
         return conjunction(*self.findings).p if self.findings else None
 
     @property
+    def arms_used(self) -> list[ArmData]:
+        """The arms behind the findings: what they are, and where their runs are stored."""
+        return [self._data_of(arm, seeds) for arm, seeds in self._seeds_read.items()]
+
+    def _data_of(self, arm: Arm, count: int) -> ArmData:
+        seeds = arm.seeds(count)
+        return {
+            "label": arm.label,
+            "study": arm.study,
+            "settings": arm.settings(),
+            "seeds": seeds,
+            "keys": [self.executor.key(Run(arm, seed)) for seed in seeds],
+        }
+
+    @property
+    def metrics_used(self) -> list[str]:
+        """The metrics that the findings are about."""
+        return list(dict.fromkeys(self.metrics))
+
+    @property
     def remarks(self) -> list[str]:
         """What else there is to know of the verdicts: the runs that diverged."""
         return list(dict.fromkeys(self.diverged))
@@ -97,6 +120,7 @@ class Trials:
         missing = [run for run, values in found.items() if values is None]
         if missing:
             raise RunsMissing(missing)
+        self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [values for run, values in found.items() if run.arm == arm and values is not None]
 
 
@@ -111,6 +135,7 @@ class Trial:
 
     def __getattr__(self, name: str) -> Any:
         metric = _metric(name, self.arm, {})
+        self.trials.metrics.append(name)
         if metric.listed:
             return Each(lambda index: self.measured(name, metric, index))
         return self.measured(name, metric)
@@ -170,6 +195,7 @@ class OverEpochs:
 
     def __getattr__(self, name: str) -> Any:
         metric = _metric(name, self._trial.arm, TRAINING)
+        self._trial.trials.metrics.append(name)
         if metric.listed:
             return Each(lambda index: self._curve(name, metric, index))
         return self._curve(name, metric)

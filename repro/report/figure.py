@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Told apart also by readers who see fewer colours (Okabe and Ito)."""
@@ -44,30 +46,37 @@ class FigureData(TypedDict):
     panels: list[PanelData]
 
 
-class NoMatplotlib(Exception):
-    """Figures cannot be drawn here; says what to install."""
-
-
 def draw(figure: FigureData, folder: Path) -> list[Path]:
     """Write a figure as SVG and PNG; returns the paths written."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise NoMatplotlib("figures need matplotlib: pip install 'repro[report]'") from error
-    matplotlib.rcParams["svg.hashsalt"] = figure["name"]  # the same figure, the same bytes
+    import matplotlib
+
+    paths = [folder / f"{_file_name(figure['name'])}.{kind}" for kind in ("svg", "png")]
+    # The same figure is the same bytes, and names are text, also where they hold dollars.
+    with matplotlib.rc_context({"svg.hashsalt": figure["name"], "text.parse_math": False}):
+        page = lay_out(figure)
+        page.suptitle(figure["title"], fontsize="large")
+        page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
+        page.savefig(paths[0], metadata={"Date": None})
+        page.savefig(paths[1], dpi=160)
+    return paths
+
+
+def _file_name(name: str) -> str:
+    """A test's parameters may hold anything, a path too."""
+    return re.sub(r"[^\w.=,-]+", "-", name)
+
+
+def lay_out(figure: FigureData) -> Figure:
+    """The panels of a figure, without its title and caption."""
+    from matplotlib.figure import Figure
+
     page = Figure(figsize=(1 + 4 * len(figure["panels"]), 4.4), layout="constrained")
     axes = page.subplots(1, len(figure["panels"]), sharey=True, squeeze=False)[0]
     for panel, ax in zip(figure["panels"], axes, strict=True):
         _draw_panel(ax, panel, figure["x"])
     axes[0].set_ylabel(figure["y"].replace("_", " "))
     axes[-1].legend(frameon=False, fontsize="small")
-    page.suptitle(figure["title"], fontsize="large")
-    page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
-    paths = [folder / f"{figure['name']}.{kind}" for kind in ("svg", "png")]
-    page.savefig(paths[0], metadata={"Date": None})
-    page.savefig(paths[1], dpi=160)
-    return paths
+    return page
 
 
 def caption(figure: FigureData) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from repro.judge.suite import SUITE_LEVEL, holm
+from repro.report.record import Record
 
 SETTLED = ("reproduced", "refuted")
 
 
-def adjust(records: list[dict[str, Any]]) -> str:
+def adjust(records: list[Record]) -> str:
     """Set `p_over_the_suite` and `stands` of every judged record; says how many verdicts stand.
 
     >>> one = {"claim": "a", "verdict": "refuted", "p": 0.04}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
 from repro.document import ANY_PROFILE
+from repro.report.record import Record
 from repro.report.suite import SETTLED
 
 WIDTH = 79
 
 
-def verdict_table(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def verdict_table(records: list[Record]) -> list[tuple[str, str]]:
     """Lines, each with the verdict it belongs to.
 
     What a document says of itself is only shown where it does not hold: there are hundreds of it.
@@ -39,7 +39,7 @@ def verdict_table(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return lines
 
 
-def _goes_without_saying(record: dict[str, Any]) -> bool:
+def _goes_without_saying(record: Record) -> bool:
     return (record["profile"], record["verdict"], record["change"]) == (
         ANY_PROFILE,
         "reproduced",

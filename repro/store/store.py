@@ -47,7 +47,11 @@ class Store:
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
         """The stored run, verified; None where there is none or it was damaged."""
-        return self._get(run_key(identity))
+        return self.at(run_key(identity))
+
+    def at(self, key: str) -> Result | None:
+        """The same for whoever knows the run by its key."""
+        return self._get(key)
 
     def has(self, identity: Mapping[str, Any]) -> bool:
         """Whether something is stored for the run; only `get` verifies it."""

@@ -1,0 +1,51 @@
+"""From the laid-out page to its HTML. Everything shown is escaped; plots are matplotlib's own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from repro.report.page.view import VERDICTS, View
+
+
+def render(view: View, *, over_the_suite: str) -> str:
+    """The page as one document, with its style and its script inside."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    pages = Environment(
+        loader=PackageLoader("repro.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["number"] = number
+    style, script = (Markup(_read(name)) for name in ("page.css", "page.js"))
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return pages.get_template("page.html").render(
+        view=view,
+        verdicts=VERDICTS,
+        over_the_suite=over_the_suite,
+        style=style,
+        script=script,
+        allowed_script=f"sha256-{allowed}",
+        markup=Markup,
+    )
+
+
+def number(value: float | None) -> str:
+    """As many digits as a reader can use.
+
+    >>> number(1234.5), number(-0.0412), number(2e-9), number(None)
+    ('1234', '−0.0412', '2e−09', '')
+    """
+    if value is None:
+        return ""
+    digits = f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return digits.replace("-", "−")
+
+
+def _read(name: str) -> str:
+    return files("repro.report.page").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,287 @@
+"""What the page shows, laid out from the results: sources, their claims, the arms behind them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from repro.document import ANY_PROFILE
+from repro.report import plots
+from repro.report.figure import FigureData, caption, lay_out
+from repro.report.inline_svg import Plot, inline_svg
+from repro.report.record import Record, SampleData, deciding_effect
+from repro.report.results import Results
+from repro.report.runs import LOSS, Trained
+
+VERDICTS = ("reproduced", "refuted", "inconclusive", "not run")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The deciding comparison of a claim, for a table."""
+
+    label: str
+    unit: str
+    estimate: float
+    interval: tuple[float, float] | None
+    documented: float | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim, with its plots."""
+
+    record: Record
+    anchor: str
+    name: str
+    """Without its source, which is said once."""
+    place: str
+    """Where in the source."""
+    measured: Measurement | None
+    samples: list[SampleData]
+    seeds: Plot | None
+    training: Plot | None
+    arms: list[tuple[str, str]]
+    """Anchor and label, in the order of the curves."""
+
+    @property
+    def about_a_document(self) -> bool:
+        return bool(self.record["profile"] == ANY_PROFILE)
+
+
+@dataclass(frozen=True)
+class ArmRow:
+    """An arm, and the settings in which it differs from others of its study."""
+
+    anchor: str
+    label: str
+    varying: list[str]
+    seeds: list[int]
+    trained: Trained
+
+
+@dataclass(frozen=True)
+class Study:
+    """The arms of one study: what all of them share, and what differs."""
+
+    name: str
+    common: list[tuple[str, str]]
+    columns: list[str]
+    arms: list[ArmRow]
+    made_by: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document and everything that was found of it."""
+
+    id: str
+    about: str
+    trained: list[Claim]
+    statements: list[Claim]
+    counts: list[tuple[str, int]]
+    statement_counts: list[tuple[str, int]]
+    forest: Plot | None
+    figures: list[tuple[str, str, Plot]]
+    """Title, caption, plot."""
+    studies: list[Study]
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [*self.trained, *self.statements]
+
+
+@dataclass
+class View:
+    """The whole page; `shared` are plots that several claims show."""
+
+    sources: list[Source] = field(default_factory=list)
+    shared: dict[str, Plot] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [claim for source in self.sources for claim in source.claims]
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        return _counts([claim.record for claim in self.claims])
+
+
+def lay_out_page(results: Results, trained: Mapping[str, Trained]) -> View:
+    """The page of these results, with what the store holds of the arms."""
+    view = View()
+    of_source: dict[str, list[Record]] = {}
+    for record in results["claims"]:
+        of_source.setdefault(_source(record), []).append(record)
+    for figure in results["figures"]:
+        of_source.setdefault(_source(figure), [])
+    for source, records in sorted(of_source.items()):
+        figures = [each for each in results["figures"] if _source(each) == source]
+        view.sources.append(_lay_out_source(source, records, figures, results, trained, view))
+    return view
+
+
+def _lay_out_source(
+    source: str,
+    records: Sequence[Record],
+    figures: Sequence[FigureData],
+    results: Results,
+    trained: Mapping[str, Trained],
+    view: View,
+) -> Source:
+    claims = [_lay_out_claim(record, results, trained, view) for record in records]
+    measured = [claim for claim in claims if not claim.about_a_document]
+    statements = [claim for claim in claims if claim.about_a_document]
+    name = _digest("source", source)
+    return Source(
+        id=source,
+        about=next((claim.record["about"] for claim in [*measured, *statements]), ""),
+        trained=measured,
+        statements=statements,
+        counts=_counts([claim.record for claim in measured]),
+        statement_counts=_counts([claim.record for claim in statements]),
+        forest=plots.forest(
+            [claim.record for claim in measured],
+            name=f"forest-{name}",
+            anchors=[claim.anchor for claim in measured],
+        ),
+        figures=[(each["title"], caption(each), _figure(each)) for each in figures],
+        studies=_studies([claim.record for claim in measured], results, trained),
+    )
+
+
+def _lay_out_claim(
+    record: Record, results: Results, trained: Mapping[str, Trained], view: View
+) -> Claim:
+    anchor = _digest("claim", record["claim"], record["profile"], record["data"])
+    return Claim(
+        record=record,
+        anchor=anchor,
+        name=record["claim"].partition("/")[2] or record["claim"],
+        place=record["source"].partition(",")[2].strip(),
+        measured=_measurement(record),
+        samples=[each for finding in record["findings"] for each in finding["samples"]],
+        seeds=plots.seeds(record["findings"], name=f"seeds-{anchor}"),
+        training=_training(record, results, trained, view),
+        arms=[(f"arm-{arm}", results["arms"][arm]["label"]) for arm in record["arms"]],
+    )
+
+
+def _measurement(record: Record) -> Measurement | None:
+    decided = deciding_effect(record)
+    if decided is None or decided[1]["estimate"] is None:
+        return None
+    finding, effect = decided
+    low, high = effect["low"], effect["high"]
+    interval = (low, high) if low is not None and high is not None else None
+    return Measurement(
+        label=effect["label"],
+        unit=effect["unit"],
+        estimate=decided[1]["estimate"],
+        interval=None if effect["exact"] else interval,
+        documented=finding["documented"],
+    )
+
+
+def _training(
+    record: Record, results: Results, trained: Mapping[str, Trained], view: View
+) -> Plot | None:
+    """The learning curves of a claim's arms; claims of the same arms and metric share them."""
+    if not record["arms"]:
+        return None
+    curves = [(results["arms"][a]["label"], trained[a].curves) for a in record["arms"]]
+    known = [metric for metric in record["metrics"] if any(metric in c for _, c in curves)]
+    metric = next((metric for metric in known if metric != LOSS), LOSS)
+    name = _digest("training", *record["arms"], metric)
+    if name not in view.shared:
+        plot = plots.training(curves, metric, name=name)
+        if plot is None:
+            return None
+        view.shared[name] = plot
+    return view.shared[name]
+
+
+def _figure(figure: FigureData) -> Plot:
+    import matplotlib
+
+    with matplotlib.rc_context({"text.parse_math": False}):
+        page = lay_out(figure)
+        name = _digest("figure", figure["source"], figure["name"])
+        return inline_svg(page, name=name, described=f"{figure['title']}. {caption(figure)}")
+
+
+def _studies(
+    records: Sequence[Record], results: Results, trained: Mapping[str, Trained]
+) -> list[Study]:
+    of_study: dict[str, dict[str, dict[str, str]]] = {}
+    for record in records:
+        for name in record["arms"]:
+            arm = results["arms"][name]
+            of_study.setdefault(arm["study"], {})[name] = _flat(arm["settings"])
+    return [_study(study, arms, results, trained) for study, arms in of_study.items()]
+
+
+def _study(
+    study: str,
+    settings: Mapping[str, Mapping[str, str]],
+    results: Results,
+    trained: Mapping[str, Trained],
+) -> Study:
+    every = list(settings.values())
+    columns = list(dict.fromkeys(name for each in every for name in each))
+    varying = [
+        name for name in columns if any(a.get(name) != b.get(name) for a, b in pairwise(every))
+    ]
+    return Study(
+        name=study,
+        common=[(name, every[0][name]) for name in columns if name not in varying],
+        columns=varying,
+        arms=[
+            ArmRow(
+                anchor=f"arm-{name}",
+                label=results["arms"][name]["label"],
+                varying=[flat.get(column, "") for column in varying],
+                seeds=results["arms"][name]["seeds"],
+                trained=trained[name],
+            )
+            for name, flat in settings.items()
+        ],
+        made_by=list(dict.fromkeys(line for name in settings for line in trained[name].made_by)),
+        seconds=sum(trained[name].seconds for name in settings),
+    )
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Settings as text, those of a mapping under their path.
+
+    >>> _flat({"width": 64, "recipe": {"lr": 0.001}})
+    {'width': '64', 'recipe.lr': '0.001'}
+    """
+    flat: dict[str, str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name}.")
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            flat[before + name] = text
+    return flat
+
+
+def _counts(records: Sequence[Record]) -> list[tuple[str, int]]:
+    counted = Counter(record["verdict"] for record in records)
+    return [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict]]
+
+
+def _source(of: Mapping[str, Any]) -> str:
+    return str(of["source"].split(",")[0].strip())
+
+
+def _digest(kind: str, *parts: str) -> str:
+    """A short name for an element, made of what it shows: links outlive a new report."""
+    return f"{kind}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"

@@ -1,0 +1,77 @@
+"""A short summary in Markdown, for a pull request: what changed, and what was found."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from repro.report.record import Record
+
+FINDING = ("claim", "sentence", "documented", "measured")
+
+MOST_ROWS = 40
+"""A longer list is no summary; the rest is in the report."""
+
+
+def summary(records: Sequence[Record], over_the_suite: str) -> str:
+    """Counts, what differs from the ledger, and every claim that did not hold."""
+    counts = Counter(record["verdict"] for record in records)
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    parts = [f"## Claims\n\n{counted or 'no claim was run'}."]
+    if over_the_suite:
+        parts.append(_text(f"{over_the_suite}."))
+    changed = [record for record in records if record["change"]]
+    if changed:
+        parts.append(
+            "### Changed against the ledger\n\n"
+            + _table(("claim", "was", "is", "measured"), [_change_row(r) for r in changed])
+        )
+    else:
+        parts.append("Nothing changed against the ledger.")
+    found = [record for record in records if record["verdict"] == "refuted"]
+    if found:
+        parts.append(
+            "### Refuted\n\n"
+            + _table(
+                ("claim", "sentence", "documented", "measured"), [_finding_row(r) for r in found]
+            )
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _change_row(record: Record) -> list[str]:
+    was = record["accepted"] or "new"
+    return [_code(record["claim"]), was, record["verdict"], _text(record["measured"])]
+
+
+def _finding_row(record: Record) -> list[str]:
+    parts = (record["sentence"], record["documented"], record["measured"])
+    return [_code(record["claim"]), *map(_text, parts)]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows[:MOST_ROWS]]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    left = len(rows) - MOST_ROWS
+    return f"{table}\n\nand {left} more, in the report." if left > 0 else table
+
+
+def _text(text: str) -> str:
+    """As Markdown that shows exactly this text, on one line of a table.
+
+    >>> print(_text("a | <b> & *c*"))
+    a \\| &lt;b> &amp; \\*c\\*
+    """
+    one_line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    escaped = re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", one_line)
+    return escaped.replace("@", "@\u200b")  # so that it calls nobody
+
+
+def _code(text: str) -> str:
+    """As code, which nothing in it can end.
+
+    >>> print(_code("a`b|c"))
+    `a'b\\|c`
+    """
+    return "`" + " ".join(text.split()).replace("`", "'").replace("|", "\\|") + "`"

@@ -1,0 +1,79 @@
+"""What the store holds of the arms of a session: their curves, and where they were trained.
+
+It is read once, at the end and by one process, so that workers need not carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from repro.recipe import Recipe
+from repro.report.record import ArmData
+from repro.store import Result, Store
+
+LOSS = "loss"
+
+
+@dataclass
+class Curve:
+    """A metric of one arm over training, one row of values a run, as far as it went."""
+
+    epochs: list[int]
+    runs: list[list[float]] = field(default_factory=list)
+
+
+@dataclass
+class Trained:
+    """The stored runs of one arm."""
+
+    curves: dict[str, Curve] = field(default_factory=dict)
+    diverged: int = 0
+    seconds: float = 0.0
+    made_by: list[str] = field(default_factory=list)
+    """Commit, versions and machine of its runs, each combination once."""
+
+
+def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, Trained]:
+    """The runs of each arm, as far as they are stored."""
+    return {name: _read(store, arm) for name, arm in arms.items()}
+
+
+def _read(store: Store, arm: ArmData) -> Trained:
+    trained = Trained()
+    recipe = Recipe(**arm["settings"]["recipe"])
+    measured = [epoch + 1 for epoch in range(recipe.epochs) if recipe.measures(epoch)]
+    for key in arm["keys"]:
+        result = store.at(key)
+        if result is None:
+            continue
+        trained.seconds += result.provenance.get("seconds", 0.0)
+        trained.diverged += "diverged_at" in result.values
+        made_by = _made_by(result)
+        if made_by not in trained.made_by:
+            trained.made_by.append(made_by)
+        for metric, values in result.values["history"].items():
+            if values and not isinstance(values[0], list):
+                epochs = list(range(1, recipe.epochs + 1)) if metric == LOSS else measured
+                curve = trained.curves.setdefault(metric, Curve(epochs))
+                curve.runs.append([float("nan") if v is None else float(v) for v in values])
+    return trained
+
+
+def _made_by(result: Result) -> str:
+    """In words: nothing here is needed to find the run, only to believe it."""
+    made: dict[str, Any] = result.provenance
+    numerics = result.identity.get("numerics", {})
+    commit = (made.get("commit") or "no commit")[:10]
+    changes = " with uncommitted changes" if made.get("uncommitted_changes") else ""
+    packages = [f"{name} {version}" for name, version in made.get("packages", {}).items()]
+    return ", ".join(
+        [
+            f"{commit}{changes}",
+            f"Python {made.get('python', '?')}",
+            *packages,
+            f"{result.identity.get('engine', '?')} engine",
+            f"{numerics.get('device', '?')} ({numerics.get('machine', '?')})",
+        ]
+    )
