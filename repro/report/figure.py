@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -52,7 +53,10 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
 
     paths = [folder / f"{_file_name(figure['name'])}.{kind}" for kind in ("svg", "png")]
     # The same figure is the same bytes, and names are text, also where they hold dollars.
-    with matplotlib.rc_context({"svg.hashsalt": figure["name"], "text.parse_math": False}):
+    with (
+        matplotlib.rc_context({"svg.hashsalt": figure["name"], "text.parse_math": False}),
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
+    ):
         page = lay_out(figure)
         page.suptitle(figure["title"], fontsize="large")
         page.supxlabel(caption(figure), fontsize="x-small", color="0.35")

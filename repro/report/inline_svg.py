@@ -7,12 +7,15 @@ readers (metadata, ids, six decimals) is left out: a page holds hundreds of plot
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +43,9 @@ POINTS_IN_REM = 12
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HEX = re.compile(r"#[0-9a-f]{6}")
-_AS_INHERITED = {"stroke-linejoin", "font-family", "font", "stroke-linecap"}
+_FROM_THE_PAGE = {"stroke-linejoin", "stroke-linecap", "stroke-miterlimit", "font-family", "font"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Plot:
     width: float
     height: float
     body: str
+    styles: dict[str, str]
+    """The CSS of each class in it; plots drawn alike share their classes."""
 
     def __html__(self) -> str:
         return self._around(self.body)
@@ -80,54 +86,86 @@ def inline_svg(figure: Figure, *, name: str, described: str) -> Plot:
     import matplotlib
 
     written = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+    with (
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # of its own font's gaps
+    ):
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(written.getvalue())
-    for child in list(root):
-        if child.tag == f"{_SVG}metadata" or child.find(f"{_SVG}style") is not None:
-            root.remove(child)
-    used = {each.get(_LINK, "")[1:] for each in root.iter(f"{_SVG}use")}
-    ids = {each: f"{name}-{i}" for i, each in enumerate(sorted(used))}
-    _make_small(root, ids)
+    root = ElementTree.fromstring(_NOT_IN_XML.sub(" ", written.getvalue()))
     width, height = (float(size) for size in root.get("viewBox", "").split()[2:])
-    body = "".join(ElementTree.tostring(child, encoding="unicode") for child in root)
-    return Plot(name, described, width, height, body)
+    marks = {each.get("id", ""): each for each in root.iterfind(f".//{_SVG}defs/{_SVG}path")}
+    small = _Small(name, marks)
+    body = "".join(
+        ElementTree.tostring(element, encoding="unicode")
+        for child in root
+        if child.tag not in (f"{_SVG}metadata", f"{_SVG}defs")
+        for element in small.of(child)
+    )
+    return Plot(name, described, width, height, body, small.styles)
 
 
-def _make_small(element: ElementTree.Element, ids: dict[str, str]) -> None:
-    element.tag = element.tag.removeprefix(_SVG)  # in HTML an svg element has its own namespace
-    if _LINK in element.attrib:
-        target = element.attrib.pop(_LINK)
-        element.set("href", f"#{ids[target[1:]]}" if target[1:] in ids else target)
-    own = element.attrib.pop("id", "")
-    if own in ids:
-        element.set("id", ids[own])
-    style = _style(element.get("style", ""))
-    if element.tag == "use":  # its mark is drawn in the same style already
-        style = ""
-    element.attrib.pop("style", None)
-    if style:
-        element.set("style", style)
-    for attribute in ("d", "x", "y", "transform"):
-        if attribute in element.attrib:
-            element.set(attribute, _short(element.attrib[attribute]))
-    if "rotate(-0" in element.get("transform", ""):
-        del element.attrib["transform"]
-    for child in list(element):
-        _make_small(child, ids)
-    _lift(element)
-    element.tail = None
-    if element.tag != "text":
-        element.text = None
+@dataclass
+class _Small:
+    """Writes the elements of one plot anew, with no more than a page needs."""
 
+    name: str
+    marks: dict[str, Element]
+    """The shapes that matplotlib stamps at points, by id."""
+    styles: dict[str, str] = field(default_factory=dict)
+    _dots: dict[str, Element] = field(default_factory=dict)
 
-def _lift(element: ElementTree.Element) -> None:
-    """Put what bare groups hold in their place."""
-    children = []
-    for child in element:
-        bare = child.tag == "g" and not child.attrib
-        children += list(child) if bare else [child]
-    element[:] = children
+    def of(self, element: Element) -> list[Element]:
+        """The same without what is not seen; groups give way to what they hold."""
+        tag = element.tag.removeprefix(_SVG)  # in HTML an svg element has its own namespace
+        inside = [small for child in element for small in self.of(child)] if tag != "defs" else []
+        if tag == "g" and not element.get("transform") and not element.get("style"):
+            return inside
+        if tag == "use":
+            return self._stamp(element)
+        style = _style(element.get("style", ""))
+        invisible = tag == "path" and "fill:none" in style and "stroke:" not in style
+        if tag == "defs" or invisible:
+            return []
+        small = Element(tag)
+        small.text = element.text if tag in ("text", "tspan") else None
+        small.extend(inside)
+        for attribute in ("d", "x", "y", "transform"):
+            if attribute in element.attrib:
+                small.set(attribute, _short(element.attrib[attribute]))
+        if "rotate(-0" in small.get("transform", ""):
+            del small.attrib["transform"]
+        if _LINK in element.attrib:
+            small.set("href", element.attrib[_LINK])
+        self._set_class(small, style)
+        return [small]
+
+    def _stamp(self, use: Element) -> list[Element]:
+        """A mark at a point; all dots of one kind become one path of points with round ends."""
+        mark = self.marks[use.get(_LINK, "")[1:]]
+        style = _style(use.get("style", "") or mark.get("style", ""))
+        x, y = _short(use.get("x", "0")), _short(use.get("y", "0"))
+        shape = _short(mark.get("d", ""))
+        if "C" not in shape or "fill:none" in style or "opacity" in style:
+            stamped = Element("path", d=shape, transform=f"translate({x} {y})")
+            self._set_class(stamped, style)
+            return [stamped]
+        radius = float(shape.split()[1].split("C")[0])
+        colour = re.search(r"stroke:([^;]+)", style)
+        paint = colour[1] if colour else "var(--ink)"
+        style = f"fill:none;stroke:{paint};stroke-width:{2 * radius + 1:g};stroke-linecap:round"
+        if style in self._dots:
+            dots = self._dots[style]
+            dots.set("d", f"{dots.get('d')}M{x} {y}h0")
+            return []
+        self._dots[style] = dots = Element("path", d=f"M{x} {y}h0")
+        self._set_class(dots, style)
+        return [dots]
+
+    def _set_class(self, element: Element, style: str) -> None:
+        if style:
+            name = f"p{hashlib.sha256(style.encode()).hexdigest()[:4]}"
+            self.styles[name] = style
+            element.set("class", name)
 
 
 def _style(style: str) -> str:
@@ -136,10 +174,10 @@ def _style(style: str) -> str:
     return ";".join(
         f"{name}:{_HEX.sub(lambda found: INK.get(found[0], found[0]), _short(value))}"
         for name, value in kept
-        if name not in _AS_INHERITED
+        if name not in _FROM_THE_PAGE
     )
 
 
 def _short(numbers: str) -> str:
     rounded = _NUMBER.sub(lambda found: f"{round(float(found[0]), 1):g}", numbers)
-    return " ".join(rounded.split())
+    return re.sub(r" ?([A-Zz]) ?", r"\1", " ".join(rounded.split()))

@@ -41,6 +41,7 @@ STYLE: Any = {
     "ytick.color": RULE,
     "xtick.labelcolor": MUTED,
     "ytick.labelcolor": TEXT,
+    "xtick.major.size": 0,
     "ytick.major.size": 0,
     "font.size": 9,
     "axes.labelsize": 9,
@@ -50,6 +51,9 @@ STYLE: Any = {
 COLOURS = {"reproduced": REPRODUCED, "refuted": REFUTED, "inconclusive": INCONCLUSIVE}
 STATES = {"holds": REPRODUCED, "contradicted": REFUTED, "open": INCONCLUSIVE}
 MOST_COMPARISONS = 12
+MOST_POINTS = 40
+"""Of a curve: no more can be told apart at its size."""
+
 RATIO = "ratio of two arms"
 
 _ROW = 0.24
@@ -247,12 +251,14 @@ def _training_panel(ax: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _mean(curve: Curve) -> tuple[list[int], list[float], list[float], list[float]]:
-    """Epochs that at least half of the runs came to, with the least, mean and largest value."""
+    """At epochs that at least half of the runs came to: the least, mean and largest value."""
     found: tuple[list[int], list[float], list[float], list[float]] = ([], [], [], [])
-    for place, epoch in enumerate(curve.epochs):
+    longest = max(map(len, curve.runs), default=0)
+    for place, epoch in enumerate(curve.epochs[:longest]):
         values = [run[place] for run in curve.runs if place < len(run)]
         values = [value for value in values if math.isfinite(value)]
-        if values and 2 * len(values) >= len(curve.runs):
+        on_grid = (longest - 1 - place) % (1 + longest // MOST_POINTS) == 0
+        if values and on_grid and 2 * len(values) >= len(curve.runs):
             row = (min(values), statistics.fmean(values), max(values))
             found[0].append(epoch)
             for column, value in zip(found[1:], row, strict=True):
@@ -261,6 +267,5 @@ def _mean(curve: Curve) -> tuple[list[int], list[float], list[float], list[float
 
 
 def _cut(text: str, most: int) -> str:
-    """A label that fits, without the characters that no SVG may hold."""
-    text = "".join(each if each.isprintable() else " " for each in text)
+    """A label that fits."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,12 +1,8 @@
 """Figures: the same bytes for the same figure, and a caption that says what stands behind it."""
 
 import copy
-import sys
 
-import pytest
-
-from repro.report.figure import NoMatplotlib, caption, draw
-from repro.report.write import write_report
+from repro.report.figure import caption, draw
 
 FIGURE = {
     "name": "slopes",
@@ -59,10 +55,13 @@ def test_a_figure_of_nothing_says_so(tmp_path):
     draw(without("values"), tmp_path)
 
 
-def test_without_matplotlib_the_results_are_written_and_one_sentence_says_what_to_install(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(NoMatplotlib, match=r"pip install 'repro\[report\]'"):
-        write_report(tmp_path / "new", [], [FIGURE])
-    assert (tmp_path / "new" / "results.json").exists()
+def test_a_figure_stays_in_its_folder_and_its_words_stay_text(tmp_path):
+    folder = tmp_path / "found"
+    folder.mkdir()
+    hostile = copy.deepcopy(FIGURE) | {"name": "slopes[../../x/y]", "title": "$x^$ <script>"}
+    hostile["panels"][0]["lines"][0]["label"] = "$\\frac{"
+    svg, png = draw(hostile, folder)
+    assert svg.parent == png.parent == folder
+    assert svg.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["found"]
+    assert "<script" not in svg.read_text()

@@ -22,14 +22,16 @@ def render(view: View, *, over_the_suite: str) -> str:
         lstrip_blocks=True,
     )
     pages.filters["number"] = number
-    style, script = (Markup(_read(name)) for name in ("page.css", "page.js"))
+    style, script = _read("page.css"), _read("page.js")
+    drawn = {name: css for plot in view.plots for name, css in plot.styles.items()}
+    style += "".join(f".{name}{{{css}}}\n" for name, css in sorted(drawn.items()))
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return pages.get_template("page.html").render(
         view=view,
         verdicts=VERDICTS,
         over_the_suite=over_the_suite,
-        style=style,
-        script=script,
+        style=Markup(style),
+        script=Markup(script),
         allowed_script=f"sha256-{allowed}",
         markup=Markup,
     )

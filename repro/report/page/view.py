@@ -112,6 +112,14 @@ class View:
     def counts(self) -> list[tuple[str, int]]:
         return _counts([claim.record for claim in self.claims])
 
+    @property
+    def plots(self) -> list[Plot]:
+        """Every plot that the page holds."""
+        own = [plot for claim in self.claims for plot in (claim.seeds,)]
+        of_sources = [source.forest for source in self.sources]
+        figures = [plot for source in self.sources for *_, plot in source.figures]
+        return [plot for plot in (*own, *of_sources, *figures, *self.shared.values()) if plot]
+
 
 def lay_out_page(results: Results, trained: Mapping[str, Trained]) -> View:
     """The page of these results, with what the store holds of the arms."""
@@ -152,7 +160,7 @@ def _lay_out_source(
             anchors=[claim.anchor for claim in measured],
         ),
         figures=[(each["title"], caption(each), _figure(each)) for each in figures],
-        studies=_studies([claim.record for claim in measured], results, trained),
+        studies=_studies(source, [claim.record for claim in measured], results, trained),
     )
 
 
@@ -169,7 +177,10 @@ def _lay_out_claim(
         samples=[each for finding in record["findings"] for each in finding["samples"]],
         seeds=plots.seeds(record["findings"], name=f"seeds-{anchor}"),
         training=_training(record, results, trained, view),
-        arms=[(f"arm-{arm}", results["arms"][arm]["label"]) for arm in record["arms"]],
+        arms=[
+            (_digest("arm", _source(record), arm), results["arms"][arm]["label"])
+            for arm in record["arms"]
+        ],
     )
 
 
@@ -217,17 +228,18 @@ def _figure(figure: FigureData) -> Plot:
 
 
 def _studies(
-    records: Sequence[Record], results: Results, trained: Mapping[str, Trained]
+    source: str, records: Sequence[Record], results: Results, trained: Mapping[str, Trained]
 ) -> list[Study]:
     of_study: dict[str, dict[str, dict[str, str]]] = {}
     for record in records:
         for name in record["arms"]:
             arm = results["arms"][name]
             of_study.setdefault(arm["study"], {})[name] = _flat(arm["settings"])
-    return [_study(study, arms, results, trained) for study, arms in of_study.items()]
+    return [_study(source, study, arms, results, trained) for study, arms in of_study.items()]
 
 
 def _study(
+    source: str,
     study: str,
     settings: Mapping[str, Mapping[str, str]],
     results: Results,
@@ -244,7 +256,7 @@ def _study(
         columns=varying,
         arms=[
             ArmRow(
-                anchor=f"arm-{name}",
+                anchor=_digest("arm", source, name),
                 label=results["arms"][name]["label"],
                 varying=[flat.get(column, "") for column in varying],
                 seeds=results["arms"][name]["seeds"],

@@ -1,0 +1,71 @@
+"""A real browser, where one is installed: these tests skip elsewhere."""
+
+import os
+import shutil
+
+import pytest
+
+from repro.report.write import write_data, write_page
+
+SWITCHES = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, started once; `CHROMIUM` names one that is not on the path."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        pytest.skip("needs chromium: apt-get install chromium, or name one in CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=SWITCHES)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def report(session, store, tmp_path):
+    """The address of a page on disk."""
+    results, _ = write_data(tmp_path, *session)
+    write_page(tmp_path, results, store, over_the_suite="all stand")
+    return (tmp_path / "index.html").as_uri()
+
+
+@pytest.fixture(name="open_page")
+def open_page_fixture():
+    """To open a page at another width, or in the dark."""
+    return open_page
+
+
+@pytest.fixture
+def page(browser, report):
+    """The page as a reader sees it; what its console complains of is in `page.complaints`."""
+    opened = open_page(browser, report)
+    yield opened
+    assert opened.complaints == []
+    opened.context.close()
+
+
+def open_page(browser, address, *, width=1280, scheme="light"):
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    page = context.new_page()
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on(
+        "request",
+        lambda request: request.url == address or page.complaints.append(request.url),
+    )
+    page.goto(address)
+    return page

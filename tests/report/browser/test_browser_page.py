@@ -1,0 +1,110 @@
+"""The page in a real browser: it opens, filters, sorts, follows links, prints, and can be read."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from repro.report.write import write_data, write_page
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+
+
+def rows(page):
+    return page.locator("#table tbody tr:visible")
+
+
+def names(page):
+    return [name.split("/")[1] for name in rows(page).locator("a").all_text_contents()]
+
+
+def test_it_shows_every_claim_and_every_plot(page, session):
+    records, figures = session
+    assert rows(page).count() == len(records)
+    assert page.locator("section.source").count() == 2
+    trained = [record for record in records if record["arms"]]
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    plots = page.locator("main svg[role=img]:visible")
+    # for each claim its seeds and its curves, for each source its forest, and the figures
+    assert plots.count() == 2 * len(trained) + 2 + len(figures)
+    for i in range(plots.count()):
+        box = plots.nth(i).bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 30
+
+
+def test_it_filters_by_verdict_source_kind_and_text(page, session):
+    records, _ = session
+    page.select_option("[name=verdict]", "refuted")
+    refuted = {r["claim"].split("/")[1] for r in records if r["verdict"] == "refuted"}
+    assert set(names(page)) == refuted
+    assert page.locator("section.source > details:visible").count() == len(refuted)
+    assert page.locator("#shown").text_content() == f"{len(refuted)} claims"
+    page.select_option("[name=source]", "004")
+    assert names(page) == ["falls"]
+    page.select_option("[name=verdict]", "")
+    page.select_option("[name=source]", "000")
+    page.select_option("[name=kind]", "document")
+    assert names(page) == ["agrees", "share"]
+    page.fill("[name=text]", "149 PRINTED")
+    assert names(page) == ["share"]
+    assert page.locator("#shown").text_content() == "1 claim"
+    page.fill("[name=text]", "no claim says this")
+    assert rows(page).count() == 0
+
+
+def test_it_sorts_numbers_as_numbers_and_by_keyboard(page):
+    button = page.get_by_role("button", name="p, Holm")
+    button.focus()
+    page.keyboard.press("Enter")
+    head = page.locator("th[aria-sort]")
+    assert head.get_attribute("aria-sort") == "ascending"
+    cells = "#table tbody tr td:nth-child(6)"
+    found = page.locator(cells).evaluate_all("(all) => all.map((cell) => cell.dataset.n ?? null)")
+    numbers = [float(value) for value in found if value is not None]
+    assert numbers == sorted(numbers)
+    assert found[len(numbers) :] == [None] * (len(found) - len(numbers))
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="Claim").click()
+    assert page.locator("th[aria-sort]").count() == 1
+
+
+def test_a_link_opens_its_claim(page):
+    page.get_by_role("link", name="004/climbs").first.click()
+    shown = page.locator("details[open]")
+    assert shown.count() == 1
+    assert "REPRODUCED" in shown.locator("pre").text_content()
+    assert shown.bounding_box()["y"] < 200
+
+
+def test_it_prints_what_is_shown_in_full(page):
+    page.select_option("[name=kind]", "document")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("section.source > details[open]").count() == 2
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(browser, report, open_page, width, scheme):
+    page = open_page(browser, report, width=width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    found = Axe().run(page, options=RULES).response
+    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found["violations"]] == []
+    assert {"color-contrast", "landmark-one-main", "region"} <= {p["id"] for p in found["passes"]}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints == []
+
+
+def test_what_is_hostile_stays_text(browser, session, store, tmp_path, open_page):
+    """The browser itself, beside the parser of the other tests."""
+    records, figures = session
+    words = '</script><img src=x onerror="document.title = 1"><script>document.title = 2</script>'
+    changed = [record | {"sentence": words, "text": words, "about": words} for record in records]
+    results, _ = write_data(tmp_path, changed, figures)
+    write_page(tmp_path, results, store)
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    assert page.title() == "Claims, documented and measured"
+    assert page.locator("img").count() == 0
+    assert words in page.locator("summary").first.text_content()
+    assert page.complaints == []
