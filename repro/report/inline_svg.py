@@ -38,7 +38,7 @@ INK = {
 }
 TEXT, MUTED, RULE, REPRODUCED, REFUTED, INCONCLUSIVE, DOCUMENTED = list(INK)[:7]
 
-POINTS_IN_REM = 12
+POINTS_IN_REM = 10.5
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"

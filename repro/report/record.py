@@ -133,6 +133,8 @@ def deciding_effect(record: Record) -> tuple[FindingData, EffectData] | None:
 
     That of the last finding with the claim's own outcome: a claim of several stands or falls there.
     """
+    if record["verdict"] == "not run":
+        return None
     judged = [f for f in record["findings"] if f["deciding"] is not None]
     alike = [f for f in judged if f["outcome"] == record["verdict"]]
     for finding in reversed(alike or judged):

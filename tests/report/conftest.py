@@ -1,5 +1,7 @@
 """A session's records, made by the judge itself from numbers drawn here; nothing is trained."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,7 @@ def record(name, findings, *, arms=(), **changes):
     } | changes
 
 
-def figure(**changes):
+def depth_ladder():
     line = {
         "label": "BP",
         "at": [0, 1, 2],
@@ -88,7 +90,7 @@ def figure(**changes):
         "profile": "ci",
         "data": ["cifar10-twin"],
         "panels": [{"title": "d=256", "lines": [line]}],
-    } | changes
+    }
 
 
 def records():
@@ -117,16 +119,28 @@ def records():
     return found
 
 
-@pytest.fixture
-def session():
-    """Records of every kind of claim, and a figure."""
-    return records(), [figure()]
+@pytest.fixture(scope="session")
+def judged():
+    """Records of every kind of claim."""
+    return records()
+
+
+@pytest.fixture(scope="session")
+def figure():
+    """A figure of a source."""
+    return depth_ladder()
 
 
 @pytest.fixture
-def store(tmp_path):
+def session(judged, figure):
+    """The records, and a figure, for a test to change."""
+    return copy.deepcopy(judged), [copy.deepcopy(figure)]
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
     """The runs behind the records."""
-    runs = Store(tmp_path / "store")
+    runs = Store(tmp_path_factory.mktemp("store"))
     for trained in range(4):
         store_runs(runs, trained, range(1, 13))
     return runs

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from repro.report.page.view import VERDICTS, View
+from repro.report.page.view import VERDICTS, View, counted, ranges
 
 
 def render(view: View, *, over_the_suite: str) -> str:
@@ -21,7 +21,7 @@ def render(view: View, *, over_the_suite: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters["number"] = number
+    pages.filters |= {"number": number, "counted": counted, "ranges": ranges}
     style, script = _read("page.css"), _read("page.js")
     drawn = {name: css for plot in view.plots for name, css in plot.styles.items()}
     style += "".join(f".{name}{{{css}}}\n" for name, css in sorted(drawn.items()))

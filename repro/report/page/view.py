@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 from repro.document import ANY_PROFILE
-from repro.report import plots
 from repro.report.figure import FigureData, caption, lay_out
 from repro.report.inline_svg import Plot, inline_svg
+from repro.report.plots import SeedsSheet, forest, training
 from repro.report.record import Record, SampleData, deciding_effect
 from repro.report.results import Results
 from repro.report.runs import LOSS, Trained
@@ -44,7 +44,7 @@ class Claim:
     """Where in the source."""
     measured: Measurement | None
     samples: list[SampleData]
-    seeds: Plot | None
+    seeds: list[Plot]
     training: Plot | None
     arms: list[tuple[str, str]]
     """Anchor and label, in the order of the curves."""
@@ -85,9 +85,7 @@ class Source:
     about: str
     trained: list[Claim]
     statements: list[Claim]
-    counts: list[tuple[str, int]]
-    statement_counts: list[tuple[str, int]]
-    forest: Plot | None
+    forests: list[Plot]
     figures: list[tuple[str, str, Plot]]
     """Title, caption, plot."""
     studies: list[Study]
@@ -103,22 +101,27 @@ class View:
 
     sources: list[Source] = field(default_factory=list)
     shared: dict[str, Plot] = field(default_factory=dict)
+    sheet: SeedsSheet = field(default_factory=SeedsSheet)
 
     @property
     def claims(self) -> list[Claim]:
         return [claim for source in self.sources for claim in source.claims]
 
     @property
-    def counts(self) -> list[tuple[str, int]]:
-        return _counts([claim.record for claim in self.claims])
+    def trained(self) -> list[Claim]:
+        return [claim for source in self.sources for claim in source.trained]
+
+    @property
+    def statements(self) -> list[Claim]:
+        return [claim for source in self.sources for claim in source.statements]
 
     @property
     def plots(self) -> list[Plot]:
         """Every plot that the page holds."""
-        own = [plot for claim in self.claims for plot in (claim.seeds,)]
-        of_sources = [source.forest for source in self.sources]
+        own = [plot for claim in self.claims for plot in claim.seeds]
+        forests = [plot for source in self.sources for plot in source.forests]
         figures = [plot for source in self.sources for *_, plot in source.figures]
-        return [plot for plot in (*own, *of_sources, *figures, *self.shared.values()) if plot]
+        return [*own, *forests, *figures, *self.shared.values()]
 
 
 def lay_out_page(results: Results, trained: Mapping[str, Trained]) -> View:
@@ -152,9 +155,7 @@ def _lay_out_source(
         about=next((claim.record["about"] for claim in [*measured, *statements]), ""),
         trained=measured,
         statements=statements,
-        counts=_counts([claim.record for claim in measured]),
-        statement_counts=_counts([claim.record for claim in statements]),
-        forest=plots.forest(
+        forests=forest(
             [claim.record for claim in measured],
             name=f"forest-{name}",
             anchors=[claim.anchor for claim in measured],
@@ -175,7 +176,7 @@ def _lay_out_claim(
         place=record["source"].partition(",")[2].strip(),
         measured=_measurement(record),
         samples=[each for finding in record["findings"] for each in finding["samples"]],
-        seeds=plots.seeds(record["findings"], name=f"seeds-{anchor}"),
+        seeds=view.sheet.draw(record["findings"], name=f"seeds-{anchor}"),
         training=_training(record, results, trained, view),
         arms=[
             (_digest("arm", _source(record), arm), results["arms"][arm]["label"])
@@ -211,7 +212,7 @@ def _training(
     metric = next((metric for metric in known if metric != LOSS), LOSS)
     name = _digest("training", *record["arms"], metric)
     if name not in view.shared:
-        plot = plots.training(curves, metric, name=name)
+        plot = training(curves, metric, name=name)
         if plot is None:
             return None
         view.shared[name] = plot
@@ -280,14 +281,37 @@ def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{before}{name}.")
         else:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            flat[before + name] = text
+            flat[before + name] = _written(value)
     return flat
 
 
-def _counts(records: Sequence[Record]) -> list[tuple[str, int]]:
-    counted = Counter(record["verdict"] for record in records)
-    return [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict]]
+def _written(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_written, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return {None: "none", True: "yes", False: "no"}.get(value, str(value))
+
+
+def counted(claims: Sequence[Claim]) -> list[tuple[str, int]]:
+    """How often each verdict fell, those of `VERDICTS` in their order."""
+    found = Counter(claim.record["verdict"] for claim in claims)
+    return [(verdict, found[verdict]) for verdict in VERDICTS if found[verdict]]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in a row, written short.
+
+    >>> ranges([42, 1, 2, 3, 7])
+    '42, 1–3, 7'
+    """
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and number == rows[-1][-1] + 1:
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+    return ", ".join(f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in rows)
 
 
 def _source(of: Mapping[str, Any]) -> str:

@@ -32,12 +32,13 @@ def browser():
         started.close()
 
 
-@pytest.fixture
-def report(session, store, tmp_path):
+@pytest.fixture(scope="session")
+def report(judged, figure, store, tmp_path_factory):
     """The address of a page on disk."""
-    results, _ = write_data(tmp_path, *session)
-    write_page(tmp_path, results, store, over_the_suite="all stand")
-    return (tmp_path / "index.html").as_uri()
+    folder = tmp_path_factory.mktemp("report")
+    results, _ = write_data(folder, judged, [figure])
+    write_page(folder, results, store, over_the_suite="all stand")
+    return (folder / "index.html").as_uri()
 
 
 @pytest.fixture(name="open_page")
