@@ -75,9 +75,10 @@ class Plot:
 
     def _around(self, inside: str) -> str:
         width = self.width / POINTS_IN_REM
+        role = "group" if "<a " in inside else "img"  # an image has no links in it
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" style="width:{width:.4g}rem" '
-            f'role="img" aria-label="{escape(self.described, quote=True)}">{inside}</svg>'
+            f'role="{role}" aria-label="{escape(self.described, quote=True)}">{inside}</svg>'
         )
 
 
@@ -101,6 +102,7 @@ def inline_svg(figure: Figure, *, name: str, described: str) -> Plot:
         if child.tag not in (f"{_SVG}metadata", f"{_SVG}defs")
         for element in small.of(child)
     )
+    body = body.replace(" />", "/>")  # what is shown has its > escaped
     return Plot(name, described, width, height, body, small.styles)
 
 

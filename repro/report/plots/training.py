@@ -15,7 +15,7 @@ from repro.report.runs import LOSS, Curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_POINTS = 40
+MOST_POINTS = 25
 """Of a curve: no more can be told apart at its size."""
 
 

@@ -1,0 +1,46 @@
+"""`--report` of a whole session: what workers found is on the page, with what the store holds."""
+
+import json
+
+import jsonschema
+
+from repro.store import Store
+
+FIGURE = """
+from repro.figure import figure
+
+@figure("Slopes", source="900, Figure 1", x="target", y="slope")
+def test_slopes(plot):
+    lines = [Line(target=target) for target in (1.0, 4.0)]
+    plot.panel("all").line("line", lines, at=[1, 4], documented=[1.0, 4.0])
+"""
+
+
+def test_a_report_of_two_workers(project):
+    study, claims = project.path / "line.py", project.path / "test_lines.py"
+    study.write_text(study.read_text().replace("epochs=1", "epochs=3"))
+    claims.write_text('"""How steep lines are."""\n' + claims.read_text() + FIGURE)
+    result = project.runpytest_subprocess("-n", "2", "--report", "found", "-p", "no:cacheprovider")
+    folder = project.path / "found"
+    result.stdout.fnmatch_lines([f"wrote {folder.name}/index.html"])
+
+    results = json.loads((folder / "results.json").read_text())
+    schema = json.loads((folder / "results.schema.json").read_text())
+    jsonschema.validate(results, schema)
+    steeper = next(c for c in results["claims"] if c["claim"] == "900/steeper[1.0]")
+    (finding,) = steeper["findings"]
+    (effect,) = finding["effects"]
+    assert len(effect["per_seed"]) == effect["seeds"] == 5
+    assert (steeper["about"], steeper["metrics"]) == ("How steep lines are.", ["slope"])
+    keys = [key for arm in results["arms"].values() for key in arm["keys"]]
+    store = Store(project.path / "store")
+    assert len(keys) >= 20
+    assert all(store.at(key) for key in keys)
+
+    page = (folder / "index.html").read_text()
+    assert page.count("<symbol") == 2  # the curves of two pairs of arms, one of them in two claims
+    assert page.count("4 claims") or page.count("claims were trained")
+    assert "Slopes" in page
+    assert (folder / "slopes.svg").exists()
+    summary = (folder / "summary.md").read_text()
+    assert "| `900/flatter` | new | refuted |" in summary
