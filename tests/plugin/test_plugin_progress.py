@@ -26,7 +26,18 @@ def slow_down(project, seconds):
 
 def start(project, *options, **where):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-    return subprocess.Popen(command, cwd=project.path, start_new_session=True, **where)
+    return subprocess.Popen(
+        command,
+        cwd=project.path,
+        start_new_session=True,
+        preexec_fn=hears_ctrl_c,
+        **where,
+    )
+
+
+def hears_ctrl_c():
+    """What a shell starts in the background is deaf to it, and so is all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_a_terminal_shows_one_line_in_place(project):
