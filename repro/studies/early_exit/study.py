@@ -31,10 +31,13 @@ class ExitModel:
             heads=self.arm.heads,
             hidden=self.arm.hidden,
             layers=self.arm.layers,
+            learns_confidence=self.arm.confidence == "learned",
         )
         with torch.no_grad():
             for name, parameter in self.module.named_parameters():
-                if parameter.ndim == 2:  # the others are the norms' scales, which start at 1
+                if name.startswith("confidence."):
+                    parameter.zero_()  # as sure as unsure
+                elif parameter.ndim == 2:  # the others are the norms' scales, which start at 1
                     std = EMBEDDING_STD if name == "embedding.weight" else self.arm.width**-0.5
                     shape = tuple(parameter.shape)
                     parameter.copy_(normal(run.seed, f"initial/{name}", shape, std=std))
@@ -51,32 +54,49 @@ class ExitModel:
 
     def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
         weights = self.arm.weights_in(int(epochs[0]))
+        states = self.module.states(x)
         losses = [
-            weight * F.cross_entropy(logits.flatten(0, 1), y.flatten())
-            for weight, logits in zip(weights, self.module.forward_all_layers(x), strict=True)
+            weight * F.cross_entropy(self.module.head(h).flatten(0, 1), y.flatten())
+            for weight, h in zip(weights, states, strict=True)
             if weight
         ]
         total = torch.stack(losses).sum()
+        if self.arm.confidence == "learned":
+            return total + self._loss_of_confidence(states, y), total
         return total, total
+
+    def _loss_of_confidence(self, states: list[Tensor], y: Tensor) -> Tensor:
+        """How badly the exits know which of their answers are right."""
+        losses = []
+        for exit_layer in self.arm.exits:
+            h = states[exit_layer - 1]
+            right = (self.module.head(h).argmax(-1) == y).float()
+            losses.append(F.binary_cross_entropy_with_logits(self.module.right_answer(h), right))
+        return torch.stack(losses).mean()
 
     def measure(self) -> Measures:
         x, y = self.data.validation[..., :-1], self.data.validation[..., 1:].flatten()
-        outputs = [self.module.forward_all_layers(batch) for batch in x]
-        layers = [torch.cat(parts).flatten(0, 1) for parts in zip(*outputs, strict=True)]  # [N, V]
-        found = routed(
-            layers[self.arm.exit_layer - 1], layers[-1], threshold=self.arm.routing_threshold
-        )
-        deep_losses = F.cross_entropy(layers[-1], y, reduction="none")
-        exited = found.exits.float().mean()
-        blocks = exited * self.arm.exit_layer + (1 - exited) * self.arm.layers
+        outputs = [self.module.states(batch) for batch in x]
+        states = [torch.cat(parts).flatten(0, 1) for parts in zip(*outputs, strict=True)]  # [N, d]
+        layers = [self.module.head(h) for h in states]  # each [N, V]
+        sureness = {n: self.module.sureness(states[n - 1], layers[n - 1]) for n in self.arm.exits}
+        found = routed(layers, sureness, threshold=self.arm.routing_threshold)
         measures: Measures = {
             "perplexity": float(F.cross_entropy(found.logits, y).exp()),
             "accuracy": float((found.logits.argmax(-1) == y).float().mean()),
-            "compute": float(blocks) / FULL_DEPTH,
+            "compute": float(found.depths.float().mean()) / FULL_DEPTH,
             "layer_perplexity": [float(F.cross_entropy(logits, y).exp()) for logits in layers],
         }
-        groups = [deep_losses[found.exits], deep_losses[~found.exits]]
-        if all(len(group) for group in groups):  # else there is nothing to tell apart
+        first, sure = self.arm.exits[0], sureness[self.arm.exits[0]]
+        surest_half = {first: (sure.argsort().argsort() >= len(y) // 2).float()}
+        halved = routed(layers, surest_half, threshold=1)
+        measures["perplexity_with_half_leaving"] = float(F.cross_entropy(halved.logits, y).exp())
+        losses, leaves = (
+            F.cross_entropy(layers[-1], y, reduction="none"),
+            found.depths < len(layers),
+        )
+        if leaves.any() and not leaves.all():  # else there is nothing to tell apart
+            groups = [losses[leaves], losses[~leaves]]
             measures["loss_of_leaving_and_staying"] = [float(group.mean()) for group in groups]
         return measures
 
