@@ -87,10 +87,11 @@ class PaceBook:
 
     def seconds(self, runs: Sequence[Run]) -> float:
         """How long these runs of one program take one process: measured, else a guess."""
-        steps = sum(run.arm.steps for run in runs)
+        trainings = dict.fromkeys(run.training for run in runs)
         if self.knows(runs[0].arm):
-            return steps * self.paces[runs[0].arm.program].seconds
-        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in runs)
+            seconds = self.paces[runs[0].arm.program].seconds
+            return sum(run.arm.steps for run in trainings) * seconds
+        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in trainings)
         return work / USUAL_RATE
 
     def _name(self, arm: Arm) -> str:

@@ -129,6 +129,13 @@ class ExitArm(Arm):
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)
 
+    def trained_as(self) -> Self:
+        """Training knows no threshold, and the exits only where something is learned at them."""
+        plain = self.but(routing_threshold=0.0)
+        if self.confidence == "max-softmax" and self.alpha_path == "fixed":
+            plain = plain.but(exits=(1,))
+        return plain
+
     @property
     def layers(self) -> int:
         """Layers of the network: one for each weight."""
