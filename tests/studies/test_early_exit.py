@@ -433,7 +433,7 @@ def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
 
 def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):
     plain = STANDARD.but(**SMALL, layer_weights=EQUAL, data="wikitext-2-twin", characters=3_000)
-    plain = plain.but(recipe=plain.recipe.but(epochs=6, batch=4))
+    plain = plain.but(recipe=plain.recipe.but(epochs=3, batch=4))
     arms = [plain.but(routing_threshold=t, exits=e) for t, e in ((0, (1,)), (0.2, (1, 2)))]
     other = plain.but(layer_weights=(1.0, 0.0, 1.0))
     learned = plain.but(confidence="learned")
