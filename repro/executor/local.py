@@ -200,7 +200,7 @@ class Pulse:
 class Claimed:
     """Runs that nobody has trained or is training, held for as long as it lasts.
 
-    They make up to `width` trainings.
+    They take up to `width` rows of a program.
     """
 
     def __init__(self, executor: LocalExecutor, candidates: Sequence[Run], width: int) -> None:
@@ -210,9 +210,10 @@ class Claimed:
     def __enter__(self) -> list[Run]:
         store = self.executor.store
         runs: list[Run] = []
-        trainings: set[Run] = set()
+        rows: set[Run] = set()
         for run in self.candidates:
-            if len(trainings | {run.training}) > self.width:
+            row = self.executor.pace.row(run)
+            if len(rows | {row}) > self.width:
                 break
             found = self.executor.identity(run)
             if store.has(found) or (lock := store.locks.try_lock(run_key(found))) is None:
@@ -222,7 +223,7 @@ class Claimed:
                 continue
             self.locks.append(lock)
             runs.append(run)
-            trainings.add(run.training)
+            rows.add(row)
         return runs
 
     def __exit__(self, *_: object) -> None:
