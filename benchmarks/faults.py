@@ -324,6 +324,12 @@ FAULTS = [
         "self.confidence(h)",
     ),
     Fault(
+        "runs that share a training are measured at its start",
+        "repro/core/program.py",
+        "model.module.load_state_dict(found)",
+        "pass",
+    ),
+    Fault(
         "a generated token forgets those that left early",
         EARLY_EXIT + "generate.py",
         "torch.cat([*self.owed, h], dim=1), []",

@@ -194,6 +194,18 @@ def test_shallow_layers_of_deep_supervision_are_better(trials, text):
 
 
 @claim(
+    "The higher the threshold, the better the perplexity",
+    source="000, tables of its repository",
+    documented="40.48, 40.57, 36.94, 31.46 at 0.7, 0.8, 0.9, 0.95, an epoch past the best",
+)
+@on_both_texts
+def test_higher_thresholds_are_better(trials, text):
+    (asymmetric,) = on(text, "asymmetric 0.7")
+    arms = [asymmetric.but(routing_threshold=threshold) for threshold in (0.7, 0.8, 0.9, 0.95)]
+    assert trials(arms).perplexity.falls()
+
+
+@claim(
     "All models converge in one epoch",
     source="000, Experimental Notes",
     documented="the best epoch is the first",

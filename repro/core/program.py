@@ -45,13 +45,16 @@ class Program(Protocol):
 
 
 class LoopProgram:
-    """One run, as a researcher would write it: a module, autograd and a `torch.optim` optimiser."""
+    """One training, as a researcher would write it: a module, autograd, a `torch.optim` optimiser.
+
+    Its runs differ in how they are measured, if at all: each measures the same parameters.
+    """
 
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
-        (run,) = runs
-        self.runs = [run]
-        self.recipe: Recipe = run.arm.recipe
-        self.model = study.reference(run, data, device)
+        self.runs = list(runs)
+        self.recipe: Recipe = runs[0].arm.recipe
+        self.measured = [study.reference(run, data, device) for run in runs]
+        self.model = self.measured[0]
         self.parameters = dict(self.model.module.named_parameters())
         self.trained = {name: p for name, p in self.parameters.items() if p.requires_grad}
         scales = self.model.lr_scales()
@@ -74,21 +77,25 @@ class LoopProgram:
         if self.recipe.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.trained.values(), self.recipe.clip)
         self.optimiser.step()
-        return loss.detach()[None]
+        return loss.detach().expand(len(self.runs))
 
     def measure(self) -> list[Measures]:
+        found = self.model.module.state_dict()
+        for model in self.measured:
+            if model is not self.model:
+                model.module.load_state_dict(found)
         with torch.no_grad():
-            return [self.model.measure()] if self.runs else []
+            return [model.measure() for model in self.measured]
 
     def states(self) -> list[RunState]:
         state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
         for name, p in self.trained.items():
             for part, value in self.optimiser.state[p].items():
                 state[f"{part}/{name}"] = value
-        return [state] if self.runs else []
+        return [state] * len(self.runs)
 
     def restore(self, states: Sequence[RunState]) -> None:
-        (state,) = states
+        state = states[0]
         with torch.no_grad():
             for name, p in self.parameters.items():
                 p.copy_(state[f"parameter/{name}"])
@@ -101,6 +108,7 @@ class LoopProgram:
 
     def keep(self, rows: Sequence[int]) -> None:
         self.runs = [self.runs[row] for row in rows]
+        self.measured = [self.measured[row] for row in rows]
 
 
 class StackedProgram:

@@ -87,7 +87,8 @@ class StackedOptimiser:
         for group in self.optimiser.param_groups:
             group["lr"] = group.get("base", 0.0) * lr_factor
         for span in self.spans:
-            span.rows.grad = gradients[span.name][span.start : span.stop]
+            # the fused optimiser reads memory in order, whatever the strides say
+            span.rows.grad = gradients[span.name][span.start : span.stop].contiguous()
         self.optimiser.step()
         self.steps += 1
 

@@ -100,20 +100,28 @@ def train(
         )
     data = study.load(runs[0].arm, device)
     for step, group in _by_step(runs, checkpoints).items():
-        size = len(group) if engine == "stacked" else 1
-        for start in range(0, len(group), size):
-            part = group[start : start + size]
+        for part in [group] if engine == "stacked" else _by_training(group):
             program = ENGINES[engine](study, [run for run, _ in part], data, device)
             training = _Training(study, program, data, device, step)
             training.restore([saved for _, saved in part if saved is not None])
             yield from training.finish(checkpoints, save_seconds, beat)
 
 
-def _by_step(
-    runs: Sequence[Run], checkpoints: Checkpoints | None
-) -> dict[int, list[tuple[Run, dict[str, Any] | None]]]:
+Saved = tuple[Run, dict[str, Any] | None]
+"""A run, and what was saved of it."""
+
+
+def _by_training(runs: Sequence[Saved]) -> list[list[Saved]]:
+    """Runs that differ in how they are measured alone stay together."""
+    groups: dict[Run, list[Saved]] = {}
+    for run, saved in runs:
+        groups.setdefault(run.training, []).append((run, saved))
+    return list(groups.values())
+
+
+def _by_step(runs: Sequence[Run], checkpoints: Checkpoints | None) -> dict[int, list[Saved]]:
     """Runs with what was saved of them, by the step they go on from."""
-    groups: dict[int, list[tuple[Run, dict[str, Any] | None]]] = {}
+    groups: dict[int, list[Saved]] = {}
     for run in runs:
         payload = checkpoints.load(run) if checkpoints is not None else None
         saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None

@@ -53,7 +53,10 @@ def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
     start = {name: p.clone() for name, p in stack.parameters.items()}
     generator = torch.Generator().manual_seed(2)
     gradients = [
-        {name: torch.randn(RUNS, *SHAPE, generator=generator) for name in trained}
+        {
+            "a": torch.randn(RUNS, *SHAPE, generator=generator),
+            "b": torch.randn(RUNS, *SHAPE[::-1], generator=generator).transpose(1, 2),
+        }
         for _ in range(STEPS)
     ]
     together = StackedOptimiser(stack, recipes)

@@ -431,6 +431,26 @@ def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
     assert results[0]["history"]["loss"] == results[1]["history"]["loss"]
 
 
+def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):
+    plain = STANDARD.but(**SMALL, layer_weights=EQUAL, data="wikitext-2-twin", characters=3_000)
+    plain = plain.but(recipe=plain.recipe.but(epochs=3, batch=4))
+    arms = [plain.but(routing_threshold=t, exits=e) for t, e in ((0, (1,)), (0.2, (1, 2)))]
+    other = plain.but(layer_weights=(1.0, 0.0, 1.0))
+    learned = plain.but(confidence="learned")
+    runs = [Run(arm, seed) for arm in (*arms, other, learned) for seed in (1, 2)]
+    alone = {run: dict(train(STUDY, [run], engine="loop", device=CPU))[run] for run in runs}
+    steps = []
+    advance = LoopProgram.advance
+    monkeypatch.setattr(LoopProgram, "advance", lambda *a: steps.append(1) or advance(*a))
+    together = dict(train(STUDY, runs, engine="loop", device=CPU))
+    assert together == alone
+    longest = {run.training: 0 for run in runs}
+    assert len(longest) == 6
+    for run in runs:
+        longest[run.training] = max(longest[run.training], alone[run]["steps"])
+    assert len(steps) == sum(longest.values())
+
+
 def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
     arm = PRESETS["dynamic alpha"]
     assert arm.weights_in(0) == pytest.approx((0.9, 0, 0.1))

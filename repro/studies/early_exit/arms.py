@@ -11,13 +11,19 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from repro.arm import Arm, Metric
+from repro.arm import Arm, Metric, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.data.files import resolve
 from repro.recipe import Recipe
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""
+
+FLOATS_PER_LINE = 16
+
+LARGEST_STACKED = 256
+"""Windows times width of a step: above, its products fill a core alone (measured: 1.1 times at 8
+windows of width 32, 1.8 times at 4)."""
 
 LENGTH = 64
 """Characters of a window."""
@@ -49,6 +55,10 @@ class ExitArm(Arm):
         "layer_perplexity": Metric("log", listed=True),
         "loss_of_leaving_and_staying": Metric("identity", listed=True),
     }
+
+    per_run: ClassVar[frozenset[str]] = frozenset(
+        {"layer_weights", "layer_lr_scales", "alpha_path"}
+    )
 
     layer_weights: tuple[float, ...] = (0.0, 0.0, 1.0)
     """The weight of each layer's own loss, the first layer first; their sum is not normalised."""
@@ -129,10 +139,31 @@ class ExitArm(Arm):
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)
 
+    def trained_as(self) -> Self:
+        """Training knows no threshold, and the exits only where something is learned at them."""
+        plain = self.but(routing_threshold=0.0)
+        if self.confidence == "max-softmax" and self.alpha_path == "fixed":
+            plain = plain.but(exits=(1,))
+        return plain
+
     @property
     def layers(self) -> int:
         """Layers of the network: one for each weight."""
         return len(self.layer_weights)
+
+    def settings(self) -> Settings:
+        return {**super().settings(), "layers": self.layers}
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a step is small enough for stacking to pay, and its matrices fill cache lines.
+
+        Matrix products round differently on rows that start within one, so that a run's bits would
+        depend on its place in the stack.
+        """
+        is_small = self.recipe.batch * self.width <= LARGEST_STACKED
+        in_lines = self.width % FLOATS_PER_LINE == 0 and self.hidden % FLOATS_PER_LINE == 0
+        return is_small and in_lines and self.confidence == "max-softmax"
 
     @property
     def steps(self) -> int:
