@@ -37,7 +37,9 @@ class Recipe:
     >>> Recipe(epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine")
     """
 
-    PER_RUN: ClassVar[frozenset[str]] = frozenset({"lr", "weight_decay", "clip", "warmup"})
+    PER_RUN: ClassVar[frozenset[str]] = frozenset(
+        {"lr", "weight_decay", "clip", "warmup", "patience", "least_gain"}
+    )
     """What may differ between runs that take their steps together."""
 
     epochs: int
