@@ -33,6 +33,7 @@ class ContextData:
         )
         self.train = torch.cat([train, torch.full_like(train[:1], PAD)])  # [S+1, T+1]
         self.validation = validation  # [N, T+1]
+        self.found = [float(len(part)) for part in (windows.train, windows.validation)]
         self.arm = arm
 
     def epoch(self, seed: int, number: int) -> Tensor:

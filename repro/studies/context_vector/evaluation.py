@@ -67,6 +67,7 @@ def measures_of(
     logit_spread: float,
     gradient_norms: tuple[float, float],
     parameters: int,
+    sequences: list[float],
 ) -> Measures:
     """One run's measures. As in the source, means of batches are averaged, the last one's too."""
     batch = arm.recipe.batch
@@ -85,7 +86,7 @@ def measures_of(
         "parameters": parameters,
         "parameters_a_sequence": parameters / arm.sequences,
         "multiplications": arm.products * (arm.length - 1) * arm.epoch_sequences,
-        "sequences": [float(arm.sequences), float(arm.validation_sequences)],
+        "sequences": sequences,
     }
 
 
@@ -95,7 +96,7 @@ def spread(logits: Tensor, y: Tensor) -> Tensor:
 
 
 def _mean_of_means(sums: Tensor, counts: Tensor, batch: int) -> float:
-    pairs = zip(sums.double().split(batch), counts.split(batch), strict=True)
+    pairs = zip(torch.split(sums.double(), batch), torch.split(counts, batch), strict=True)
     return float(torch.stack([s.sum() / n.sum() for s, n in pairs]).mean())
 
 

@@ -65,7 +65,7 @@ class Recurrence:
     def __init__(self, arm: ContextArm, parameters: Parameters) -> None:
         self.arm, self.p = arm, parameters
         first = parameters["layers.0.weight"]
-        self.of_words, self.of_context = first.split([arm.embedding, arm.context], dim=2)
+        self.of_words, self.of_context = torch.split(first, [arm.embedding, arm.context], dim=2)
         self.gates = torch.cat([parameters[f"{gate}.weight"] for gate in GATES], 1)  # [R, 3C, H]
         self.gate_biases = torch.cat([parameters[f"{gate}.bias"] for gate in GATES], 1)[:, None]
 
@@ -123,7 +123,7 @@ class Recurrence:
     def backward(self, trace: Trace, d_read: Tensor, *, grown: float) -> dict[str, Tensor]:
         """Gradients from those in what the head read, [R, T*B, H]; `grown` is dropout's factor."""
         steps, layers = len(trace.layers), self.arm.layers
-        d_heads = d_read.unflatten(1, (steps, -1))  # [R, T, B, H]
+        d_heads = d_read.view(len(d_read), steps, -1, self.arm.width)  # [R, T, B, H]
         d_layers: list[list[Tensor]] = [[] for _ in range(layers)]  # from the last word on
         d_proposed: list[Tensor] = []
         d_scaled: list[Tensor] = []

@@ -42,19 +42,25 @@ class ReferenceContext:
 
     def measure(self) -> Measures:
         train = self.data.train[: self.arm.validation_sequences]
-        probe = self.data.validation[:CHUNK]
+        validation, logit_spread = self._answers(self.data.validation)
         return measures_of(
             self.arm,
-            validation=self._answers(self.data.validation),
-            train=self._answers(train),
-            logit_spread=float(spread(self.module(probe[:, :-1])[0][None], probe[:, 1:])),
+            validation=validation,
+            train=self._answers(train)[0],
+            logit_spread=logit_spread,
             gradient_norms=self._gradient_norms(),
             parameters=sum(p.numel() for p in self.module.parameters()),
+            sequences=self.data.found,
         )
 
-    def _answers(self, sequences: Tensor) -> Answers:
-        chunks = sequences.split(CHUNK)
-        return Answers.joined([Answers.of(self.module(c[:, :-1])[0], c[:, 1:]) for c in chunks])
+    def _answers(self, sequences: Tensor) -> tuple[Answers, float]:
+        """What the run says of all sequences, and how much its answers to the first differ."""
+        found, spreads = [], []
+        for chunk in torch.split(sequences, CHUNK):
+            logits, y = self.module(chunk[:, :-1])[0], chunk[:, 1:]
+            found.append(Answers.of(logits, y))
+            spreads.append(float(spread(logits[None], y)))
+        return Answers.joined(found), spreads[0]
 
     def _gradient_norms(self) -> tuple[float, float]:
         """Of all parameters, and of the stack's alone: on the first batch of the training set."""

@@ -68,15 +68,15 @@ class StackedContext:
         arm = self.arm
         units = arm.layers * arm.width
         left = kept(keys, share=arm.dropout, steps=x.shape[2], units=units)  # [R, T, B, L*H]
-        return left.unflatten(-1, (arm.layers, arm.width)).permute(1, 3, 0, 2, 4).contiguous()
+        by_layer = left.view(*left.shape[:-1], arm.layers, arm.width)
+        return by_layer.permute(1, 3, 0, 2, 4).contiguous()
 
     def measure(self) -> list[Measures]:
         if not self.arms:
             return []
         train = self.data.train[: self.arm.validation_sequences]
-        validation, training = self._answers(self.data.validation), self._answers(train)
-        probe = self.data.validation[:CHUNK]
-        spreads = spread(self._logits(probe[:, :-1]), probe[:, 1:]).tolist()
+        validation, spreads = self._answers(self.data.validation)
+        training, _ = self._answers(train)
         norms = self._gradient_norms()
         count = sum(p[0].numel() for p in self.parameters.values())
         return [
@@ -84,28 +84,29 @@ class StackedContext:
                 arm,
                 validation=validation.row(row),
                 train=training.row(row),
-                logit_spread=spreads[row],
+                logit_spread=float(spreads[row]),
                 gradient_norms=norms[row],
                 parameters=count,
+                sequences=self.data.found,
             )
             for row, arm in enumerate(self.arms)
         ]
 
-    def _answers(self, sequences: Tensor) -> Answers:
-        rows = len(self.arms)
-        return Answers.joined(
-            [
-                Answers.of(self._logits(chunk[:, :-1]), chunk[:, 1:].expand(rows, -1, -1))
-                for chunk in sequences.split(CHUNK)
-            ]
-        )
+    def _answers(self, sequences: Tensor) -> tuple[Answers, Tensor]:
+        """What the runs say of all sequences, and how much their answers to the first differ."""
+        found, spreads = [], []
+        for chunk in torch.split(sequences, CHUNK):
+            logits, y = self._logits(chunk[:, :-1]), chunk[:, 1:]
+            found.append(Answers.of(logits, y.expand(len(self.arms), -1, -1)))
+            spreads.append(spread(logits, y))
+        return Answers.joined(found), spreads[0]
 
     def _logits(self, x: Tensor) -> Tensor:
         """The same words for every run, [N, T], to logits [R, N, T, V]."""
         p, rows = self.parameters, len(self.arms)
         read, _ = Recurrence(self.arm, p).forward(x.expand(rows, *x.shape), None, remember=False)
         logits = torch.baddbmm(p["head.bias"][:, None], read, p["head.weight"].transpose(1, 2))
-        return logits.unflatten(1, (x.shape[1], -1)).transpose(1, 2)
+        return logits.view(rows, x.shape[1], len(x), -1).transpose(1, 2)
 
     def _gradient_norms(self) -> list[tuple[float, float]]:
         """Of all parameters, and of the stack's alone: on the first batch of the training set."""
