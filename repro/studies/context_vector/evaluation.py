@@ -48,9 +48,7 @@ class Answers:
 
 def word_losses(logits: Tensor, y: Tensor) -> Tensor:
     """[..., T, V], [..., T] -> [..., T]; nothing for padding."""
-    losses = F.cross_entropy(
-        logits.flatten(0, -2).float(), y.flatten(), ignore_index=PAD, reduction="none"
-    )
+    losses = F.cross_entropy(logits.flatten(0, -2), y.flatten(), ignore_index=PAD, reduction="none")
     return losses.view(y.shape)
 
 
@@ -92,7 +90,7 @@ def measures_of(
 
 def spread(logits: Tensor, y: Tensor) -> Tensor:
     """[R, N, T, V], [N, T] -> [R]: by how much the answers differ from one place to another."""
-    return logits[:, y != PAD].float().std(1).mean(-1)
+    return logits[:, y != PAD].std(1).mean(-1)
 
 
 def _mean_of_means(sums: Tensor, counts: Tensor, batch: int) -> float:

@@ -6,6 +6,7 @@ Shapes: R runs, B sequences, T words, L layers, H width, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -115,8 +116,10 @@ class StackedContext:
         _, gradients = self.gradients(x, y, None)
         squares = {name: g.flatten(1).square().sum(1) for name, g in gradients.items()}
         stack = [square for name, square in squares.items() if name.startswith("layers.")]
-        whole = torch.stack(list(squares.values())).sum(0).sqrt().tolist()
-        return list(zip(whole, torch.stack(stack).sum(0).sqrt().tolist(), strict=True))
+        whole, of_stack = (
+            reduce(torch.add, parts).sqrt().tolist() for parts in (squares.values(), stack)
+        )  # one by one: the order of one sum over all would depend on the number of runs
+        return list(zip(whole, of_stack, strict=True))
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
