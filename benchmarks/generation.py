@@ -18,6 +18,7 @@ import torch
 from repro.arm import Run
 from repro.core.device import one_thread
 from repro.core.program import LoopProgram
+from repro.recipe import Moment
 from repro.studies.early_exit.arms import PRESETS, ExitArm
 from repro.studies.early_exit.generate import Generated, generate
 from repro.studies.early_exit.model import EarlyExitTransformer
@@ -38,8 +39,10 @@ def trained(arm: ExitArm) -> EarlyExitTransformer:
     """The network after one epoch, the best of all these configurations."""
     data = STUDY.load(arm, CPU)
     program = LoopProgram(STUDY, [Run(arm, 42)], data, CPU)
-    for lines in data.epoch(42, 0).split(arm.recipe.batch):
-        program.advance(data.batch(lines[None]), 1.0)
+    batches = data.epoch(42, 0).split(arm.recipe.batch)
+    for step, lines in enumerate(batches):
+        at = Moment(step=step, per_epoch=len(batches), total=len(batches))
+        program.advance(data.batch(lines[None]), at)
     return program.model.module
 
 

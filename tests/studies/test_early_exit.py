@@ -12,6 +12,7 @@ from repro.arm import Run
 from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.data.characters import load_characters
+from repro.recipe import Moment
 from repro.studies.early_exit.arms import (
     ASYMMETRIC,
     EQUAL,
@@ -398,7 +399,9 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
         data = STUDY.load(scaled, CPU)
         program = LoopProgram(STUDY, [Run(scaled, 1)], data, CPU)
         before = {name: p.detach().clone() for name, p in program.parameters.items()}
-        program.advance(data.batch(data.epoch(1, 0)[None, :32]), 1.0)
+        program.advance(
+            data.batch(data.epoch(1, 0)[None, :32]), Moment(step=0, per_epoch=1, total=1)
+        )
         moved[scales] = {name: p.detach() - before[name] for name, p in program.parameters.items()}
     plain, scaled = moved.values()
     for name, step in plain.items():
@@ -414,7 +417,8 @@ def test_a_scale_of_zero_leaves_a_layer_as_it_was():
     program = LoopProgram(STUDY, [Run(arm, 1)], data, CPU)
     before = {name: p.detach().clone() for name, p in program.parameters.items()}
     for step in range(3):
-        program.advance(data.batch(data.epoch(1, 0)[None, 32 * step : 32 * step + 32]), 1.0)
+        lines = data.epoch(1, 0)[None, 32 * step : 32 * step + 32]
+        program.advance(data.batch(lines), Moment(step=step, per_epoch=3, total=3))
     for name, p in program.parameters.items():
         assert torch.equal(p, before[name]) == name.startswith("blocks.1.")
 

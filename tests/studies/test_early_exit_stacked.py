@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
+from repro.recipe import Moment
 from repro.studies.early_exit.arms import PRESETS, STANDARD, ExitArm
 from repro.studies.early_exit.study import STUDY
 
@@ -58,7 +59,7 @@ def stepped(program, data, count):
     for step in range(count):
         lines = torch.stack([data.epoch(run.seed, step) for run in program.runs])
         batch = data.batch(lines[:, step * size : (step + 1) * size])
-        losses.append(program.advance(batch, 1.0 - 0.1 * step))
+        losses.append(program.advance(batch, Moment(step=step, per_epoch=1, total=count)))
     return torch.stack(losses)
 
 
