@@ -11,6 +11,7 @@ import torch
 
 from repro.arm import Run
 from repro.core.program import ENGINES
+from repro.recipe import Moment
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.depth_ladder.study import STUDY
 
@@ -47,7 +48,7 @@ def test_engine(benchmark, name, engine):
     def steps():
         for program, batches in work:
             for batch in batches:
-                program.advance(batch, 1.0)
+                program.advance(batch, Moment(step=0, per_epoch=1, total=1))
 
     benchmark.group = name
     benchmark.pedantic(steps, rounds=7, warmup_rounds=1)

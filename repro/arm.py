@@ -113,10 +113,18 @@ class Arm:
         """Multiplications of one step on one example, roughly: for estimates and for order."""
         return 1.0
 
+    def trained_as(self) -> Self:
+        """This arm without the settings that only its evaluation reads, each at one usual value.
+
+        Runs that differ in nothing else are trained once and measured apart.
+        """
+        return self
+
     @cached_property
     def program(self) -> str:
         """What two arms must have in common to be trained as one program."""
-        shared = {name: x for name, x in self.settings().items() if name not in self.per_run}
+        settings = self.trained_as().settings()
+        shared = {name: x for name, x in settings.items() if name not in self.per_run}
         recipe = {name: x for name, x in shared["recipe"].items() if name not in Recipe.PER_RUN}
         return json.dumps({**shared, "study": self.study, "recipe": recipe}, sort_keys=True)
 
@@ -133,3 +141,8 @@ class Run:
 
     arm: Arm
     seed: int
+
+    @property
+    def training(self) -> Run:
+        """What runs have in common that can be trained as one."""
+        return Run(self.arm.trained_as(), self.seed)

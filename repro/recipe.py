@@ -7,6 +7,28 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+Stages = tuple[tuple[int, float], ...]
+"""A number that changes with the epoch: (first epoch counted from 0, number), in order."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where training is: what schedules depend on.
+
+    >>> Moment(step=30, per_epoch=25, total=100).epoch
+    1
+    """
+
+    step: int
+    """Steps taken before this one."""
+    per_epoch: int
+    total: int
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the step belongs to, counted from 0."""
+        return self.step // self.per_epoch
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -15,7 +37,9 @@ class Recipe:
     >>> Recipe(epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine")
     """
 
-    PER_RUN: ClassVar[frozenset[str]] = frozenset({"lr", "weight_decay", "clip"})
+    PER_RUN: ClassVar[frozenset[str]] = frozenset(
+        {"lr", "weight_decay", "clip", "warmup", "patience", "least_gain"}
+    )
     """What may differ between runs that take their steps together."""
 
     epochs: int
@@ -26,13 +50,17 @@ class Recipe:
     schedule: Literal["constant", "cosine"] = "constant"
     warmup: int = 0
     """Steps over which the learning rate rises linearly from zero."""
-    clip: float | None = None
-    """The largest gradient norm, over all parameters of one run."""
+    clip: float | Stages | None = None
+    """The largest gradient norm, over all parameters of one run; or one for each stage of training,
+    such as ((0, 0.5), (10, 1.0)) for 0.5 in the first ten epochs and 1.0 after."""
     measure_every: int = 1
     """Epochs between two measurements; the last epoch is always measured."""
     patience: int | None = None
     """Measurements without a better monitored value after which a run stops; None never stops."""
-    precision: Literal["float32", "bfloat16"] = "float32"
+    least_gain: float = 0.0
+    """How much lower than the last better value the monitored one must be to count as better."""
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    """What products are computed in; `float16` scales the loss, so that small gradients survive."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("batch", 1), ("warmup", 0), ("measure_every", 1)):
@@ -40,7 +68,20 @@ class Recipe:
                 raise ValueError(f"Recipe: {name} is {getattr(self, name)}; give at least {least}.")
         if not self.lr > 0:
             raise ValueError(f"Recipe: lr is {self.lr}; give a positive learning rate.")
-        if self.clip is not None and not self.clip > 0:
+        if self.least_gain < 0:
+            raise ValueError(f"Recipe: least_gain is {self.least_gain}; give 0 or more.")
+        if isinstance(self.clip, tuple):
+            starts = [start for start, _ in self.clip]
+            if (
+                starts[:1] != [0]
+                or starts != sorted(set(starts))
+                or min(norm for _, norm in self.clip) <= 0
+            ):
+                raise ValueError(
+                    f"Recipe: clip is {self.clip}; give positive norms with the epochs that they"
+                    " start at, from 0 upwards."
+                )
+        elif self.clip is not None and not self.clip > 0:
             raise ValueError(f"Recipe: clip is {self.clip}; give a positive norm, or None.")
 
     def but(self, **changes: Any) -> Recipe:
@@ -55,6 +96,16 @@ class Recipe:
             return 1.0
         progress = (step - self.warmup) / max(1, total - self.warmup)
         return 0.5 * (1.0 + math.cos(math.pi * progress))
+
+    def clip_at(self, epoch: int) -> float | None:
+        """The largest gradient norm in an epoch, counted from 0.
+
+        >>> Recipe(epochs=50, batch=8, lr=1e-3, clip=((0, 0.5), (10, 1.0))).clip_at(10)
+        1.0
+        """
+        if not isinstance(self.clip, tuple):
+            return self.clip
+        return [norm for start, norm in self.clip if start <= epoch][-1]
 
     def measures(self, epoch: int) -> bool:
         """Whether the end of this epoch (counted from 0) is measured."""

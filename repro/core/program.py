@@ -15,7 +15,7 @@ from torch import Tensor
 from repro.arm import Run
 from repro.core.stacked_optimiser import StackedOptimiser
 from repro.core.study import Data, Measures, Study
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 
 RunState = dict[str, Tensor]
 """Everything a run needs to go on from a step, as tensors by name, without the run axis."""
@@ -28,7 +28,7 @@ class Program(Protocol):
 
     runs: list[Run]
 
-    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+    def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
         """Take one optimiser step on a batch [R, B, ...]; the losses before it, [R]."""
 
     def measure(self) -> list[Measures]:
@@ -45,13 +45,16 @@ class Program(Protocol):
 
 
 class LoopProgram:
-    """One run, as a researcher would write it: a module, autograd and a `torch.optim` optimiser."""
+    """One training, as a researcher would write it: a module, autograd, a `torch.optim` optimiser.
+
+    Its runs differ in how they are measured, if at all: each measures the same parameters.
+    """
 
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
-        (run,) = runs
-        self.runs = [run]
-        self.recipe: Recipe = run.arm.recipe
-        self.model = study.reference(run, data, device)
+        self.runs = list(runs)
+        self.recipe: Recipe = runs[0].arm.recipe
+        self.measured = [study.reference(run, data, device) for run in runs]
+        self.model = self.measured[0]
         self.parameters = dict(self.model.module.named_parameters())
         self.trained = {name: p for name, p in self.parameters.items() if p.requires_grad}
         scales = self.model.lr_scales()
@@ -64,31 +67,42 @@ class LoopProgram:
             weight_decay=self.recipe.weight_decay,
             fused=True,
         )
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.recipe.precision == "float16")
 
-    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+    def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
         for group in self.optimiser.param_groups:
-            group["lr"] = group["base"] * lr_factor
+            group["lr"] = group["base"] * self.recipe.lr_factor(at.step, at.total)
         objective, loss = self.model.loss(*(part[0] for part in batch))
         self.optimiser.zero_grad()
-        objective.backward()  # type: ignore[no-untyped-call]
-        if self.recipe.clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.trained.values(), self.recipe.clip)
-        self.optimiser.step()
-        return loss.detach()[None]
+        self.scaler.scale(objective).backward()  # type: ignore[no-untyped-call]
+        self.scaler.unscale_(self.optimiser)
+        limit = self.recipe.clip_at(at.epoch)
+        if limit is not None:
+            torch.nn.utils.clip_grad_norm_(self.trained.values(), limit)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        return loss.detach().expand(len(self.runs))
 
     def measure(self) -> list[Measures]:
+        found = self.model.module.state_dict()
+        for model in self.measured:
+            if model is not self.model:
+                model.module.load_state_dict(found)
         with torch.no_grad():
-            return [self.model.measure()] if self.runs else []
+            return [model.measure() for model in self.measured]
 
     def states(self) -> list[RunState]:
         state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
         for name, p in self.trained.items():
             for part, value in self.optimiser.state[p].items():
                 state[f"{part}/{name}"] = value
-        return [state] if self.runs else []
+        if self.scaler.is_enabled():
+            known = self.scaler.state_dict()
+            state["loss_scale"] = torch.tensor([known["scale"], known["_growth_tracker"]])
+        return [state] * len(self.runs)
 
     def restore(self, states: Sequence[RunState]) -> None:
-        (state,) = states
+        state = states[0]
         with torch.no_grad():
             for name, p in self.parameters.items():
                 p.copy_(state[f"parameter/{name}"])
@@ -98,9 +112,16 @@ class LoopProgram:
                 for part in ("step", "exp_avg", "exp_avg_sq")
                 if f"{part}/{name}" in state
             }
+        if self.scaler.is_enabled():
+            scale, steps_since_change = state["loss_scale"].tolist()
+            self.scaler.load_state_dict(
+                self.scaler.state_dict()
+                | {"scale": scale, "_growth_tracker": int(steps_since_change)}
+            )
 
     def keep(self, rows: Sequence[int]) -> None:
         self.runs = [self.runs[row] for row in rows]
+        self.measured = [self.measured[row] for row in rows]
 
 
 class StackedProgram:
@@ -108,21 +129,26 @@ class StackedProgram:
 
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
         self.runs = list(runs)
+        if runs[0].arm.recipe.precision == "float16":
+            raise ValueError(
+                f"{runs[0].arm.label} scales its loss, which the stacked engine does not; use"
+                " --engine loop."
+            )
         self.model = study.stacked(runs, data, device)
         self.optimiser = StackedOptimiser(self.model, self._recipes())
 
     def _recipes(self) -> list[Recipe]:
         return [run.arm.recipe for run in self.runs]
 
-    def advance(self, batch: tuple[Tensor, ...], lr_factor: float) -> Tensor:
+    def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
         with torch.no_grad():
             losses, gradients = self.model.gradients(*batch)
-            self._clip(gradients)
-            self.optimiser.step(gradients, lr_factor)
+            self._clip(gradients, at.epoch)
+            self.optimiser.step(gradients, at)
         return losses
 
-    def _clip(self, gradients: dict[str, Tensor]) -> None:
-        limits = [recipe.clip for recipe in self._recipes()]
+    def _clip(self, gradients: dict[str, Tensor], epoch: int) -> None:
+        limits = [recipe.clip_at(epoch) for recipe in self._recipes()]
         if all(limit is None for limit in limits):
             return
         rows = len(limits)

@@ -1,7 +1,7 @@
 """Adam and AdamW over many runs at once.
 
-The parameters of R runs are tensors [R, ...]. Neighbouring runs that train a parameter at the same
-learning rate form a span of rows, and a span is one tensor to torch's fused optimiser. Runs that
+The parameters of R runs are tensors [R, ...]. Neighbouring runs that train a parameter by the same
+rates form a span of rows, and a span is one tensor to torch's fused optimiser. Runs that
 do not train a parameter are in no span: their rows are never written.
 """
 
@@ -14,9 +14,12 @@ import torch
 from torch import Tensor
 
 from repro.core.study import StackedModel
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 
 CACHE_LINE = 64  # bytes
+
+Kind = tuple[float, float, int]
+"""Learning rate, weight decay and steps of warm-up: rows alike in these are updated as one."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ class StackedOptimiser:
 
     def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         """Lay the spans out anew, after rows have gone or been restored."""
-        groups: dict[tuple[float, float], list[Span]] = {}
+        groups: dict[Kind, list[Span]] = {}
         for name in self.moments:
             parameter, scales = model.parameters[name], model.lr_scales(name)
             kinds = [
-                (recipe.lr * scale, recipe.weight_decay) if trained else None
+                (recipe.lr * scale, recipe.weight_decay, recipe.warmup) if trained else None
                 for recipe, scale, trained in zip(
                     recipes, scales, model.trained_rows(name), strict=True
                 )
@@ -57,6 +60,7 @@ class StackedOptimiser:
                 assert kind is not None
                 span = Span(name, start, stop, parameter[start:stop])
                 groups.setdefault(kind, []).append(span)
+        self.schedules = {recipe.warmup: recipe for recipe in recipes}
         self.spans = [span for group in groups.values() for span in group]
         optimiser = (
             torch.optim.AdamW if recipes and recipes[0].optimiser == "adamw" else torch.optim.Adam
@@ -68,8 +72,9 @@ class StackedOptimiser:
                     "lr": 0.0,
                     "base": lr,
                     "weight_decay": decay,
+                    "warmup": warmup,
                 }
-                for (lr, decay), group in groups.items()
+                for (lr, decay, warmup), group in groups.items()
             ]
             or [torch.zeros(0)],
             fused=True,
@@ -82,12 +87,14 @@ class StackedOptimiser:
                 "exp_avg_sq": v[span.start : span.stop],
             }
 
-    def step(self, gradients: Mapping[str, Tensor], lr_factor: float) -> None:
+    def step(self, gradients: Mapping[str, Tensor], at: Moment) -> None:
         """Update every trained row."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = group.get("base", 0.0) * lr_factor
+        for group in self.optimiser.param_groups if self.spans else ():
+            factor = self.schedules[group["warmup"]].lr_factor(at.step, at.total)
+            group["lr"] = group["base"] * factor
         for span in self.spans:
-            span.rows.grad = gradients[span.name][span.start : span.stop]
+            # the fused optimiser reads memory in order, whatever the strides say
+            span.rows.grad = gradients[span.name][span.start : span.stop].contiguous()
         self.optimiser.step()
         self.steps += 1
 
@@ -97,7 +104,7 @@ class StackedOptimiser:
         self.moments = {name: (m[index], v[index]) for name, (m, v) in self.moments.items()}
 
 
-def _spans(kinds: Sequence[tuple[float, float] | None], parameter: Tensor) -> list[tuple[int, int]]:
+def _spans(kinds: Sequence[Kind | None], parameter: Tensor) -> list[tuple[int, int]]:
     """Neighbouring rows of equal kind, as (start, stop).
 
     A row that is not a whole number of cache lines stands alone: the last elements of a tensor go

@@ -17,6 +17,7 @@ from repro.arm import Arm, Run
 from repro.core.pace import Pace
 from repro.core.program import ENGINES
 from repro.core.study import Data, Study
+from repro.recipe import Moment
 
 WIDTHS = {"cpu": (4, 8, 16), "mps": (8, 32), "cuda": (8, 32, 128)}
 WARMUP_STEPS, TIMED_STEPS = 2, 6
@@ -55,11 +56,11 @@ def _seconds(study: Study, runs: list[Run], data: Data, engine: str, device: tor
     program, size = ENGINES[engine](study, runs, data, device), runs[0].arm.recipe.batch
     epoch = torch.stack([data.epoch(run.seed, 0) for run in runs]).to(device)
     batch = data.batch(epoch[:, :size])
-    began = 0.0
-    for step in range(WARMUP_STEPS + TIMED_STEPS):
+    began, total = 0.0, WARMUP_STEPS + TIMED_STEPS
+    for step in range(total):
         if step == WARMUP_STEPS:
             began = _now(device)
-        program.advance(batch, 1.0)
+        program.advance(batch, Moment(step=step, per_epoch=total, total=total))
     return (_now(device) - began) / TIMED_STEPS / len(runs)
 
 

@@ -19,6 +19,9 @@ from torch import Tensor
 from repro.arm import Run
 from repro.core.program import ENGINES, Program, RunState
 from repro.core.study import Data, Measures, Study
+from repro.recipe import Moment
+
+PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 CHECK_STEPS = 50
 """Steps between two looks for a loss that is not finite; the step it happened at is still exact."""
@@ -44,6 +47,7 @@ class Record:
     history: dict[str, list[Any]] = field(default_factory=lambda: {"loss": []})
     best: Measures | None = None
     best_value: float = math.inf
+    to_beat: float = math.inf
     stale: int = 0
 
     def close_epoch(self, steps: int) -> None:
@@ -54,17 +58,19 @@ class Record:
         """Take a measurement in; whether the run should stop early."""
         for name, value in measures.items():
             self.history.setdefault(name, []).append(value)
-        patience = self.run.arm.recipe.patience
-        if patience is None or monitor is None:
+        recipe = self.run.arm.recipe
+        if recipe.patience is None or monitor is None:
             self.best = measures
             return False
         value = measures[monitor]
         assert isinstance(value, float), f"the monitored measure {monitor!r} must be one number"
         if value < self.best_value:
-            self.best, self.best_value, self.stale = measures, value, 0
+            self.best, self.best_value = measures, value
+        if value < self.to_beat:
+            self.to_beat, self.stale = value - recipe.least_gain, 0
         else:
             self.stale += 1
-        return self.stale > patience
+        return self.stale > recipe.patience
 
     def values(self, steps: int) -> Values:
         return {"measures": self.best, "history": self.history, "steps": steps}
@@ -100,20 +106,28 @@ def train(
         )
     data = study.load(runs[0].arm, device)
     for step, group in _by_step(runs, checkpoints).items():
-        size = len(group) if engine == "stacked" else 1
-        for start in range(0, len(group), size):
-            part = group[start : start + size]
+        for part in [group] if engine == "stacked" else _by_training(group):
             program = ENGINES[engine](study, [run for run, _ in part], data, device)
             training = _Training(study, program, data, device, step)
             training.restore([saved for _, saved in part if saved is not None])
             yield from training.finish(checkpoints, save_seconds, beat)
 
 
-def _by_step(
-    runs: Sequence[Run], checkpoints: Checkpoints | None
-) -> dict[int, list[tuple[Run, dict[str, Any] | None]]]:
+Saved = tuple[Run, dict[str, Any] | None]
+"""A run, and what was saved of it."""
+
+
+def _by_training(runs: Sequence[Saved]) -> list[list[Saved]]:
+    """Runs that differ in how they are measured alone stay together."""
+    groups: dict[Run, list[Saved]] = {}
+    for run, saved in runs:
+        groups.setdefault(run.training, []).append((run, saved))
+    return list(groups.values())
+
+
+def _by_step(runs: Sequence[Run], checkpoints: Checkpoints | None) -> dict[int, list[Saved]]:
     """Runs with what was saved of them, by the step they go on from."""
-    groups: dict[int, list[tuple[Run, dict[str, Any] | None]]] = {}
+    groups: dict[int, list[Saved]] = {}
     for run in runs:
         payload = checkpoints.load(run) if checkpoints is not None else None
         saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None
@@ -186,11 +200,10 @@ class _Training:
     def _advance(self) -> None:
         at = (self.step % self.per_epoch) * self.recipe.batch
         batch = self.data.batch(self.epoch[:, at : at + self.recipe.batch])
-        factor = self.recipe.lr_factor(self.step, self.total)
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
-        ):
-            self.window.append(self.program.advance(batch, factor))
+        moment = Moment(step=self.step, per_epoch=self.per_epoch, total=self.total)
+        products = PRODUCTS[self.recipe.precision]
+        with torch.autocast(self.device.type, products, enabled=products is not None):
+            self.window.append(self.program.advance(batch, moment))
         self.step += 1
 
     def _drop_diverged(self) -> Iterator[tuple[Run, Values]]:

@@ -18,7 +18,7 @@ SENTENCES = "repeated-sentences"
 """The text that source 000's numbers were made on."""
 
 TRAINING, VALIDATION = 100_000, 10_000
-"""Characters of each text: the first of WikiText-2's training and validation files."""
+"""Characters as documented: the first of WikiText-2's training and validation files."""
 
 _PANGRAM = "The quick brown fox jumps over the lazy dog. "
 _OTHER = "A quick brown dog runs in the park. "
@@ -36,25 +36,28 @@ class Characters:
     validation: NDArray[np.uint16]
 
 
-def load_characters(name: str) -> Characters:
+def load_characters(name: str, *, training: int = TRAINING) -> Characters:
     """The characters of `repeated-sentences`, of `wikitext-2`, or of its twin.
+
+    `training` is how many of them are trained on.
 
     >>> len(load_characters("repeated-sentences").alphabet)
     30
     """
-    arrays = prepared(characters_identity(name), lambda: _prepare(name))
+    key = characters_identity(name, training=training)
+    arrays = prepared(key, lambda: _prepare(name, training))
     alphabet = "".join(map(chr, arrays["alphabet"].tolist()))
     return Characters(name, alphabet, arrays["train"], arrays["validation"])
 
 
-def characters_identity(name: str) -> str:
+def characters_identity(name: str, *, training: int = TRAINING) -> str:
     """The content hash that results on these characters are stored under.
 
     >>> characters_identity("repeated-sentences") == characters_identity("wikitext-2")
     False
     """
     content = name if name == SENTENCES else content_hash(name, _FILES)
-    return identity("characters", _VERSION, TRAINING, VALIDATION, content)
+    return identity("characters", _VERSION, training, VALIDATION, content)
 
 
 def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.uint16]:
@@ -71,13 +74,13 @@ def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.
     return found
 
 
-def _prepare(name: str) -> dict[str, NDArray[np.generic]]:
+def _prepare(name: str, training: int) -> dict[str, NDArray[np.generic]]:
     if name == SENTENCES:
-        train = _PANGRAM * (TRAINING // len(_PANGRAM) + 1)
+        train = _PANGRAM * (training // len(_PANGRAM) + 1)
         validation = _OTHER * (VALIDATION // len(_OTHER) + 1)
     else:
         train, validation = (read_file(name, file).decode("utf-8") for file in _FILES)
-    codes = [_codes(text) for text in (train[:TRAINING], validation[:VALIDATION])]
+    codes = [_codes(text) for text in (train[:training], validation[:VALIDATION])]
     alphabet = np.unique(np.concatenate(codes))
     ids = [np.searchsorted(alphabet, text).astype(np.uint16) for text in codes]
     return {"alphabet": alphabet, "train": ids[0], "validation": ids[1]}

@@ -51,10 +51,12 @@ def locked(path: Path, *, waiting: Callable[[], None]) -> Iterator[None]:
     try:
         while True:
             with explained(path.parent):
-                path.parent.mkdir(parents=True, exist_ok=True)
                 try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
                     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-                except FileNotFoundError:
+                except (FileNotFoundError, FileExistsError):
+                    if os.path.lexists(path.parent) and not path.parent.is_dir():
+                        raise
                     continue  # whoever let go has just removed the empty folder
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -102,7 +102,10 @@ class LocalExecutor:
         for run in runs:
             programs.setdefault(run.arm.program, []).append(run)
         for group in programs.values():
-            group.sort(key=lambda run: -run.arm.effort)
+            places = {
+                training: n for n, training in enumerate(dict.fromkeys(r.training for r in group))
+            }
+            group.sort(key=lambda run: (-run.arm.effort, places[run.training]))
         return sorted(programs.values(), key=lambda group: -self.pace.seconds(group))
 
     def _train_some(self, candidates: Sequence[Run]) -> bool:
@@ -198,7 +201,10 @@ class Pulse:
 
 
 class Claimed:
-    """Up to `width` runs that nobody has trained or is training, held for as long as it lasts."""
+    """Runs that nobody has trained or is training, held for as long as it lasts.
+
+    They take up to `width` rows of a program.
+    """
 
     def __init__(self, executor: LocalExecutor, candidates: Sequence[Run], width: int) -> None:
         self.executor, self.candidates, self.width = executor, candidates, width
@@ -207,8 +213,10 @@ class Claimed:
     def __enter__(self) -> list[Run]:
         store = self.executor.store
         runs: list[Run] = []
+        rows: set[Run] = set()
         for run in self.candidates:
-            if len(runs) == self.width:
+            row = self.executor.pace.row(run)
+            if len(rows | {row}) > self.width:
                 break
             found = self.executor.identity(run)
             if store.has(found) or (lock := store.locks.try_lock(run_key(found))) is None:
@@ -218,6 +226,7 @@ class Claimed:
                 continue
             self.locks.append(lock)
             runs.append(run)
+            rows.add(row)
         return runs
 
     def __exit__(self, *_: object) -> None:

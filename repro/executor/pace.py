@@ -87,11 +87,17 @@ class PaceBook:
 
     def seconds(self, runs: Sequence[Run]) -> float:
         """How long these runs of one program take one process: measured, else a guess."""
-        steps = sum(run.arm.steps for run in runs)
+        rows = dict.fromkeys(map(self.row, runs))
         if self.knows(runs[0].arm):
-            return steps * self.paces[runs[0].arm.program].seconds
-        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in runs)
+            seconds = self.paces[runs[0].arm.program].seconds
+            return sum(run.arm.steps for run in rows) * seconds
+        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in rows)
         return work / USUAL_RATE
+
+    def row(self, run: Run) -> Run:
+        """What a run takes up in a program: a row of the stack, or a training it may share."""
+        is_stacked = self.knows(run.arm) and self.paces[run.arm.program].engine == "stacked"
+        return run if is_stacked else run.training
 
     def _name(self, arm: Arm) -> str:
         what = json.dumps([arm.program, self.engine, numerics(self.device)], sort_keys=True)

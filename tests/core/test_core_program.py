@@ -5,7 +5,7 @@ import torch
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
 
@@ -18,8 +18,8 @@ LIMITS = (1e-3, None, 0.05, 1e3)
 RUNS = [Run(ARM.but(recipe=ARM.recipe.but(clip=limit)), seed) for seed, limit in enumerate(LIMITS)]
 
 
-def norms_at_the_optimiser(program_type, runs):
-    """The norm of each run's whole gradient, as its optimiser sees it in the first step."""
+def norms_at_the_optimiser(program_type, runs, step=0):
+    """The norm of each run's whole gradient, as its optimiser sees it when this is the step."""
     data = STUDY.load(ARM, CPU)
     program = program_type(STUDY, runs, data, CPU)
     seen = {}
@@ -38,7 +38,7 @@ def norms_at_the_optimiser(program_type, runs):
     inner = optimiser if program_type is LoopProgram else optimiser.optimiser
     inner.step = look
     lines = torch.stack([data.epoch(run.seed, 0)[:32] for run in runs])
-    program.advance(data.batch(lines), 1.0)
+    program.advance(data.batch(lines), Moment(step=step, per_epoch=10, total=50))
     return sum(g.flatten(1).square().sum(1) for g in seen.values()).sqrt()
 
 
@@ -50,3 +50,13 @@ def test_each_run_is_clipped_by_its_own_norm_and_limit():
     for norm, limit, whole in zip(together.tolist(), LIMITS, free.tolist(), strict=True):
         assert norm == pytest.approx(min(whole, limit or whole), rel=1e-4)
     assert free.min() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("step", "limit"), [(0, 0.01), (19, 0.01), (20, 0.03), (29, 0.03), (30, 0.02)]
+)
+@pytest.mark.parametrize("program_type", [LoopProgram, StackedProgram])
+def test_a_limit_in_stages_is_that_of_the_epoch(program_type, step, limit):
+    staged = ARM.recipe.but(clip=((0, 0.01), (2, 0.03), (3, 0.02)))
+    norms = norms_at_the_optimiser(program_type, [Run(ARM.but(recipe=staged), 1)], step)
+    assert norms.tolist() == pytest.approx([limit], rel=1e-4)

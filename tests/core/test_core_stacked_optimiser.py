@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.core.stacked_optimiser import StackedOptimiser
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 
 RUNS, SHAPE, STEPS = 4, (3, 16), 3
 
@@ -41,6 +41,7 @@ def rows(values):
             batch=st.just(1),
             lr=st.sampled_from([1e-3, 1e-2]),
             weight_decay=st.sampled_from([0.0, 0.1]),
+            warmup=st.sampled_from([0, 2, 5]),
         ),
         min_size=4,
         max_size=4,
@@ -48,17 +49,20 @@ def rows(values):
 )
 @pytest.mark.parametrize("kind", ["adamw", "adam"])
 def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
-    recipes = [recipe.but(optimiser=kind) for recipe in recipes]
+    recipes = [recipe.but(optimiser=kind, schedule="cosine") for recipe in recipes]
     stack = Stack(trained, scales)
     start = {name: p.clone() for name, p in stack.parameters.items()}
     generator = torch.Generator().manual_seed(2)
     gradients = [
-        {name: torch.randn(RUNS, *SHAPE, generator=generator) for name in trained}
+        {
+            "a": torch.randn(RUNS, *SHAPE, generator=generator),
+            "b": torch.randn(RUNS, *SHAPE[::-1], generator=generator).transpose(1, 2),
+        }
         for _ in range(STEPS)
     ]
     together = StackedOptimiser(stack, recipes)
     for step, gradient in enumerate(gradients):
-        together.step(gradient, 1.0 - 0.2 * step)
+        together.step(gradient, Moment(step=step, per_epoch=STEPS, total=STEPS))
     for row, recipe in enumerate(recipes):
         for name in trained:
             alone = start[name][row].clone().requires_grad_()
@@ -67,7 +71,7 @@ def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
                     [alone], lr=0.0, weight_decay=recipe.weight_decay
                 )
                 for step, gradient in enumerate(gradients):
-                    rate = recipe.lr * scales[name][row] * (1.0 - 0.2 * step)
+                    rate = recipe.lr * scales[name][row] * recipe.lr_factor(step, STEPS)
                     optimiser.param_groups[0]["lr"] = rate
                     alone.grad = gradient[name][row].clone()
                     optimiser.step()

@@ -7,9 +7,10 @@ import torch
 
 from repro.arm import Run
 from repro.core import train as driver
+from repro.core.program import LoopProgram
 from repro.core.streams import stream
 from repro.core.train import train
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
 
@@ -86,6 +87,27 @@ def test_a_run_that_stops_early_leaves_and_keeps_its_best():
     assert min(values["steps"] for values in found.values()) < 60
 
 
+@pytest.mark.parametrize(("least_gain", "measured"), [(0.0, 5), (0.1, 5), (0.3, 2)])
+def test_a_gain_smaller_than_the_least_does_not_keep_a_run_going(least_gain, measured):
+    recipe = ARM.recipe.but(patience=0, epochs=9, least_gain=least_gain)
+    record = driver.Record(Run(ARM.but(recipe=recipe), 1))
+    values = [2.0, 1.8, 1.6, 1.4, 1.5, 1.2]
+    stops = [record.add({"x": value}, "x") for value in values].index(True)
+    assert stops + 1 == measured
+    assert record.best["x"] == min(values)
+
+
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+def test_runs_warm_up_each_over_its_own_steps(engine):
+    runs = [Run(ARM.but(recipe=ARM.recipe.but(warmup=warmup)), 1) for warmup in (0, 10, 30)]
+    together = dict(train(STUDY, runs, engine=engine, device=CPU))
+    losses = [together[run]["history"]["loss"] for run in runs]
+    assert losses[0] != losses[1] != losses[2]
+    for run, loss in zip(runs, losses, strict=True):
+        (alone,) = dict(train(STUDY, [run], engine="loop", device=CPU)).values()
+        assert loss == pytest.approx(alone["history"]["loss"], rel=1e-4)
+
+
 def test_gradient_norms_are_clipped_run_by_run():
     recipes = [ARM.recipe.but(clip=clip) for clip in (1e-3, None, 10.0)]
     runs = [Run(ARM.but(trained=2, recipe=recipe), 5) for recipe in recipes]
@@ -118,7 +140,17 @@ def test_schedule_warms_up_and_then_follows_the_cosine(step, factor):
 
 
 def test_settings_that_cannot_mean_anything_are_refused():
-    for change in ({"epochs": -1}, {"lr": 0.0}, {"clip": -1.0}, {"batch": 0}):
+    for change in (
+        {"epochs": -1},
+        {"lr": 0.0},
+        {"clip": -1.0},
+        {"batch": 0},
+        {"clip": ()},
+        {"clip": ((1, 0.5),)},
+        {"clip": ((0, 0.5), (0, 1.0))},
+        {"clip": ((0, 0.0),)},
+        {"least_gain": -0.1},
+    ):
         with pytest.raises(ValueError, match="Recipe: "):
             dataclasses.replace(ARM.recipe, **change)
     with pytest.raises(ValueError, match="cannot be"):
@@ -141,3 +173,41 @@ def test_mixed_precision_is_near_float32_and_not_the_same(engine, rule):
 def losses(arm, engine):
     ((_, values),) = train(STUDY, [Run(arm, 1)], engine=engine, device=CPU)
     return values["history"]["loss"]
+
+
+def test_scaled_float16_is_near_float32_and_resumes_bit_for_bit(monkeypatch):
+    monkeypatch.setattr(driver, "CHECK_STEPS", 4)
+    run = Run(ARM.but(rule="bp", recipe=ARM.recipe.but(precision="float16")), 1)
+    undisturbed = dict(train(STUDY, [run], engine="loop", device=CPU))
+    assert undisturbed[run]["history"]["loss"] == pytest.approx(
+        losses(ARM.but(rule="bp"), "loop"), rel=5e-3
+    )
+    kept = Kept()
+    with pytest.raises(Interrupted):
+        list(train(STUDY, [run], engine="loop", device=CPU, checkpoints=kept, save_seconds=-1,
+                   beat=stop_at(12)))  # fmt: skip
+    assert dict(train(STUDY, [run], engine="loop", device=CPU, checkpoints=kept)) == undisturbed
+
+
+def test_a_step_that_overflows_float16_is_left_out_and_the_scale_is_halved():
+    arm = ARM.but(rule="bp", recipe=ARM.recipe.but(precision="float16", clip=None))
+    program = LoopProgram(STUDY, [Run(arm, 1)], STUDY.load(arm, CPU), CPU)
+    before = program.states()[0]
+    scale, start = float(before["loss_scale"][0]), before["parameter/head.weight"].clone()
+    program.scaler.load_state_dict(program.scaler.state_dict() | {"scale": 1e38})
+    batch = program.model.data.batch(program.model.data.epoch(1, 0)[None, :32])
+    at = Moment(step=0, per_epoch=10, total=30)
+    with torch.autocast("cpu", torch.float16):
+        program.advance(batch, at)
+    after = program.states()[0]
+    assert torch.equal(after["parameter/head.weight"], start)
+    assert float(after["loss_scale"][0]) == pytest.approx(0.5e38)
+    program.scaler.load_state_dict(program.scaler.state_dict() | {"scale": scale})
+    program.advance(batch, at)
+    assert not torch.equal(program.states()[0]["parameter/head.weight"], start)
+
+
+def test_float16_is_refused_where_the_loss_is_not_scaled():
+    arm = ARM.but(recipe=ARM.recipe.but(precision="float16"))
+    with pytest.raises(ValueError, match="scales its loss"):
+        list(train(STUDY, [Run(arm, 1)], engine="stacked", device=CPU))

@@ -350,6 +350,31 @@ def test_two_fetches_at_once_share_one_download(known, data, server):
     assert tree(data) == ["pair/one.txt", "pair/two.txt"]
 
 
+def test_a_folder_that_goes_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    """Its last user removes it, just when `mkdir` has found it and looks at what it is."""
+    made = []
+
+    def mkdir(path, *arguments, real=Path.mkdir, **options):
+        made.append(path)
+        if len(made) == 1:
+            raise FileExistsError(errno.EEXIST, "File exists", str(path))
+        real(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with disk.locked(tmp_path / "folder" / "lock", waiting=list):
+        assert len(made) == 2
+
+
+@pytest.mark.parametrize("put", [Path.touch, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_folder_is_said_to_be_none(tmp_path, put):
+    put(tmp_path / "folder")
+    with (
+        pytest.raises(DataError, match=r"cannot be written to \(File exists\)"),
+        disk.locked(tmp_path / "folder" / "lock", waiting=list),
+    ):
+        pass
+
+
 def test_who_waited_for_a_lock_holds_one_that_others_see(tmp_path):
     """Its holder removes the lock's file: a lock on that one would exclude nobody."""
     path = tmp_path / "lock"

@@ -10,6 +10,7 @@ from repro.executor.protocol import TrainingFailed
 from repro.recipe import Recipe
 from repro.store import Store
 from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.early_exit.arms import ONE_LAYER
 
 ARM = LadderArm(
     width=16, depth=2, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=64, shift=1,
@@ -102,3 +103,17 @@ def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):
     executor = worked(tmp_path, [uneven], engine="stacked")
     with pytest.raises(TrainingFailed, match="has no stacked form; leave --engine out"):
         executor.result(uneven)
+
+
+def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monkeypatch):
+    arm = ONE_LAYER.but(
+        width=8, heads=2, hidden=8, data="wikitext-2-twin", characters=600,
+        recipe=Recipe(epochs=1, batch=4, lr=1e-3),
+    )  # fmt: skip
+    arms = [arm.but(routing_threshold=threshold) for threshold in (0.0, 0.1, 0.9)]
+    runs = [Run(arm, seed) for arm in arms for seed in (1, 2)]
+    tried = memory_for(3, monkeypatch, MemoryError)
+    executor = worked(tmp_path, runs, engine="loop")
+    assert tried == [3, 3]
+    assert executor.trained == 6
+    assert executor.pace.seconds(runs) == pytest.approx(executor.pace.seconds(runs[:2]))

@@ -15,27 +15,35 @@ from repro.plugin.progress import display_of
 LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
 
 
-@pytest.fixture
-def slow(project):
-    """Training that takes seconds, so that there is something to see."""
+def slow_down(project, seconds):
+    """Have every step take this long, so that there is something to see."""
     study = project.path / "line.py"
     study.write_text(
-        study.read_text()
-        .replace("def loss(self, x):", "def loss(self, x):\n        slow()")
-        .replace("return 10", "return 10  # steps")
-        + "\n\ndef slow():\n    import time\n\n    time.sleep(0.03)\n"
+        study.read_text().replace("def loss(self, x):", "def loss(self, x):\n        slow()")
+        + f"\n\ndef slow():\n    import time\n\n    time.sleep({seconds})\n"
     )
-    return project
 
 
 def start(project, *options, **where):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-    return subprocess.Popen(command, cwd=project.path, start_new_session=True, **where)
+    return subprocess.Popen(
+        command,
+        cwd=project.path,
+        start_new_session=True,
+        preexec_fn=hears_ctrl_c,
+        **where,
+    )
 
 
-def test_a_terminal_shows_one_line_in_place(slow):
+def hears_ctrl_c():
+    """What a shell starts in the background is deaf to it, and so is all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_a_terminal_shows_one_line_in_place(project):
+    slow_down(project, 0.03)
     ours, theirs = pty.openpty()
-    session = start(slow, "-n", "2", stdout=theirs, stderr=theirs)
+    session = start(project, "-n", "2", stdout=theirs, stderr=theirs)
     os.close(theirs)
     text = b""
     while True:
@@ -51,9 +59,10 @@ def test_a_terminal_shows_one_line_in_place(slow):
     assert "2 reproduced, 1 refuted" in shown
 
 
-def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(slow):
-    session = start(slow, "-n", "2", stdout=subprocess.PIPE, text=True)
-    runs = slow.path / "store" / "runs"
+def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
+    slow_down(project, 0.15)  # half a minute in all, so that Ctrl-C comes in the middle
+    session = start(project, "-n", "2", stdout=subprocess.PIPE, text=True)
+    runs = project.path / "store" / "runs"
     deadline = time.monotonic() + 60
     while not list(runs.rglob("result.json")) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -62,7 +71,7 @@ def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(slow):
     os.killpg(session.pid, signal.SIGINT)  # as a terminal does
     shown, _ = session.communicate()
     assert time.monotonic() - began < 10
-    assert session.returncode == pytest.ExitCode.INTERRUPTED
+    assert session.returncode == pytest.ExitCode.INTERRUPTED, shown
     assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", shown)
 
 

@@ -12,7 +12,17 @@ from repro.arm import Run
 from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.data.characters import load_characters
-from repro.studies.early_exit.arms import ASYMMETRIC, EQUAL, ONE_LAYER, PRESETS, STANDARD, ExitArm
+from repro.recipe import Moment
+from repro.studies.early_exit.arms import (
+    ASYMMETRIC,
+    EQUAL,
+    ONE_LAYER,
+    PRESETS,
+    STANDARD,
+    WIKITEXT,
+    ExitArm,
+)
+from repro.studies.early_exit.generate import generate
 from repro.studies.early_exit.model import EarlyExitTransformer, rotated
 from repro.studies.early_exit.routing import routed
 from repro.studies.early_exit.study import STUDY
@@ -81,35 +91,111 @@ def test_no_answer_depends_on_what_comes_after_it():
 
 
 def test_attention_depends_on_distances_alone():
-    q, k = torch.randn(2, 1, 1, 1, 8)
+    q, k = torch.randn(2, 1, 1, 8)
     near, far = (
-        rotated(F.pad(q.expand(1, 1, 1, 8), (0, 0, shift + 3, 0)))[0, 0, -1]
-        @ rotated(F.pad(k.expand(1, 1, 1, 8), (0, 0, shift, 0)))[0, 0, -1]
-        for shift in (0, 20)
+        (rotated(q, heads=2, start=at + 3) * rotated(k, heads=2, start=at)).sum() for at in (0, 20)
     )
     torch.testing.assert_close(near, far, rtol=1e-4, atol=1e-4)
+    first, second = rotated(torch.ones(1, 2, 8), heads=2)[0]
+    assert torch.equal(first, torch.ones(8))
+    torch.testing.assert_close(second[:4], second[4:])
+    torch.testing.assert_close(second[0], torch.tensor(math.cos(1.0) - math.sin(1.0)))
+    torch.testing.assert_close(second[2], torch.tensor(math.cos(0.01) - math.sin(0.01)))
+
+
+@st.composite
+def networks(draw):
+    """A network of some shape, its arm, and a batch of windows with what follows them."""
+    heads, layers = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    arm = STANDARD.but(
+        layer_weights=(1.0,) * layers,
+        width=heads * 2 * draw(st.integers(1, 4)),
+        heads=heads,
+        hidden=draw(st.integers(4, 24)),
+    )
+    one = model(arm, draw(st.integers(0, 99)))
+    lines = torch.randint(0, 1000, (draw(st.integers(1, 4)),), generator=seeded(draw))
+    windows = one.data.train[lines, : draw(st.integers(2, 16))]
+    return one, windows[:, :-1], windows[:, 1:]
+
+
+def seeded(draw):
+    return torch.Generator().manual_seed(draw(st.integers(0, 99)))
+
+
+def copy_of(one, **settings):
+    """A second model with the parameters of the first, and some settings of its arm changed."""
+    other = model(one.arm.but(**settings))
+    other.module.load_state_dict(one.module.state_dict())
+    return other
+
+
+def gradients(one, loss):
+    one.module.zero_grad()
+    loss.backward()
+    return [None if p.grad is None else p.grad.clone() for p in one.module.parameters()]
 
 
 @few
-@given(seed=st.integers(0, 99), alpha=st.floats(0.05, 0.95))
-def test_without_a_loss_on_layer_2_both_forward_passes_train_alike(seed, alpha):
-    arm = STANDARD.but(**SMALL, layer_weights=(alpha, 0.0, 1 - alpha))
-    x, y, epochs = first_batch(arm)
-    all_layers, two_exits = model(arm, seed), model(arm, seed)
-    loss, _ = all_layers.loss(x, y, epochs)
-    found = two_exits.module.forward_train(x)
-    shallow, deep = (
-        F.cross_entropy(logits.flatten(0, 1), y.flatten())
-        for logits in (found.shallow_logits, found.deep_logits)
-    )
-    other = torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
-    assert torch.equal(loss, other)
-    loss.backward()
-    other.backward()
+@given(network=networks(), alpha=st.floats(0.05, 0.95))
+def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
+    one, x, y = network
+    between = (0.0,) * (one.arm.layers - 2)
+    all_layers = copy_of(one, layer_weights=(alpha, *between, 1 - alpha))
+    two_exits = copy_of(all_layers)
+    optimisers = [
+        torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in (all_layers, two_exits)
+    ]
+    for _ in range(3):
+        loss, _ = all_layers.loss(x, y, torch.zeros(len(x)))
+        found = two_exits.module.forward_train(x)
+        shallow, deep = (
+            F.cross_entropy(logits.flatten(0, 1), y.flatten())
+            for logits in (found.shallow_logits, found.deep_logits)
+        )
+        other = torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
+        assert torch.equal(loss, other)
+        for ours, theirs in zip(
+            gradients(all_layers, loss), gradients(two_exits, other), strict=True
+        ):
+            assert torch.equal(ours, theirs)
+        for optimiser in optimisers:
+            optimiser.step()
     for ours, theirs in zip(
         all_layers.module.parameters(), two_exits.module.parameters(), strict=True
     ):
-        assert torch.equal(ours.grad, theirs.grad)
+        assert torch.equal(ours, theirs)
+
+
+@few
+@given(network=networks(), factor=st.sampled_from([0.25, 0.5, 2.0, 8.0]))
+def test_scaling_all_weights_scales_the_gradient(network, factor):
+    one, x, y = network
+    scaled = copy_of(one, layer_weights=tuple(factor * w for w in one.arm.layer_weights))
+    plain, larger = (gradients(m, m.loss(x, y, torch.zeros(len(x)))[0]) for m in (one, scaled))
+    for a, b in zip(plain, larger, strict=True):
+        assert torch.equal(a * factor, b)  # a power of two changes no digit
+
+
+@few
+@given(network=networks(), layer=st.integers(1, 4), threshold=st.floats(0.01, 0.99))
+def test_learning_how_sure_to_be_changes_nothing_else(network, layer, threshold):
+    one, x, y = network
+    exits = (min(layer, one.arm.layers),)
+    other = model(one.arm.but(confidence="learned", exits=exits, routing_threshold=threshold))
+    other.module.load_state_dict(one.module.state_dict(), strict=False)
+    loss, reported = other.loss(x, y, torch.zeros(len(x)))
+    plain, _ = one.loss(x, y, torch.zeros(len(x)))
+    assert torch.equal(reported, plain)
+    expected = dict(zip(dict(one.module.named_parameters()), gradients(one, plain), strict=True))
+    found = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    h = one.module.states(x)[exits[0] - 1]
+    right = one.module.head(h).argmax(-1) == y
+    h, right = h.flatten(0, 1), right.flatten().float()
+    torch.testing.assert_close(  # from 0: half sure of every answer
+        found["confidence.weight"], ((0.5 - right)[:, None] * h).mean(0, keepdim=True)
+    )
 
 
 @few
@@ -125,20 +211,97 @@ def test_the_loss_is_the_weighted_sum_of_every_layers_loss(weights):
     assert one.loss(x, y, epochs)[0].item() == pytest.approx(expected, rel=1e-5)
 
 
+@st.composite
+def outputs(draw, tokens=40):
+    """Logits of some layers for some tokens, and how sure each of some exits is."""
+    generator, layers = seeded(draw), draw(st.integers(1, 4))
+    logits = list(torch.randn(layers, tokens, 5, generator=generator) * 3)
+    exits = draw(st.sets(st.integers(1, layers), min_size=1))
+    return logits, {depth: torch.rand(tokens, generator=generator) for depth in exits}
+
+
 @few
-@given(data=st.data(), threshold=st.floats(0, 1), layer=st.integers(1, 3))
-def test_each_token_takes_the_shallow_answer_exactly_where_it_is_sure_enough(
-    data, threshold, layer
+@given(found=outputs(), threshold=st.floats(0, 1))
+def test_each_token_takes_the_first_answer_that_is_sure_enough(found, threshold):
+    logits, sureness = found
+    taken = routed(logits, sureness, threshold=threshold)
+    for i in range(40):
+        depth = next(
+            (d for d in sorted(sureness) if threshold > 0 and sureness[d][i] >= threshold),
+            len(logits),
+        )
+        assert int(taken.depths[i]) == depth
+        assert torch.equal(taken.logits[i], logits[depth - 1][i])
+
+
+@few
+@given(found=outputs(), threshold=st.floats(0, 1), token=st.integers(0, 39))
+def test_where_one_token_leaves_changes_no_other(found, threshold, token):
+    logits, sureness = found
+    before = routed(logits, sureness, threshold=threshold)
+    changed = {depth: sure.clone() for depth, sure in sureness.items()}
+    for sure in changed.values():
+        sure[token] = 1 - sure[token]
+    after = routed(logits, changed, threshold=threshold)
+    others = torch.arange(40) != token
+    assert torch.equal(before.logits[others], after.logits[others])
+    assert torch.equal(before.depths[others], after.depths[others])
+
+
+@few
+@given(found=outputs())
+def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(found):
+    logits, sureness = found
+    unreached = 0.5 + 0.5 * float(torch.stack(list(sureness.values())).max())
+    for threshold in (0.0, unreached):
+        assert torch.equal(routed(logits, sureness, threshold=threshold).logits, logits[-1])
+
+
+@few
+@given(shares=st.lists(st.booleans(), min_size=1, max_size=50))
+def test_the_share_of_the_computation_follows_from_the_share_that_leaves(shares):
+    sure = torch.tensor(shares).float()
+    logits = list(torch.zeros(3, len(sure), 2))
+    depth = routed(logits, {1: sure}, threshold=0.5).depths.double().mean()
+    share = float(depth) / 3
+    assert share == pytest.approx(1 - 2 / 3 * float(sure.mean()))
+    assert 1 / 3 <= share <= 1
+
+
+@few
+@given(
+    network=networks(),
+    threshold=st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.4]),
+    exits=st.sets(st.integers(1, 4), min_size=1),
+    prompt=st.integers(1, 5),
+    confidence=st.sampled_from(["max-softmax", "learned"]),
+)
+def test_text_generated_with_early_exit_is_that_of_the_simulated_routing(
+    network, threshold, exits, prompt, confidence
 ):
-    generator = torch.Generator().manual_seed(data.draw(st.integers(0, 99)))
-    shallow, deep = torch.randn(2, 50, 5, generator=generator) * 3
-    found = routed(shallow, deep, threshold=threshold)
-    for i in range(50):
-        leaves = threshold > 0 and float(shallow[i].softmax(-1).max()) >= threshold
-        assert bool(found.exits[i]) == leaves
-        assert torch.equal(found.logits[i], shallow[i] if leaves else deep[i])
-    share = float(found.exits.float().mean())
-    assert 1 / 3 <= (share * layer + (1 - share) * 3) / 3 <= 1
+    one, x, _ = network
+    exits = tuple(sorted({min(e, one.arm.layers) for e in exits}))
+    other = model(one.arm.but(confidence=confidence))
+    other.module.load_state_dict(one.module.state_dict(), strict=False)
+    if confidence == "learned":
+        torch.nn.init.normal_(other.module.confidence.weight, generator=torch.Generator())
+    start = x[0, :prompt]
+    found = generate(other.module, start, count=20, threshold=threshold, exits=exits)
+    with torch.no_grad():
+        states = other.module.states(torch.cat([start, found.characters])[None, :-1])
+        states = [h[0, len(start) - 1 :] for h in states]
+        layers = [other.module.head(h) for h in states]
+        sureness = {e: other.module.sureness(states[e - 1], layers[e - 1]) for e in exits}
+        expected = routed(layers, sureness, threshold=threshold)
+    top = expected.logits.topk(2).values
+    clear = (top[:, 0] - top[:, 1] > 1e-4) & torch.stack(
+        [(sure - threshold).abs() > 1e-5 for sure in sureness.values()]
+    ).all(0)
+    assert torch.equal(found.characters[clear], expected.logits.argmax(-1)[clear])
+    assert torch.equal(found.depths[clear], expected.depths[clear])
+    assert found.applied <= one.arm.layers * (len(start) + 19)
+    if threshold == 0:
+        assert found.calls == one.arm.layers * 20
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.25, 0.95])
@@ -147,14 +310,16 @@ def test_measures_are_what_they_are_called(threshold):
     one = model(arm)
     with torch.no_grad():
         measures = one.measure()
-    losses, right, exits, deep = [], [], [], []
+    losses, right, exits, deep, sures, shallow = [], [], [], [], [], []
     for window in one.data.validation.flatten(0, 1):
         with torch.no_grad():
             layers = one.module.forward_all_layers(window[None, :-1])
         for t in range(64):
             sure = float(layers[0][0, t].softmax(-1).max())
             exits.append(0 < threshold <= sure)
+            sures.append(sure)
             deep.append(F.cross_entropy(layers[2][0, t], window[t + 1]).item())
+            shallow.append(F.cross_entropy(layers[0][0, t], window[t + 1]).item())
             logits = layers[0 if exits[-1] else 2][0, t]
             losses.append(float(F.cross_entropy(logits, window[t + 1])))
             right.append(int(logits.argmax()) == int(window[t + 1]))
@@ -162,6 +327,13 @@ def test_measures_are_what_they_are_called(threshold):
     assert measures["perplexity"] == pytest.approx(math.exp(sum(losses) / len(losses)), rel=1e-4)
     assert measures["accuracy"] == pytest.approx(sum(right) / len(right), abs=1e-6)
     assert measures["compute"] == pytest.approx(1 - share * 2 / 3, abs=1e-6)
+    surest = sorted(range(len(sures)), key=lambda i: sures[i])[len(sures) // 2 :]
+    halved = deep.copy()
+    for i in surest:
+        halved[i] = shallow[i]
+    assert measures["perplexity_with_half_leaving"] == pytest.approx(
+        math.exp(sum(halved) / len(halved)), rel=1e-3
+    )
     groups = [
         [loss for loss, left in zip(deep, exits, strict=True) if left == way] for way in (1, 0)
     ]
@@ -172,17 +344,51 @@ def test_measures_are_what_they_are_called(threshold):
         assert "loss_of_leaving_and_staying" not in measures
 
 
-def test_the_names_of_the_source_are_these_settings():
-    assert PRESETS["auxiliary loss"] == ExitArm(layer_weights=(0.5, 0, 0.5), routing_threshold=0.95)
-    assert PRESETS["deep supervision"] == ExitArm(layer_weights=EQUAL)
-    assert PRESETS["deep supervision, early exit"] == ExitArm(
-        layer_weights=EQUAL, routing_threshold=0.7
+SPELLED_OUT = {
+    "standard": {"layer_weights": (0, 0, 1)},
+    "deep supervision": {"layer_weights": (1 / 3, 1 / 3, 1 / 3)},
+    "deep supervision, early exit": {
+        "layer_weights": (1 / 3, 1 / 3, 1 / 3),
+        "routing_threshold": 0.7,
+    },
+    "auxiliary loss": {"layer_weights": (0.5, 0, 0.5), "routing_threshold": 0.95},
+    "asymmetric 0.7": {"layer_weights": (0.7, 0, 0.3), "routing_threshold": 0.95},
+    "asymmetric 0.8": {"layer_weights": (0.8, 0, 0.2), "routing_threshold": 0.95},
+    "with L2 loss": {"layer_weights": (0.7, 1, 0.3), "routing_threshold": 0.95},
+    "deep focus": {"layer_weights": (0.3, 0, 0.7), "routing_threshold": 0.95},
+    "dynamic alpha": {
+        "layer_weights": (0.7, 0, 0.3),
+        "routing_threshold": 0.95,
+        "alpha_path": "linear",
+    },
+    "decreasing rates": {
+        "layer_weights": (0.7, 0, 0.3),
+        "routing_threshold": 0.95,
+        "layer_lr_scales": (1.0, 0.5, 0.1),
+    },
+    "increasing rates": {
+        "layer_weights": (0.7, 0, 0.3),
+        "routing_threshold": 0.95,
+        "layer_lr_scales": (0.1, 0.5, 1.0),
+    },
+    "one layer": {"layer_weights": (1,)},
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_names_of_the_source_are_these_settings(name):
+    assert PRESETS[name] == ExitArm(**SPELLED_OUT[name])
+    assert PRESETS[name].label == name
+    assert PRESETS[name].but(data=WIKITEXT).at("ci").label == name
+
+
+def test_what_differs_from_a_named_configuration_is_said():
+    arm = ASYMMETRIC.but(exits=(1, 2), confidence="learned", characters=200_000, width=128)
+    assert arm.label == (
+        "asymmetric 0.7, exits 1/2, learned confidence, 128 wide, 200,000 characters"
     )
-    assert PRESETS["decreasing rates"] == ExitArm(
-        layer_weights=(0.7, 0, 0.3), routing_threshold=0.95, layer_lr_scales=(1.0, 0.5, 0.1)
-    )
-    for name, preset in PRESETS.items():
-        assert preset.label == name
+    arm = STANDARD.but(layer_lr_scales=(0.5, 0.5, 0.5), recipe=STANDARD.recipe.but(lr=5e-4))
+    assert arm.label == "0/0/1 at 0, rates 0.5/0.5/0.5, lr 0.0005"
 
 
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
@@ -193,7 +399,9 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
         data = STUDY.load(scaled, CPU)
         program = LoopProgram(STUDY, [Run(scaled, 1)], data, CPU)
         before = {name: p.detach().clone() for name, p in program.parameters.items()}
-        program.advance(data.batch(data.epoch(1, 0)[None, :32]), 1.0)
+        program.advance(
+            data.batch(data.epoch(1, 0)[None, :32]), Moment(step=0, per_epoch=1, total=1)
+        )
         moved[scales] = {name: p.detach() - before[name] for name, p in program.parameters.items()}
     plain, scaled = moved.values()
     for name, step in plain.items():
@@ -201,6 +409,18 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
         torch.testing.assert_close(
             scaled[name], step * (1.0, 0.5, 0.0)[layer], rtol=1e-3, atol=1e-6
         )
+
+
+def test_a_scale_of_zero_leaves_a_layer_as_it_was():
+    arm = STANDARD.but(**SMALL, layer_weights=EQUAL, layer_lr_scales=(1.0, 0.0, 1.0))
+    data = STUDY.load(arm, CPU)
+    program = LoopProgram(STUDY, [Run(arm, 1)], data, CPU)
+    before = {name: p.detach().clone() for name, p in program.parameters.items()}
+    for step in range(3):
+        lines = data.epoch(1, 0)[None, 32 * step : 32 * step + 32]
+        program.advance(data.batch(lines), Moment(step=step, per_epoch=3, total=3))
+    for name, p in program.parameters.items():
+        assert torch.equal(p, before[name]) == name.startswith("blocks.1.")
 
 
 def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
@@ -213,6 +433,26 @@ def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
         results.append(values)
     assert results[0]["measures"]["perplexity"] == results[1]["measures"]["perplexity"]
     assert results[0]["history"]["loss"] == results[1]["history"]["loss"]
+
+
+def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):
+    plain = STANDARD.but(**SMALL, layer_weights=EQUAL, data="wikitext-2-twin", characters=3_000)
+    plain = plain.but(recipe=plain.recipe.but(epochs=3, batch=4))
+    arms = [plain.but(routing_threshold=t, exits=e) for t, e in ((0, (1,)), (0.2, (1, 2)))]
+    other = plain.but(layer_weights=(1.0, 0.0, 1.0))
+    learned = plain.but(confidence="learned")
+    runs = [Run(arm, seed) for arm in (*arms, other, learned) for seed in (1, 2)]
+    alone = {run: dict(train(STUDY, [run], engine="loop", device=CPU))[run] for run in runs}
+    steps = []
+    advance = LoopProgram.advance
+    monkeypatch.setattr(LoopProgram, "advance", lambda *a: steps.append(1) or advance(*a))
+    together = dict(train(STUDY, runs, engine="loop", device=CPU))
+    assert together == alone
+    longest = {run.training: 0 for run in runs}
+    assert len(longest) == 6
+    for run in runs:
+        longest[run.training] = max(longest[run.training], alone[run]["steps"])
+    assert len(steps) == sum(longest.values())
 
 
 def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
@@ -236,7 +476,9 @@ def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
         ({"layer_lr_scales": (1.0, 0.5, -1.0)}, "not negative"),
         ({"routing_threshold": 1.1}, "compared with a probability"),
         ({"routing_threshold": -0.1}, "compared with a probability"),
-        ({"exit_layer": 4}, "not one of the 3 layers"),
+        ({"exits": (4,)}, "must name some of the 3 layers"),
+        ({"exits": ()}, "must name some of the 3 layers"),
+        ({"exits": (2, 1)}, "each layer once, the first one first"),
     ],
 )
 def test_settings_that_cannot_mean_anything_are_refused(settings_, sentence):

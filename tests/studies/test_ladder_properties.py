@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
-from repro.recipe import Recipe
+from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import D256_L4, LadderArm
 from repro.studies.depth_ladder.study import STUDY
@@ -53,7 +53,7 @@ def steps(program, data, count=3):
     for step in range(count):
         lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
         batch = data.batch(lines[:, step * BATCH : (step + 1) * BATCH])
-        losses.append(program.advance(batch, 1.0 - 0.1 * step))
+        losses.append(program.advance(batch, Moment(step=step, per_epoch=count, total=count)))
     return torch.stack(losses)
 
 

@@ -11,20 +11,31 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from repro.arm import Arm, Metric
-from repro.data.characters import SENTENCES, characters_identity
+from repro.arm import Arm, Metric, Settings
+from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.data.files import resolve
 from repro.recipe import Recipe
 
-LENGTH, BATCH = 64, 32
-BATCHES = 48
-"""Batches of an epoch: what 100,000 characters fill."""
+WIKITEXT = "wikitext-2"
+"""The text that the source names."""
+
+FLOATS_PER_LINE = 16
+
+LARGEST_STACKED = 256
+"""Windows times width of a step: above, its products fill a core alone (measured: 1.1 times at 8
+windows of width 32, 1.8 times at 4)."""
+
+LENGTH = 64
+"""Characters of a window."""
+
+VALIDATION_BATCH = 32
+"""Windows: what does not fill such a batch is not evaluated, as in the source."""
 
 VALIDATION_TOKENS = 8192
 FULL_DEPTH = 3
 """Layers of the network that compute is counted in shares of."""
 
-DOCUMENTED_RECIPE = Recipe(epochs=50, batch=BATCH, lr=1e-3, weight_decay=0.01, clip=1.0, patience=0)
+DOCUMENTED_RECIPE = Recipe(epochs=50, batch=32, lr=1e-3, weight_decay=0.01, clip=1.0, patience=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,30 +51,43 @@ class ExitArm(Arm):
         "perplexity": Metric("log"),
         "accuracy": Metric("log-odds", examples=VALIDATION_TOKENS),
         "compute": Metric("log"),
+        "perplexity_with_half_leaving": Metric("log"),
         "layer_perplexity": Metric("log", listed=True),
         "loss_of_leaving_and_staying": Metric("identity", listed=True),
     }
+
+    per_run: ClassVar[frozenset[str]] = frozenset(
+        {"layer_weights", "layer_lr_scales", "alpha_path"}
+    )
 
     layer_weights: tuple[float, ...] = (0.0, 0.0, 1.0)
     """The weight of each layer's own loss, the first layer first; their sum is not normalised."""
 
     routing_threshold: float = 0.0
-    """At evaluation a token leaves after `exit_layer` where that layer is at least this sure of its
+    """At evaluation a token leaves after the first of the `exits` that is at least this sure of its
     answer; 0 keeps every token to the end."""
 
     layer_lr_scales: tuple[float, ...] | None = None
     """What the learning rate of each layer is multiplied by; embedding and head keep theirs."""
 
-    exit_layer: int = 1
+    exits: tuple[int, ...] = (1,)
+    """The layers after which tokens may leave, counted from 1."""
+
+    confidence: Literal["max-softmax", "learned"] = "max-softmax"
+    """How sure a layer is: the largest probability that it gives, or what a head of its own says,
+    which is trained beside the network to tell right answers from wrong ones."""
 
     alpha_path: Literal["fixed", "linear", "cosine"] = "fixed"
-    """Dynamic alpha: the exit layer's weight goes from 0.9 to 0.5 over the planned epochs, and the
+    """Dynamic alpha: the first exit's weight goes from 0.9 to 0.5 over the planned epochs, and the
     last layer's weight is the rest."""
 
     width: int = 64
     heads: int = 4
     hidden: int = 256
     data: str = SENTENCES
+    characters: int = TRAINING
+    """Characters to train on, the first of the text."""
+
     recipe: Recipe = DOCUMENTED_RECIPE
 
     def __post_init__(self) -> None:
@@ -83,32 +107,68 @@ class ExitArm(Arm):
                 f"routing_threshold={self.routing_threshold} is compared with a probability; give"
                 " 0 (no routing) to 1."
             )
-        if not 1 <= self.exit_layer <= self.layers:
+        if not self.exits or not set(self.exits) <= set(range(1, self.layers + 1)):
             raise ValueError(
-                f"exit_layer={self.exit_layer} is not one of the {self.layers} layers, which count"
-                " from 1."
+                f"exits={self.exits} must name some of the {self.layers} layers, which count from"
+                " 1."
             )
+        if list(self.exits) != sorted(set(self.exits)):
+            raise ValueError(f"exits={self.exits} must name each layer once, the first one first.")
 
     def at(self, profile: str) -> Self:
-        """The documented size at every profile: it fits a CPU."""
+        """The documented size at every profile on the repeated sentences: it fits a CPU.
+
+        WikiText-2 takes many epochs where the sentences take two, so its `ci` is smaller: half the
+        width, and an eighth of the characters in batches of an eighth, which leaves the number of
+        steps in an epoch as documented.
+        """
         if profile not in ("ci", "paper"):
             raise ValueError(f"Early exit has no profile {profile!r}; it has ci and paper.")
-        return self
+        if profile == "paper" or self.data == SENTENCES:
+            return self
+        return self.but(
+            width=self.width // 2,
+            hidden=self.hidden // 2,
+            characters=self.characters // 8,
+            recipe=self.recipe.but(batch=self.recipe.batch // 8),
+        )
 
     def located(self) -> Self:
         return self if self.data == SENTENCES else self.but(data=resolve(self.data))
 
     def content(self) -> str:
-        return characters_identity(self.data)
+        return characters_identity(self.data, training=self.characters)
+
+    def trained_as(self) -> Self:
+        """Training knows no threshold, and the exits only where something is learned at them."""
+        plain = self.but(routing_threshold=0.0)
+        if self.confidence == "max-softmax" and self.alpha_path == "fixed":
+            plain = plain.but(exits=(1,))
+        return plain
 
     @property
     def layers(self) -> int:
         """Layers of the network: one for each weight."""
         return len(self.layer_weights)
 
+    def settings(self) -> Settings:
+        return {**super().settings(), "layers": self.layers}
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a step is small enough for stacking to pay, and its matrices fill cache lines.
+
+        Matrix products round differently on rows that start within one, so that a run's bits would
+        depend on its place in the stack.
+        """
+        is_small = self.recipe.batch * self.width <= LARGEST_STACKED
+        in_lines = self.width % FLOATS_PER_LINE == 0 and self.hidden % FLOATS_PER_LINE == 0
+        return is_small and in_lines and self.confidence == "max-softmax"
+
     @property
     def steps(self) -> int:
-        return self.recipe.epochs * BATCHES
+        windows = (self.characters - 1) // LENGTH
+        return self.recipe.epochs * (windows // self.recipe.batch)
 
     @property
     def effort(self) -> float:
@@ -117,9 +177,30 @@ class ExitArm(Arm):
 
     @property
     def label(self) -> str:
-        known = (name for name, preset in PRESETS.items() if preset.but(data=self.data) == self)
+        """The name that the source has for these settings, and what is different from it."""
+        framework = ExitArm(**{name: getattr(self, name) for name in FRAMEWORK})
         weights = "/".join(f"{weight:.2g}" for weight in self.layer_weights)
-        return next(known, f"{weights} at {self.routing_threshold:g}")
+        spelled = f"{weights} at {self.routing_threshold:g}"
+        if self.layer_lr_scales:
+            spelled += f", rates {'/'.join(f'{scale:.2g}' for scale in self.layer_lr_scales)}"
+        name = next((name for name, preset in PRESETS.items() if preset == framework), spelled)
+        usual = STANDARD.but(data=self.data)
+        sizes = [usual, usual.at("ci")]
+        variants = [
+            text
+            for text, other in (
+                (f"exits {'/'.join(map(str, self.exits))}", self.exits != usual.exits),
+                (f"{self.confidence} confidence", self.confidence != usual.confidence),
+                (f"lr {self.recipe.lr:g}", self.recipe.lr != usual.recipe.lr),
+                (f"{self.width} wide", self.width not in {size.width for size in sizes}),
+                (
+                    f"{self.characters:,} characters",
+                    self.characters not in {size.characters for size in sizes},
+                ),
+            )
+            if other
+        ]
+        return ", ".join([name, *variants])
 
     def weights_in(self, epoch: int) -> tuple[float, ...]:
         """The layers' weights in an epoch, counted from 0."""
@@ -130,10 +211,13 @@ class ExitArm(Arm):
             progress = 0.5 * (1 - math.cos(math.pi * progress))
         alpha = 0.9 - 0.4 * progress
         weights = [0.0] * self.layers
-        weights[self.exit_layer - 1] += alpha
+        weights[self.exits[0] - 1] += alpha
         weights[-1] += 1 - alpha
         return tuple(weights)
 
+
+FRAMEWORK = ("layer_weights", "routing_threshold", "layer_lr_scales", "alpha_path")
+"""The settings that a configuration of the source consists of."""
 
 STANDARD = ExitArm()
 """Three layers, and the last one's loss alone."""
@@ -158,3 +242,11 @@ PRESETS = {
     "one layer": ONE_LAYER,
 }
 """The configurations that the source names."""
+
+
+def on(text: str, *names: str) -> list[ExitArm]:
+    """The named configurations on a text.
+
+    >>> standard, best = on("wikitext-2", "standard", "decreasing rates")
+    """
+    return [PRESETS[name].but(data=text) for name in names]

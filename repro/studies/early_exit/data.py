@@ -6,18 +6,18 @@ import torch
 from torch import Tensor
 
 from repro.data.characters import batches, load_characters
-from repro.studies.early_exit.arms import BATCH, LENGTH, ExitArm
+from repro.studies.early_exit.arms import LENGTH, VALIDATION_BATCH, ExitArm
 
 
 class ExitData:
     """Windows of 64 characters, each with the 64 that follow them by one place."""
 
     def __init__(self, arm: ExitArm, device: torch.device) -> None:
-        text = load_characters(arm.data)
+        text = load_characters(arm.data, training=arm.characters)
         self.alphabet = len(text.alphabet)
         train, validation = (
-            torch.from_numpy(batches(part, length=LENGTH, batch=BATCH).astype("int64")).to(device)
-            for part in (text.train, text.validation)
+            torch.from_numpy(batches(part, length=LENGTH, batch=batch).astype("int64")).to(device)
+            for part, batch in ((text.train, arm.recipe.batch), (text.validation, VALIDATION_BATCH))
         )
         self.train = train.flatten(0, 1)  # [N, 65]
         self.validation = validation  # [batches, 32, 65]

@@ -15,8 +15,31 @@ ROTARY_BASE = 10_000.0
 NORM_EPSILON = 1e-6
 
 
+class Memory:
+    """The keys and values of the positions that an attention has seen, when it goes on later."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def length(self) -> int:
+        """Positions seen."""
+        return self._seen[0].shape[2] if self._seen else 0
+
+    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """With these of further positions [B, H, t, d/H]: all of them so far."""
+        if self._seen:
+            keys, values = (
+                torch.cat(pair, dim=2) for pair in zip(self._seen, (keys, values), strict=True)
+            )
+        self._seen = keys, values
+        return self._seen
+
+
 class Attention(nn.Module):
     """Causal attention with rotary positions, without biases."""
+
+    pairs: Tensor  # [d], features in an order that lays the halves of each head side by side
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -24,29 +47,44 @@ class Attention(nn.Module):
         self.query, self.key, self.value, self.out = (
             nn.Linear(width, width, bias=False) for _ in range(4)
         )
+        halves = torch.arange(width).view(heads, 2, -1)
+        self.register_buffer("pairs", halves.transpose(1, 2).flatten(), persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, T, d]
-        batch, length, width = x.shape
-
-        def heads(layer: nn.Linear) -> Tensor:  # [B, H, T, d/H]
-            projected: Tensor = layer(x)
-            return projected.view(batch, length, self.heads, -1).transpose(1, 2)
-
-        q, k = rotated(heads(self.query)), rotated(heads(self.key))
-        mixed = F.scaled_dot_product_attention(q, k, heads(self.value), is_causal=True)
-        found: Tensor = self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+    def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
+        length = x.shape[1]
+        start = memory.length if memory else 0
+        q, k = (self._rotated(layer, x, start) for layer in (self.query, self.key))
+        v = self._heads(self.value(x))
+        if memory is None:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            k, v = memory.extended(k, v)
+            seen = torch.ones(length, start + length, dtype=torch.bool, device=x.device)
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen.tril(start))
+        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
         return found
 
+    def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
-def rotated(x: Tensor) -> Tensor:
-    """Turn each half-split pair of features by an angle that grows with the position."""
-    length, features = x.shape[-2:]
-    half = features // 2
+    def _rotated(self, layer: nn.Linear, x: Tensor, start: int) -> Tensor:
+        """Queries or keys, turned; the order of their features is the same and changes no score."""
+        projected = F.linear(x, layer.weight[self.pairs])
+        return self._heads(rotated(projected, heads=self.heads, start=start))
+
+
+def rotated(x: Tensor, *, heads: int, start: int = 0) -> Tensor:
+    """Turn each pair of neighbouring features of x [B, T, d] by an angle that grows with position.
+
+    The first position is `start`; the speeds are the same in each head.
+    """
+    batch, length, width = x.shape
+    half = width // heads // 2
     speeds = ROTARY_BASE ** (-torch.arange(half, device=x.device) / half)
-    angles = torch.arange(length, device=x.device)[:, None] * speeds  # [T, d/2H]
-    cos, sin = angles.cos(), angles.sin()
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+    angles = torch.arange(start, start + length, device=x.device)[:, None] * speeds  # [T, d/2H]
+    turns = torch.polar(torch.ones_like(angles), angles).repeat(1, heads)  # [T, d/2]
+    pairs = torch.view_as_complex(x.view(batch, length, -1, 2))
+    return torch.view_as_real(pairs * turns).view(x.shape)
 
 
 class Block(nn.Module):
@@ -61,8 +99,8 @@ class Block(nn.Module):
         self.norm_attention = nn.RMSNorm(width, eps=NORM_EPSILON)
         self.norm_feed_forward = nn.RMSNorm(width, eps=NORM_EPSILON)
 
-    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, T, d]
-        x = self.norm_attention(x + self.attention(x))
+    def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
+        x = self.norm_attention(x + self.attention(x, memory))
         found: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
         return found
 
@@ -73,17 +111,35 @@ class Shallow:
 
     shallow_logits: Tensor  # [B, T, V]
     deep_logits: Tensor  # [B, T, V]
-    confidence: Tensor  # [B, T], the largest probability of the shallow exit, without gradient
+    confidence: Tensor  # [B, T], how sure the shallow exit is, without gradient
 
 
 class EarlyExitTransformer(nn.Module):
     """Every layer can answer through the same head."""
 
-    def __init__(self, *, alphabet: int, width: int, heads: int, hidden: int, layers: int) -> None:
+    def __init__(
+        self,
+        *,
+        alphabet: int,
+        width: int,
+        heads: int,
+        hidden: int,
+        layers: int,
+        learns_confidence: bool = False,
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(alphabet, width)
         self.blocks = nn.ModuleList(Block(width, heads, hidden) for _ in range(layers))
         self.head = nn.Linear(width, alphabet, bias=False)
+        self.confidence = nn.Linear(width, 1) if learns_confidence else None
+
+    def states(self, x: Tensor) -> list[Tensor]:
+        """The stream after each layer, the first layer first: each [B, T, d]."""
+        h, found = self.embedding(x), []
+        for block in self.blocks:
+            h = block(h)
+            found.append(h)
+        return found
 
     def forward_all_layers(self, x: Tensor) -> list[Tensor]:
         """The logits after each layer, the first layer first: each [B, T, V].
@@ -91,11 +147,22 @@ class EarlyExitTransformer(nn.Module):
         >>> len(model.forward_all_layers(x)) == len(model.blocks)
         True
         """
-        h, found = self.embedding(x), []
-        for block in self.blocks:
-            h = block(h)
-            found.append(self.head(h))
+        return [self.head(h) for h in self.states(x)]
+
+    def right_answer(self, h: Tensor) -> Tensor:
+        """[B, T, d] -> [B, T]: the log-odds that the answer at an exit is right, as it is learned.
+
+        No gradient reaches the network: it is trained as it would be without.
+        """
+        assert self.confidence is not None
+        found: Tensor = self.confidence(h.detach()).squeeze(-1)
         return found
+
+    def sureness(self, h: Tensor, logits: Tensor) -> Tensor:
+        """How sure an exit is of its answer: learned where it is learned, else max-softmax."""
+        if self.confidence is None:
+            return logits.detach().softmax(-1).amax(-1)
+        return self.right_answer(h).detach().sigmoid()
 
     def forward_train(self, x: Tensor, *, exit_layer: int = 1) -> Shallow:
         """The logits after the exit layer and after the last, and nothing in between.
@@ -103,16 +170,12 @@ class EarlyExitTransformer(nn.Module):
         >>> model.forward_train(x).confidence.max() <= 1
         tensor(True)
         """
-        h = self.embedding(x)
-        shallow = None
-        for number, block in enumerate(self.blocks, start=1):
-            h = block(h)
-            if number == exit_layer:
-                shallow = self.head(h)
-        if shallow is None:
+        if not 1 <= exit_layer <= len(self.blocks):
             raise ValueError(
                 f"exit_layer={exit_layer} is not one of the {len(self.blocks)} layers, which count"
                 " from 1."
             )
-        confidence = shallow.detach().softmax(-1).amax(-1)
-        return Shallow(shallow, self.head(h), confidence)
+        states = self.states(x)
+        shallow = self.head(states[exit_layer - 1])
+        confidence = self.sureness(states[exit_layer - 1], shallow)
+        return Shallow(shallow, self.head(states[-1]), confidence)

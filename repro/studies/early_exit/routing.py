@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,22 +11,28 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Routed:
-    """The answers that count, and which of them are shallow."""
+    """The answers that count, and how deep each was found."""
 
     logits: Tensor  # [..., V]
-    exits: Tensor  # [...], true where the token left early
+    depths: Tensor  # [...], the layer that answered, counted from 1
 
 
-def routed(shallow: Tensor, deep: Tensor, *, threshold: float) -> Routed:
-    """The shallow logits where their largest probability reaches the threshold, else the deep ones.
+def routed(layers: Sequence[Tensor], sureness: Mapping[int, Tensor], *, threshold: float) -> Routed:
+    """Each token's answer: that of the first exit that is sure enough, else the last layer's.
 
-    A threshold of 0 means no routing. Upper layers still see every token: what is saved is counted,
-    not timed, as in the source.
+    `layers` are the logits [..., V] of each layer, `sureness` [...] is given for each exit. A
+    threshold of 0 means no routing. Upper layers still see every token: what is saved is counted,
+    not timed, as in the source; `generate` stops for real.
 
-    >>> sure, unsure = torch.tensor([9.0, 0.0]), torch.tensor([0.1, 0.0])
-    >>> routed(torch.stack([sure, unsure]), torch.zeros(2, 2), threshold=0.95).exits
-    tensor([ True, False])
+    >>> deep, shallow = torch.zeros(2, 2), torch.tensor([[9.0, 0.0], [0.1, 0.0]])
+    >>> routed([shallow, deep], {1: torch.tensor([0.99, 0.52])}, threshold=0.95).depths
+    tensor([1, 2])
     """
-    confidence = shallow.softmax(-1).amax(-1)
-    exits = confidence >= threshold if threshold > 0 else torch.zeros_like(confidence).bool()
-    return Routed(torch.where(exits[..., None], shallow, deep), exits)
+    logits = layers[-1]
+    depths = torch.full(logits.shape[:-1], len(layers), device=logits.device)
+    if threshold > 0:
+        for depth, sure in sorted(sureness.items(), reverse=True):
+            leaves = sure >= threshold
+            logits = torch.where(leaves[..., None], layers[depth - 1], logits)
+            depths = torch.where(leaves, depth, depths)
+    return Routed(logits, depths)

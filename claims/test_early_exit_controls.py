@@ -1,0 +1,101 @@
+"""What explains early exit's numbers, and its future work.  Our questions to source 000.
+
+The source compares whole configurations. Each control changes one thing of its best one, or asks
+whether a finding survives where the source would look next. The sentences say what one would
+expect who believes the source.
+"""
+
+import pytest
+
+from repro import claim
+from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
+
+on_both_texts = pytest.mark.parametrize("text", [SENTENCES, WIKITEXT])
+
+
+@claim("The best model is better with early exit than at full depth", source="000, control")
+@on_both_texts
+def test_routing_helps(trials, text):
+    (best,) = on(text, "decreasing rates")
+    routed, full_depth = trials(best, best.but(routing_threshold=0.0))
+    assert routed.perplexity < full_depth.perplexity
+
+
+@claim("Decreasing rates beat uniform ones of the same mean", source="000, control")
+@on_both_texts
+def test_decreasing_rates_beat_lower_ones(trials, text):
+    (best,) = on(text, "decreasing rates")
+    decreasing, uniform = trials(best, best.but(layer_lr_scales=(1.6 / 3,) * 3))
+    assert decreasing.perplexity < uniform.perplexity
+
+
+@claim("Decreasing rates beat half the learning rate everywhere", source="000, control")
+@on_both_texts
+def test_decreasing_rates_beat_half_the_rate(trials, text):
+    best, plain = on(text, "decreasing rates", "asymmetric 0.7")
+    decreasing, slower = trials(best, plain.but(recipe=plain.recipe.but(lr=5e-4)))
+    assert decreasing.perplexity < slower.perplexity
+
+
+@claim(
+    "In a network of twice the width the best model still improves on the standard one",
+    source="000, Future Work 1: larger models",
+    only_at="paper",
+)
+def test_scales_to_larger_models(trials):
+    larger = [
+        arm.but(width=128, hidden=512) for arm in on(WIKITEXT, "decreasing rates", "standard")
+    ]
+    better, standard = trials(*larger)
+    assert better.perplexity < standard.perplexity
+
+
+@claim(
+    "Four times the text reduces over-fitting",
+    source="000, Future Work 2: more data",
+    only_at="paper",
+)
+@pytest.mark.parametrize("name", ["standard", "decreasing rates"])
+def test_more_data_reduces_over_fitting(trials, name):
+    (arm,) = on(WIKITEXT, name)
+    more, less = trials(arm.but(characters=4 * arm.characters), arm)
+    assert more.perplexity < less.perplexity
+
+
+@claim(
+    "Between 0.5 and 0.8, too, the more weight on layer 1 the better",
+    source="000, Future Work 4: finer alpha",
+)
+def test_finer_alpha(trials):
+    (asymmetric,) = on(WIKITEXT, "asymmetric 0.7")
+    alphas = (0.5, 0.6, 0.7, 0.75, 0.8)
+    arms = [asymmetric.but(layer_weights=(alpha, 0.0, round(1 - alpha, 2))) for alpha in alphas]
+    assert trials(arms).perplexity.falls()
+
+
+@claim("A second exit saves further computation", source="000, Future Work 5: several exits")
+def test_a_second_exit_saves_computation(trials):
+    (supervised,) = on(WIKITEXT, "deep supervision, early exit")
+    two, one = trials(supervised.but(exits=(1, 2)), supervised)
+    assert two.compute < one.compute
+
+
+@claim(
+    "A second exit leaves the perplexity where it was, to 1 %",
+    source="000, Future Work 5: several exits",
+)
+def test_a_second_exit_costs_nothing(trials):
+    (supervised,) = on(WIKITEXT, "deep supervision, early exit")
+    two, one = trials(supervised.but(exits=(1, 2)), supervised)
+    assert two.perplexity.is_times(1.0, one.perplexity, within_ratio=1.01)
+
+
+@claim(
+    "With half of the tokens leaving, a learned confidence chooses them better than max-softmax",
+    source="000, Future Work 6: a learned confidence head",
+)
+@on_both_texts
+def test_learned_confidence_chooses_better(trials, text):
+    (asymmetric,) = on(text, "asymmetric 0.7")
+    learned, softmax = trials(asymmetric.but(confidence="learned"), asymmetric)
+    assert learned.perplexity_with_half_leaving < softmax.perplexity_with_half_leaving

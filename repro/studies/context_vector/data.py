@@ -1,0 +1,58 @@
+"""Sequences of words in each run's order, and the keys of what dropout leaves out."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from repro.core.streams import stream
+from repro.data.word_windows import PAD, load_word_windows
+from repro.studies.context_vector.arms import ContextArm
+
+
+class ContextData:
+    """The first words of windows. The last row of `train` is no sequence: it is padding alone."""
+
+    def __init__(self, arm: ContextArm, device: torch.device) -> None:
+        windows = load_word_windows(arm.data, vocabulary=arm.vocabulary)
+        for part, asked, found in (
+            ("training", arm.sequences, windows.train),
+            ("validation", arm.validation_sequences, windows.validation),
+        ):
+            if asked > len(found):
+                raise ValueError(
+                    f"The arm asks for {asked} {part} sequences and {windows.name} has"
+                    f" {len(found)}; give it at most that many."
+                )
+        train, validation = (
+            torch.from_numpy(part[:count, : arm.length].astype("int64")).to(device)
+            for part, count in (
+                (windows.train, arm.sequences),
+                (windows.validation, arm.validation_sequences),
+            )
+        )
+        self.train = torch.cat([train, torch.full_like(train[:1], PAD)])  # [S+1, T+1]
+        self.validation = validation  # [N, T+1]
+        self.found = [float(len(part)) for part in (windows.train, windows.validation)]
+        self.arm = arm
+
+    def epoch(self, seed: int, number: int) -> Tensor:
+        """[n, 2]: which sequence, -1 for none, and the key of its dropout.
+
+        The last batch is filled up with sequences of padding, which count for nothing: it weighs
+        as much as any other, as in the source.
+        """
+        arm = self.arm
+        whole, part = divmod(number, arm.epochs_a_pass)
+        order = torch.randperm(arm.sequences, generator=stream(seed, f"order/{whole}"))
+        order = order[part * arm.epoch_sequences : (part + 1) * arm.epoch_sequences]
+        missing = -len(order) % arm.recipe.batch
+        order = torch.cat([order, order.new_full((missing,), -1)])
+        keys = torch.empty_like(order)
+        keys.random_(generator=stream(seed, f"dropout/{number}"))
+        return torch.stack([order, keys], dim=1)
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        """Lines [R, B, 2] to words [R, B, T], those that follow, and keys [R, B]."""
+        words = self.train[lines[..., 0]]
+        return words[..., :-1], words[..., 1:], lines[..., 1]

@@ -1,0 +1,36 @@
+"""The numbers a run starts from, one named stream each, shared by both forms of the model."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from repro.core.streams import normal
+from repro.studies.context_vector.arms import ContextArm
+
+GATES = ("delta", "forget", "admit")
+"""What is new in the context, what stays of the old, and how much of the new enters."""
+
+
+def parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:
+    """Every parameter of a run, from the input to the output."""
+
+    def linear(name: str, rows: int, columns: int, std: float) -> dict[str, Tensor]:
+        weight = normal(seed, f"initial/{name}", (rows, columns), std=std)
+        return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(rows)}
+
+    shape = (arm.vocabulary, arm.embedding)
+    found = {
+        "embedding.weight": normal(seed, "initial/embedding", shape, std=arm.embedding_std),
+    }
+    for layer in range(arm.layers):
+        reads = arm.width if layer else arm.embedding + arm.context
+        he = math.sqrt(2 / reads)
+        std = he if arm.initialisation == "he" else arm.weight_std
+        found |= linear(f"layers.{layer}", arm.width, reads, std)
+    found |= linear("head", arm.vocabulary, arm.width, arm.weight_std)
+    for gate in GATES:
+        found |= linear(gate, arm.context, arm.width, arm.weight_std)
+    return found | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}

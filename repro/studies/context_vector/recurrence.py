@@ -1,0 +1,245 @@
+"""The recurrence of many runs at once, forward and backward, written out over a run axis.
+
+The words wait for one another, and so the loops over them consist of many small operations. What
+does not wait is taken out of them: the words' own part of the first layer, the head, and all
+gradients of weights, each of which is one product over all words.
+Shapes: R runs, B sequences, T words, E embedding, H width, C context. What is kept of every word is
+a list over time, [R, B, ...] each; joined, it is [R, T*B, ...].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from repro.studies.context_vector.arms import ContextArm
+from repro.studies.context_vector.initial import GATES
+from repro.studies.context_vector.model import CONTEXT_LIMIT
+
+NORM_EPSILON = 1e-5
+
+Parameters = Mapping[str, Tensor]
+Normalised = tuple[Tensor, Tensor, Tensor]
+"""The normalised values, the means and the reciprocal standard deviations."""
+
+
+@dataclass(frozen=True)
+class LayerTrace:
+    """What a layer's backward pass needs of one word's forward pass."""
+
+    read: Tensor  # [R, B, H], of the first layer the context [R, B, C]
+    u: Tensor  # [R, B, H] the linear part
+    normalised: Normalised | None
+    out: Tensor  # [R, B, H] after ReLU and dropout
+
+
+@dataclass(frozen=True)
+class GateTrace:
+    """The same of the context's update; there is none after the last word."""
+
+    h: Tensor  # [R, B, H]
+    before: Tensor  # [R, B, C] the context
+    delta: Tensor  # [R, B, C]
+    shares: Tensor  # [R, B, 2C] of the old and of the new
+    mixed: Tensor  # [R, B, C]
+    normalised: Normalised
+    scaled: Tensor  # [R, B, C] before it is limited
+
+
+@dataclass
+class Trace:
+    """All words."""
+
+    words: Tensor  # [R, T*B]
+    embedded: Tensor  # [R, T*B, E]
+    layers: list[list[LayerTrace]] = field(default_factory=list)  # by word, then layer
+    gates: list[GateTrace] = field(default_factory=list)  # by word
+
+
+class Recurrence:
+    """The pass over the words of sequences, with parameters as they stand."""
+
+    def __init__(self, arm: ContextArm, parameters: Parameters) -> None:
+        self.arm, self.p = arm, parameters
+        first = parameters["layers.0.weight"]
+        self.of_words, self.of_context = torch.split(first, [arm.embedding, arm.context], dim=2)
+        self.gates = torch.cat([parameters[f"{gate}.weight"] for gate in GATES], 1)  # [R, 3C, H]
+        self.gate_biases = torch.cat([parameters[f"{gate}.bias"] for gate in GATES], 1)[:, None]
+
+    def forward(
+        self, x: Tensor, masks: Tensor | None, *, remember: bool
+    ) -> tuple[Tensor, Trace | None]:
+        """Words [R, B, T] and masks [T, L, R, B, H] to what the head reads, [R, T*B, H]."""
+        (runs, batch, steps), p = x.shape, self.p
+        words = x.transpose(1, 2).flatten(1)  # [R, T*B]
+        trace = Trace(words, embedded(p["embedding.weight"], words))
+        from_words = torch.baddbmm(
+            p["layers.0.bias"][:, None], trace.embedded, self.of_words.transpose(1, 2)
+        ).view(runs, steps, batch, -1)
+        context = x.new_zeros(runs, batch, self.arm.context, dtype=from_words.dtype)
+        found = []
+        for step in range(steps):
+            h, layers = self._stack(
+                from_words[:, step], context, None if masks is None else masks[step]
+            )
+            found.append(h)
+            if remember:
+                trace.layers.append(layers)
+            if step + 1 < steps:
+                context, gate = self._updated(h, context)
+                if remember:
+                    trace.gates.append(gate)
+        return torch.stack(found, 1).flatten(1, 2), trace if remember else None
+
+    def _stack(
+        self, from_word: Tensor, context: Tensor, masks: Tensor | None
+    ) -> tuple[Tensor, list[LayerTrace]]:
+        p, h, traces = self.p, context, []
+        for index in range(self.arm.layers):
+            weight = p[f"layers.{index}.weight"] if index else self.of_context
+            base = p[f"layers.{index}.bias"][:, None] if index else from_word
+            u = torch.baddbmm(base, h, weight.transpose(1, 2))
+            normalised = norm(u) if self.arm.stack == "normalised" else None
+            out = (u if normalised is None else normalised[0]).relu()
+            if masks is not None:
+                out = out.mul_(masks[index])
+            traces.append(LayerTrace(h, u, normalised, out))
+            h = h + out if self.arm.stack == "residual" and index else out
+        return h, traces
+
+    def _updated(self, h: Tensor, context: Tensor) -> tuple[Tensor, GateTrace]:
+        size, p = self.arm.context, self.p
+        proposed = torch.baddbmm(self.gate_biases, h, self.gates.transpose(1, 2))  # [R, B, 3C]
+        delta, shares = proposed[..., :size], proposed[..., size:].sigmoid()
+        mixed = torch.addcmul(shares[..., :size] * context, shares[..., size:], delta)
+        normalised = norm(mixed)
+        scaled = torch.addcmul(p["norm.bias"][:, None], normalised[0], p["norm.weight"][:, None])
+        gate = GateTrace(h, context, delta, shares, mixed, normalised, scaled)
+        return scaled.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT), gate
+
+    def backward(self, trace: Trace, d_read: Tensor, *, grown: float) -> dict[str, Tensor]:
+        """Gradients from those in what the head read, [R, T*B, H]; `grown` is dropout's factor."""
+        steps, layers = len(trace.layers), self.arm.layers
+        d_heads = d_read.view(len(d_read), steps, -1, self.arm.width)  # [R, T, B, H]
+        d_layers: list[list[Tensor]] = [[] for _ in range(layers)]  # from the last word on
+        d_proposed: list[Tensor] = []
+        d_scaled: list[Tensor] = []
+        d_context: Tensor | None = None
+        for step in reversed(range(steps)):
+            d_h, d_before = d_heads[:, step], None
+            if d_context is not None:
+                d_gate, d_before, d_norm = self._gate_backward(trace.gates[step], d_context)
+                d_h = torch.baddbmm(d_h, d_gate, self.gates)
+                d_proposed.append(d_gate)
+                d_scaled.append(d_norm)
+            for index in reversed(range(layers)):
+                layer = trace.layers[step][index]
+                d_u = torch.ops.aten.threshold_backward(d_h, layer.out, 0)
+                if grown != 1:
+                    d_u = d_u.mul_(grown)
+                if layer.normalised is not None:
+                    d_u = norm_backward(d_u, layer.u, layer.normalised)
+                d_layers[index].append(d_u)
+                if index and self.arm.stack == "residual":
+                    d_h = torch.baddbmm(d_h, d_u, self.p[f"layers.{index}.weight"])
+                elif index:
+                    d_h = torch.bmm(d_u, self.p[f"layers.{index}.weight"])
+            if step:
+                d_context = (
+                    torch.bmm(d_u, self.of_context)
+                    if d_before is None
+                    else torch.baddbmm(d_before, d_u, self.of_context)
+                )
+        return (
+            self._word_gradients(trace, d_layers[0])
+            | self._layer_gradients(trace, d_layers)
+            | self._gate_gradients(trace, d_proposed, d_scaled)
+        )
+
+    def _gate_backward(self, gate: GateTrace, d_context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Gradients in what the gates proposed [R, B, 3C], in the context before, and the norm."""
+        size = self.arm.context
+        d_scaled = torch.ops.aten.hardtanh_backward(
+            d_context, gate.scaled, -CONTEXT_LIMIT, CONTEXT_LIMIT
+        )
+        d_mixed = norm_backward(
+            d_scaled * self.p["norm.weight"][:, None], gate.mixed, gate.normalised
+        )
+        d_shares = torch.cat([d_mixed * gate.before, d_mixed * gate.delta], -1)
+        d_shares = torch.ops.aten.sigmoid_backward(d_shares, gate.shares)
+        stays, enters = gate.shares[..., :size], gate.shares[..., size:]
+        return torch.cat([d_mixed * enters, d_shares], -1), d_mixed * stays, d_scaled
+
+    def _word_gradients(self, trace: Trace, d_first: list[Tensor]) -> dict[str, Tensor]:
+        d_u = joined(d_first)  # [R, T*B, H]
+        d_embedded = torch.bmm(d_u, self.of_words)
+        read = torch.cat([layers[0].read for layers in trace.layers], 1)
+        d_words = torch.bmm(d_u.transpose(1, 2), trace.embedded)
+        d_contexts = torch.bmm(d_u.transpose(1, 2), read)
+        weight = self.p["embedding.weight"]
+        return {
+            "embedding.weight": embedding_gradient(d_embedded, trace.words, weight),
+            "layers.0.weight": torch.cat([d_words, d_contexts], 2),
+            "layers.0.bias": d_u.sum(1),
+        }
+
+    def _layer_gradients(self, trace: Trace, d_layers: list[list[Tensor]]) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
+        for index in range(1, self.arm.layers):
+            read = torch.cat([layers[index].read for layers in trace.layers], 1)
+            found |= linear_gradients(f"layers.{index}", joined(d_layers[index]), read)
+        return found
+
+    def _gate_gradients(
+        self, trace: Trace, d_proposed: list[Tensor], d_scaled: list[Tensor]
+    ) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
+        read = torch.cat([gate.h for gate in trace.gates], 1)
+        for name, part in zip(GATES, joined(d_proposed).chunk(len(GATES), -1), strict=True):
+            found |= linear_gradients(name, part, read)
+        d_norm = joined(d_scaled)
+        values = torch.cat([gate.normalised[0] for gate in trace.gates], 1)
+        return found | {"norm.weight": (d_norm * values).sum(1), "norm.bias": d_norm.sum(1)}
+
+
+def joined(parts: list[Tensor]) -> Tensor:
+    """Gradients of each word, from the last on, in the order of the words: [R, T*B, ...]."""
+    return torch.cat(parts[::-1], 1)
+
+
+def linear_gradients(name: str, d_out: Tensor, read: Tensor) -> dict[str, Tensor]:
+    weight = torch.bmm(d_out.transpose(1, 2), read)
+    return {f"{name}.weight": weight, f"{name}.bias": d_out.sum(1)}
+
+
+def embedded(weight: Tensor, words: Tensor) -> Tensor:
+    """Rows of each run's own table: [R, V, E], [R, n] -> [R, n, E]."""
+    return weight.flatten(0, 1).index_select(0, _places(weight, words)).view(*words.shape, -1)
+
+
+def embedding_gradient(d_rows: Tensor, words: Tensor, weight: Tensor) -> Tensor:
+    """The gradient in the tables, [R, V, E]."""
+    found: Tensor = torch.ops.aten.embedding_dense_backward(
+        d_rows.flatten(0, 1), _places(weight, words), weight.shape[0] * weight.shape[1], -1, False
+    )
+    return found.view_as(weight)
+
+
+def _places(weight: Tensor, words: Tensor) -> Tensor:
+    first = torch.arange(len(weight), device=words.device) * weight.shape[1]
+    return (words + first[:, None]).flatten()
+
+
+def norm(x: Tensor) -> Normalised:
+    return torch.native_layer_norm(x, [x.shape[-1]], None, None, NORM_EPSILON)
+
+
+def norm_backward(d_z: Tensor, x: Tensor, normalised: Normalised) -> Tensor:
+    _, mean, rstd = normalised
+    found: Tensor = torch.ops.aten.native_layer_norm_backward(
+        d_z, x, [x.shape[-1]], mean, rstd, None, None, [True, False, False]
+    )[0]
+    return found

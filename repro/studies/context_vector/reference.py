@@ -1,0 +1,74 @@
+"""One run of the language model, trained by autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from repro.arm import Run
+from repro.core.study import Measures
+from repro.studies.context_vector import initial
+from repro.studies.context_vector.arms import ContextArm
+from repro.studies.context_vector.data import ContextData
+from repro.studies.context_vector.evaluation import (
+    CHUNK,
+    Answers,
+    mean_loss,
+    measures_of,
+    spread,
+)
+from repro.studies.context_vector.model import ContextLanguageModel
+
+
+class ReferenceContext:
+    """One run."""
+
+    def __init__(self, run: Run, data: ContextData, device: torch.device) -> None:
+        assert isinstance(run.arm, ContextArm)
+        self.arm, self.data = run.arm, data
+        self.module = ContextLanguageModel(run.arm)
+        self.module.load_state_dict(initial.parameters(run.arm, run.seed))
+        self.module.to(device)
+
+    def lr_scales(self) -> Mapping[str, float]:
+        return {}
+
+    def loss(self, x: Tensor, y: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor]:
+        logits, _ = self.module(x, keys=keys)
+        loss = mean_loss(logits[None], y[None])[0]
+        return loss, loss
+
+    def measure(self) -> Measures:
+        train = self.data.train[: self.arm.validation_sequences]
+        validation, logit_spread = self._answers(self.data.validation)
+        return measures_of(
+            self.arm,
+            validation=validation,
+            train=self._answers(train)[0],
+            logit_spread=logit_spread,
+            gradient_norms=self._gradient_norms(),
+            parameters=sum(p.numel() for p in self.module.parameters()),
+            sequences=self.data.found,
+        )
+
+    def _answers(self, sequences: Tensor) -> tuple[Answers, float]:
+        """What the run says of all sequences, and how much its answers to the first differ."""
+        found, spreads = [], []
+        for chunk in torch.split(sequences, CHUNK):
+            logits, y = self.module(chunk[:, :-1])[0], chunk[:, 1:]
+            found.append(Answers.of(logits, y))
+            spreads.append(float(spread(logits[None], y)))
+        return Answers.joined(found), spreads[0]
+
+    def _gradient_norms(self) -> tuple[float, float]:
+        """Of all parameters, and of the stack's alone: on the first batch of the training set."""
+        batch = self.data.train[: self.arm.recipe.batch]
+        parameters = dict(self.module.named_parameters())
+        with torch.enable_grad():
+            loss, _ = self.loss(batch[:, :-1], batch[:, 1:], None)
+            gradients = torch.autograd.grad(loss, list(parameters.values()))
+        squares = {n: g.square().sum() for n, g in zip(parameters, gradients, strict=True)}
+        stack = [square for name, square in squares.items() if name.startswith("layers.")]
+        return float(sum(squares.values()).sqrt()), float(sum(stack).sqrt())  # type: ignore[union-attr]

@@ -1,0 +1,83 @@
+"""Early exit for real: text is generated, and a token that leaves stops the computation there.
+
+Later tokens attend, in the upper layers, to the tokens that left. What those layers would have
+made of them is therefore owed, not saved: it is made up for, many positions at once, when a later
+token goes deeper. That keeps the answers those of the simulated routing. What is never asked for
+again is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from repro.studies.early_exit.model import EarlyExitTransformer, Memory
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was generated, and what it cost."""
+
+    characters: Tensor  # [count]
+    depths: Tensor  # [count], the layer that answered, counted from 1
+    applied: int
+    """Positions that went through a layer, over all layers."""
+
+    calls: int
+    """Times that a layer was called, for one position or for many."""
+
+
+@torch.no_grad()
+def generate(
+    network: EarlyExitTransformer,
+    prompt: Tensor,
+    *,
+    count: int,
+    threshold: float,
+    exits: Sequence[int] = (1,),
+) -> Generated:
+    """The likeliest characters after a prompt [T], each from the first exit that is sure enough.
+
+    >>> generate(network, prompt, count=100, threshold=0.95).characters.shape
+    torch.Size([100])
+    """
+    layers = [_Layer(block) for block in network.blocks]
+    last, characters, depths = prompt, [], []
+    for _ in range(count):
+        h = network.embedding(last[None])  # [1, t, d]
+        for depth, layer in enumerate(layers, start=1):
+            h = layer(h)
+            logits = network.head(h[:, -1])
+            if depth in exits and 0 < threshold <= float(network.sureness(h[:, -1], logits)):
+                break
+        if depth < len(layers):
+            layers[depth].owe(h)
+        last = logits.argmax(-1)
+        characters.append(last)
+        depths.append(depth)
+    return Generated(
+        characters=torch.cat(characters),
+        depths=torch.tensor(depths),
+        applied=sum(layer.memory.length for layer in layers),
+        calls=sum(layer.calls for layer in layers),
+    )
+
+
+class _Layer:
+    """A block, the positions it has seen, and those it owes."""
+
+    def __init__(self, block: nn.Module) -> None:
+        self.block, self.memory, self.calls = block, Memory(), 0
+        self.owed: list[Tensor] = []  # each [1, t, d]
+
+    def owe(self, h: Tensor) -> None:
+        self.owed.append(h)
+
+    def __call__(self, h: Tensor) -> Tensor:  # [1, t, d] -> [1, owed + t, d]
+        h, self.owed = torch.cat([*self.owed, h], dim=1), []
+        self.calls += 1
+        found: Tensor = self.block(h, self.memory)
+        return found

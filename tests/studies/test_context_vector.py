@@ -1,0 +1,363 @@
+"""Exact properties of source 001's model, data, stopping and measures, in both forms."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro.arm import Run
+from repro.core.program import StackedProgram
+from repro.core.train import Record, train
+from repro.data.word_windows import PAD, UNKNOWN
+from repro.recipe import Moment, Recipe
+from repro.studies.context_vector.arms import ADVANCED, AS_RUN, AS_WRITTEN, BASELINE, ContextArm
+from repro.studies.context_vector.dropout import _mixed, growth, kept
+from repro.studies.context_vector.evaluation import Answers, measures_of, spread
+from repro.studies.context_vector.study import STUDY
+
+CPU = torch.device("cpu")
+SMALL = ContextArm(
+    layers=3, context=16, width=32, embedding=16, vocabulary=64, length=7, sequences=48,
+    validation_sequences=12, epochs_a_pass=2, weight_std=0.2, data="wikitext-2-twin",
+    recipe=Recipe(epochs=4, batch=8, lr=1e-2, optimiser="adam", clip=0.5),
+)  # fmt: skip
+few = settings(max_examples=12, deadline=None)
+
+arms = st.builds(
+    SMALL.but,
+    layers=st.integers(1, 4),
+    context=st.sampled_from([16, 32]),
+    stack=st.sampled_from(["plain", "residual", "normalised"]),
+    initialisation=st.sampled_from(["small", "he"]),
+    dropout=st.sampled_from([0.0, 0.1, 0.5]),
+)
+
+
+def started(program_type, runs):
+    data = STUDY.load(runs[0].arm, CPU)
+    return program_type(STUDY, runs, data, CPU), data
+
+
+def first_batch(runs, data, size=8):
+    return data.batch(torch.stack([data.epoch(run.seed, 0)[:size] for run in runs]))
+
+
+def model(arm, seed=1):
+    return STUDY.reference(Run(arm, seed), STUDY.load(arm, CPU), CPU)
+
+
+@pytest.mark.parametrize(("arm", "count"), [(BASELINE, 2_739_432), (ADVANCED, 4_840_936)])
+def test_the_networks_have_the_recorded_numbers_of_parameters(arm, count):
+    tiny = arm.but(sequences=1, validation_sequences=1, data="wikitext-2-twin")
+    found = model(tiny.but(vocabulary=1000)).module
+    assert sum(p.numel() for p in found.parameters()) == count
+
+
+@few
+@given(
+    arm=arms.map(lambda arm: arm.but(dropout=arm.dropout and 0.5)),  # whose factor, 2, is exact
+    seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True),
+)
+def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
+    """In float64, where the two forms' different orders of the same sums leave no excuse."""
+    runs = [Run(arm, seed) for seed in seeds]
+    stacked, data = started(StackedProgram, runs)
+    stacked.model.parameters = {n: p.double() for n, p in stacked.model.parameters.items()}
+    batch = first_batch(runs, data)
+    losses, gradients = stacked.model.gradients(*batch)
+    measured = stacked.measure()
+    for row, run in enumerate(runs):
+        alone = model(arm, run.seed)
+        alone.module.double()
+        objective, _ = alone.loss(*(part[row] for part in batch))
+        objective.backward()
+        torch.testing.assert_close(losses[row], objective.detach(), rtol=1e-9, atol=0)
+        for name, parameter in alone.module.named_parameters():
+            torch.testing.assert_close(
+                gradients[name][row], parameter.grad, rtol=1e-6, atol=1e-9, msg=name
+            )
+        with torch.no_grad():
+            expected = alone.measure()
+        assert measured[row].pop("sequences") == expected.pop("sequences")
+        assert measured[row] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@few
+@given(arm=arms, data=st.data())
+def test_a_run_does_not_depend_on_its_company(arm, data):
+    """Nor do runs need anything in common that an arm says they may differ in."""
+    company = [
+        Run(
+            arm.but(
+                initialisation=data.draw(st.sampled_from(["small", "he"])),
+                recipe=arm.recipe.but(
+                    lr=data.draw(st.sampled_from([1e-3, 1e-2])),
+                    clip=data.draw(st.sampled_from([None, 0.1, ((0, 0.1), (1, 1.0))])),
+                    warmup=data.draw(st.sampled_from([0, 3])),
+                ),
+            ),
+            seed,
+        )
+        for seed in range(4)
+    ]
+    assert len({run.arm.program for run in company}) == 1
+    picked = sorted(data.draw(st.sets(st.integers(0, 3), min_size=1, max_size=3)))
+    states, measures = [], []
+    for rows in (range(4), picked):
+        runs = [company[row] for row in rows]
+        program, words = started(StackedProgram, runs)
+        for step in range(3):
+            program.advance(first_batch(runs, words), Moment(step=step, per_epoch=2, total=12))
+        states.append(program.states())
+        measures.append(program.measure())
+    for place, row in enumerate(picked):
+        assert measures[1][place] == measures[0][row]
+        for name, value in states[1][place].items():
+            assert torch.equal(value, states[0][row][name]), name
+
+
+@pytest.mark.parametrize("stack", ["plain", "residual", "normalised"])
+def test_the_model_is_the_one_that_the_facts_describe(stack):
+    arm = SMALL.but(stack=stack)
+    one = model(arm)
+    p = dict(one.module.named_parameters())
+    words = torch.randint(0, 64, (5, 6), generator=torch.Generator().manual_seed(1))
+
+    def standardised(x):
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, False, keepdim=True) + 1e-5).sqrt()
+
+    def linear(name, x):
+        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+    c = torch.zeros(5, 16)
+    for t in range(6):
+        h = torch.cat([p["embedding.weight"][words[:, t]], c], 1)
+        for layer in range(3):
+            u = linear(f"layers.{layer}", h)
+            out = (standardised(u) if stack == "normalised" else u).clamp(min=0)
+            h = h + out if stack == "residual" and layer else out
+        torch.testing.assert_close(one.module(words)[0][:, t], linear("head", h))
+        forget, admit = 1 / (1 + (-linear("forget", h)).exp()), linear("admit", h).sigmoid()
+        c = standardised(forget * c + admit * linear("delta", h)) * p["norm.weight"]
+        c = (c + p["norm.bias"]).clamp(-10, 10)
+    torch.testing.assert_close(one.module(words)[1], c)
+
+
+def test_the_context_is_limited_to_ten():
+    one = model(SMALL)
+    words = torch.randint(4, 64, (3, 5), generator=torch.Generator().manual_seed(1))
+    assert one.module(words)[1].abs().max() < 10
+    with torch.no_grad():
+        one.module.norm.weight.fill_(1000.0)
+    assert one.module(words)[1].abs().max() == 10
+
+
+@few
+@given(arm=arms, cut=st.integers(1, 5))
+def test_no_answer_depends_on_later_words_and_a_context_carries_on(arm, cut):
+    network = model(arm).module
+    words = torch.randint(0, 64, (4, 6), generator=torch.Generator().manual_seed(cut))
+    whole, last = network(words)
+    changed = words.clone()
+    changed[:, cut:] = (changed[:, cut:] + 1) % 64
+    assert torch.equal(network(changed)[0][:, :cut], whole[:, :cut])
+    assert not torch.equal(network(changed)[0][:, cut:], whole[:, cut:])
+    first, context = network(words[:, :cut])
+    second, end = network(words[:, cut:], context=context)
+    assert torch.equal(torch.cat([first, second], 1), whole)
+    assert torch.equal(end, last)
+
+
+@few
+@given(arm=arms, more_words=st.integers(0, 3), more_sequences=st.integers(0, 3))
+def test_padding_changes_no_loss_and_no_accuracy(arm, more_words, more_sequences):
+    one = model(arm.but(dropout=0.0))
+    sequences = one.data.train[:6]
+    padded = F.pad(sequences, (0, more_words, 0, more_sequences), value=PAD)
+    losses, totals = [], []
+    for lines in (sequences, padded):
+        x, y = lines[:, :-1], lines[:, 1:]
+        losses.append(one.loss(x, y, None)[0])
+        answers = Answers.of(one.module(x)[0], y)
+        totals.append([answers.right.sum(), answers.unknown.sum(), answers.words.sum()])
+    torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=0)
+    assert totals[1] == totals[0]
+
+
+def test_unknown_words_count_and_padding_does_not():
+    y = torch.tensor([[UNKNOWN, 5, PAD], [UNKNOWN, UNKNOWN, UNKNOWN], [7, PAD, PAD]])
+    logits = torch.zeros(3, 3, 64)
+    logits[..., UNKNOWN] = 2.0  # always the unknown word, equally sure
+    answers = Answers.of(logits, y)
+    assert answers.words.tolist() == [2, 3, 1]
+    assert answers.right.tolist() == answers.unknown.tolist() == [1, 3, 0]
+    arm = SMALL.but(recipe=SMALL.recipe.but(batch=2))
+    found = measures_of(
+        arm, validation=answers, train=answers, logit_spread=0.0, gradient_norms=(1.0, 1.0),
+        parameters=96, sequences=[1.0, 1.0],
+    )  # fmt: skip
+    right, other = math.log(math.e**2 + 63) - 2, math.log(math.e**2 + 63)
+    loss = ((4 * right + other) / 5 + other) / 2  # the mean of batches of two and of one sequence
+    assert found["validation_loss"] == pytest.approx(loss)
+    assert found["perplexity"] == pytest.approx(math.exp(loss))
+    assert found["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
+    assert found["lead_over_unknown"] == found["generalisation_gap"] == 0
+    assert found["parameters_a_sequence"] == 2
+    assert spread(logits[None], y).tolist() == [0]
+
+
+def test_a_pass_sees_every_sequence_once_and_its_last_batch_is_filled_up():
+    arm = SMALL.but(sequences=20, epochs_a_pass=2)
+    data = STUDY.load(arm, CPU)
+    epochs = [data.epoch(1, number)[:, 0].tolist() for number in range(4)]
+    assert [len(epoch) for epoch in epochs] == [16] * 4
+    for start in (0, 2):
+        seen = [i for epoch in epochs[start : start + 2] for i in epoch]
+        assert sorted(i for i in seen if i >= 0) == list(range(20))
+    assert epochs[0] != epochs[2]
+    x, y, _ = data.batch(data.epoch(1, 0)[None, 8:])
+    assert (x[0, 2:] == PAD).all()
+    assert (y[0, 2:] == PAD).all()
+    assert (x[0, :2, 0] != PAD).all()
+    assert arm.steps == 4 * 2
+    assert BASELINE.steps == BASELINE.at("ci").steps == 50 * 25
+
+
+def test_dropout_draws_what_splitmix64_draws():
+    """The published sequence of the seed 1234567."""
+    golden = 0x9E3779B97F4A7C15
+    states = [(1234567 + i * golden) % 2**64 for i in (1, 2, 3)]
+    signed = torch.tensor([s - 2**64 if s >= 2**63 else s for s in states])
+    found = [x % 2**64 for x in _mixed(signed).tolist()]
+    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
+    keys = STUDY.load(SMALL, CPU).epoch(1, 0)[:, 1]
+    masks = kept(keys, share=share, steps=9, units=301)  # [9, 24, 301]
+    assert masks.shape == (9, len(keys), 301)
+    assert masks.unique().tolist() == pytest.approx([0.0, growth(share)])
+    for axis in ((1, 2), (0, 2)):
+        out = (masks == 0).double().mean(axis)
+        assert (out - share).abs().max() < 6 * (share / (masks.numel() / len(out))) ** 0.5
+    flat = masks.transpose(0, 1).flatten(1) - masks.mean()
+    likeness = torch.corrcoef(flat) - torch.eye(len(keys))
+    assert likeness.abs().max() < 6 / flat.shape[1] ** 0.5
+    again = kept(keys[3:5], share=share, steps=9, units=301)  # whatever shares the batch
+    assert torch.equal(again, masks[:, 3:5])
+
+
+class Kept(dict):
+    def load(self, run):
+        return self.get(run)
+
+    def save(self, run, payload):
+        self[run] = payload
+
+
+class Interrupted(Exception):
+    pass
+
+
+def stop_at(step):
+    def beat(progress):
+        if progress.step >= step:
+            raise Interrupted
+
+    return beat
+
+
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+def test_resuming_after_an_epoch_is_never_having_stopped(engine):
+    recipe = SMALL.recipe.but(clip=((0, 0.1), (2, 1.0)), warmup=4, patience=3)
+    runs = [Run(SMALL.but(recipe=recipe), seed) for seed in (1, 2)]
+    undisturbed = dict(train(STUDY, runs, engine=engine, device=CPU))
+    for epoch in (1, 2, 3):
+        found = Kept()
+        with pytest.raises(Interrupted):
+            list(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found, save_seconds=-1,
+                       beat=stop_at(3 * epoch)))  # fmt: skip
+        assert dict(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found)) == undisturbed
+
+
+def test_a_longer_run_is_the_shorter_one_and_more():
+    (short,), (long,) = (
+        train(STUDY, [Run(SMALL.but(recipe=SMALL.recipe.but(epochs=n)), 1)], engine="stacked",
+              device=CPU)
+        for n in (2, 4)
+    )  # fmt: skip
+    for name, values in short[1]["history"].items():
+        assert long[1]["history"][name][:2] == values
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    losses=st.lists(st.integers(0, 12).map(lambda n: 3 + n / 2500), min_size=1, max_size=60),
+    patience=st.integers(1, 10),
+)
+def test_training_stops_where_the_rule_of_the_source_stops(losses, patience):
+    recipe = AS_RUN.but(patience=patience - 1)
+    record = Record(Run(BASELINE.but(recipe=recipe), 1))
+    best, counter, stops = None, 0, []
+    for loss in losses:  # the rule as its trainer states it
+        if best is None or loss < best - 0.001:
+            best, counter = loss, 0
+        else:
+            counter += 1
+        stops.append(counter >= patience)
+        assert record.add({"validation_loss": loss}, "validation_loss") == stops[-1]
+        if stops[-1]:
+            break
+    assert record.best["validation_loss"] == min(losses[: len(stops)])
+
+
+def test_the_two_recipes_are_those_of_the_code_and_of_the_text():
+    for epoch, limit in ((0, 0.5), (9, 0.5), (10, 1.0), (29, 1.0), (30, 2.0), (149, 2.0)):
+        assert AS_RUN.clip_at(epoch) == limit
+        assert AS_WRITTEN.clip_at(epoch) == 1.0
+    assert (AS_RUN.patience + 1, AS_WRITTEN.patience + 1) == (10, 15)
+    for arm in (BASELINE, ADVANCED):
+        assert arm.at("ci").recipe.clip == arm.recipe.clip
+
+
+@pytest.mark.parametrize("arm", [BASELINE, ADVANCED])
+def test_small_layers_start_as_the_documented_ones(arm):
+    small = arm.at("ci")
+    assert small.layers == arm.layers
+    assert small.weight_std**2 * small.width == pytest.approx(arm.weight_std**2 * arm.width)
+    assert small.context / small.embedding == arm.context / arm.embedding
+    assert small.recipe.lr * small.width == pytest.approx(arm.recipe.lr * arm.width)
+
+
+def test_seeds_matter_and_engines_agree_over_training():
+    runs = [Run(SMALL.but(recipe=SMALL.recipe.but(epochs=2)), seed) for seed in (1, 2)]
+    stacked, loop = (
+        [values for _, values in train(STUDY, runs, engine=engine, device=CPU)]
+        for engine in ("stacked", "loop")
+    )
+    for ours, theirs in zip(stacked, loop, strict=True):
+        assert ours["history"]["loss"] == pytest.approx(theirs["history"]["loss"], rel=1e-4)
+    assert stacked[0]["history"]["loss"] != stacked[1]["history"]["loss"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"layers": 0}, "at least 1"),
+        ({"dropout": 1.0}, "is a share"),
+        ({"length": 2}, "3 to 64 words"),
+        ({"length": 65}, "3 to 64 words"),
+    ],
+)
+def test_settings_that_cannot_mean_anything_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SMALL.but(**change)
+
+
+def test_more_sequences_than_there_are_are_refused():
+    with pytest.raises(ValueError, match="asks for 100000 training sequences"):
+        STUDY.load(SMALL.but(sequences=100_000), CPU)

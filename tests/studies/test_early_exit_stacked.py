@@ -1,0 +1,112 @@
+"""The stacked form of early exit agrees with the plain one, and no run depends on its company."""
+
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.arm import Run
+from repro.core.program import LoopProgram, StackedProgram
+from repro.core.train import train
+from repro.recipe import Moment
+from repro.studies.early_exit.arms import PRESETS, STANDARD, ExitArm
+from repro.studies.early_exit.study import STUDY
+
+CPU = torch.device("cpu")
+few = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def runs_of_one_program(draw):
+    """Runs whose layers' weights and rates, learning rates and clips differ."""
+    layers, heads = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4]))
+    numbers = st.sampled_from([0.0, 0.1, 0.5, 1.0])
+    arm = ExitArm(
+        layer_weights=(1.0,) * layers,
+        width=16,
+        heads=heads,
+        hidden=draw(st.sampled_from([16, 32])),
+        data="wikitext-2-twin",
+        characters=2_000,
+        recipe=STANDARD.recipe.but(batch=draw(st.integers(1, 4))),
+    )
+    runs = []
+    for seed in range(draw(st.integers(2, 5))):
+        recipe = arm.recipe.but(
+            lr=draw(st.sampled_from([1e-3, 3e-3])), clip=draw(st.sampled_from([None, 0.1, 1.0]))
+        )
+        weights = draw(st.tuples(*[numbers] * layers).filter(sum))
+        scales = draw(st.none() | st.tuples(*[numbers] * layers))
+        path = draw(st.sampled_from(["fixed", "linear", "cosine"]))
+        runs.append(
+            Run(
+                arm.but(
+                    layer_weights=weights, layer_lr_scales=scales, alpha_path=path, recipe=recipe
+                ),
+                seed,
+            )
+        )
+    return runs
+
+
+def started(kind, runs):
+    data = STUDY.load(runs[0].arm, CPU)
+    return kind(STUDY, runs, data, CPU), data
+
+
+def stepped(program, data, count):
+    """The losses [steps, R] of some steps."""
+    losses, size = [], program.runs[0].arm.recipe.batch
+    for step in range(count):
+        lines = torch.stack([data.epoch(run.seed, step) for run in program.runs])
+        batch = data.batch(lines[:, step * size : (step + 1) * size])
+        losses.append(program.advance(batch, Moment(step=step, per_epoch=1, total=count)))
+    return torch.stack(losses)
+
+
+@few
+@given(runs=runs_of_one_program())
+def test_stacked_runs_are_what_they_are_alone_in_the_loop(runs):
+    stack, data = started(StackedProgram, runs)
+    losses = stepped(stack, data, 3)
+    for row, (run, state) in enumerate(zip(runs, stack.states(), strict=True)):
+        alone, data = started(LoopProgram, [run])
+        expected = stepped(alone, data, 3)[:, 0]
+        torch.testing.assert_close(losses[:, row], expected, rtol=1e-4, atol=1e-5)
+        (plain,) = alone.states()
+        for name, parameter in plain.items():
+            if name.startswith("parameter/"):
+                torch.testing.assert_close(state[name], parameter, rtol=2e-3, atol=2e-4)
+
+
+@few
+@given(runs=runs_of_one_program(), order=st.randoms(use_true_random=False))
+def test_the_bits_of_a_run_do_not_depend_on_its_company(runs, order):
+    shuffled = list(runs)
+    order.shuffle(shuffled)
+    everyone, data = started(StackedProgram, runs)
+    others, _ = started(StackedProgram, shuffled[: max(1, len(runs) - 1)])
+    for program in (everyone, others):
+        stepped(program, data, 3)
+    first = dict(zip(everyone.runs, everyone.states(), strict=True))
+    for run, state in zip(others.runs, others.states(), strict=True):
+        assert all(torch.equal(state[name], first[run][name]) for name in state)
+
+
+def test_whole_trainings_agree_and_leave_the_stack_when_they_stop():
+    size = {"width": 16, "heads": 2, "hidden": 16, "data": "wikitext-2-twin", "characters": 2_000}
+    recipe = STANDARD.recipe.but(epochs=6, batch=4, lr=0.01)
+    names = ("standard", "decreasing rates")
+    runs = [
+        Run(PRESETS[name].but(**size, recipe=recipe), seed) for name in names for seed in (1, 2)
+    ]
+    stacked, loop = (
+        dict(train(STUDY, runs, engine=engine, device=CPU)) for engine in ("stacked", "loop")
+    )
+    assert len({values["steps"] for values in stacked.values()}) > 1
+    for run in runs:
+        ours, theirs = stacked[run], loop[run]
+        assert ours["steps"] == theirs["steps"]
+        for name in ("perplexity", "compute"):
+            torch.testing.assert_close(
+                ours["history"][name], theirs["history"][name], rtol=5e-3, atol=0
+            )
