@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from repro.report.record import Record
 
-FINDING = ("claim", "sentence", "documented", "measured")
-
 MOST_ROWS = 40
 """A longer list is no summary; the rest is in the report."""
 
