@@ -92,7 +92,7 @@ class LocalExecutor:
         shares = [
             values["steps"] / run.arm.steps
             for run, values in self.known.items()
-            if run.arm.recipe.patience is not None and "steps" in values
+            if run.arm.recipe.patience is not None and run.arm.steps and "steps" in values
         ]
         return seconds * sum(shares) / len(shares) if shares else seconds
 

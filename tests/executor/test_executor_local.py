@@ -94,6 +94,9 @@ def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
     executor = worked(tmp_path, runs[:1], engine="loop")
     executor.known[runs[0]] = {"steps": runs[0].arm.steps // 4}
     assert executor._seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
+    untrained = Run(ARM.but(recipe=recipe.but(epochs=0)), 1)  # says nothing about it
+    executor.known[untrained] = {"steps": 0}
+    assert executor._seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
     patient = [Run(ARM.but(recipe=recipe.but(patience=None)), 1)]
     assert executor._seconds(patient) == executor.pace.seconds(patient)
 
