@@ -42,7 +42,7 @@ def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, Trained]:
 
 def _read(store: Store, arm: ArmData) -> Trained:
     trained = Trained()
-    recipe = Recipe(**arm["settings"]["recipe"])
+    recipe = Recipe(**{**arm["settings"]["recipe"], "clip": None})  # its stages are lists by now
     measured = [epoch + 1 for epoch in range(recipe.epochs) if recipe.measures(epoch)]
     for key in arm["keys"]:
         result = store.at(key)

@@ -11,7 +11,7 @@ from repro.report.record import finding_data
 from repro.report.suite import adjust
 from repro.store import Store, run_key
 
-RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3}
+RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3, "clip": [[0, 0.5], [2, 1.0]]}  # JSON has no tuples
 
 
 def measured(judge, label, mean):
