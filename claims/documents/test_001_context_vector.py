@@ -42,7 +42,7 @@ def test_rounded_parameter_counts(document, rounded, count):
 
 
 @claim("1.77 times the baseline's parameters", source="001, Model capacity", documented="1.77")
-def test_parameter_ratio(document):
+def test_rounded_parameter_ratio(document):
     assert document("1.77").agrees_with(printed("4.84M") / printed("2.74M"))
 
 

@@ -85,8 +85,9 @@ class Trials:
 
     @property
     def arms_used(self) -> list[ArmData]:
-        """The arms behind the findings: what they are, and where their runs are stored."""
-        return [self._data_of(arm, seeds) for arm, seeds in self._seeds_read.items()]
+        """The arms behind the findings, as the claim lists them, and where their runs are."""
+        read = self._seeds_read
+        return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
 
     def _data_of(self, arm: Arm, count: int) -> ArmData:
         seeds = arm.seeds(count)
