@@ -57,7 +57,8 @@ def progress_line(statuses: Sequence[Status], *, now: float, cores: int, width: 
     for work in sorted((status.work for status in statuses), key=lambda work: work.program):
         if work.runs:
             line += f" | {work.program} x{work.runs} {work.step}/{work.total}"
-            line += f" ({work.run_steps_per_second:.0f}/s)"
+            if work.run_steps_per_second:  # unknown at a batch's first beat
+                line += f" ({work.run_steps_per_second:.0f}/s)"
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

@@ -23,7 +23,7 @@ def test_the_newest_look_counts_and_everything_in_training_is_shown():
     newer = status(looked_at=5.0, missing=40, program="DFA k=1", runs=4, step=100, total=3200)
     assert progress_line([older, newer], now=5, cores=2, width=200) == (
         "215/255 runs, 12/66 claims decided, about 0:45 left"
-        " | BP k=4 x8 50/3200 (1234/s) | DFA k=1 x4 100/3200 (0/s)"
+        " | BP k=4 x8 50/3200 (1234/s) | DFA k=1 x4 100/3200"  # its first beat: no speed yet
     )
     assert stopped_line([older, newer]).startswith("stopped with at least 215 of 255 runs stored")
 

@@ -31,9 +31,10 @@ def training(
         return None
     with matplotlib.rc_context({**STYLE, "axes.spines.left": True}):
         page = Figure(figsize=(WIDTH, 1.9))
+        ax = None
         for place, each in enumerate(wanted):
             width = 0.5
-            ax = page.add_axes((width * place + 0.18 * width, 0.22, 0.76 * width, 0.64))
+            ax = page.add_axes((width * place + 0.18 * width, 0.22, 0.76 * width, 0.64), sharex=ax)
             _training_panel(ax, [c[each] for _, c in curves if each in c])
             ax.set_title(
                 "training loss" if each == LOSS else each.replace("_", " "), fontsize=8, loc="left"
@@ -52,7 +53,7 @@ def _training_panel(ax: Axes, curves: Sequence[Curve]) -> None:
         if len(epochs) <= 3:
             ax.plot(epochs, means, "o", color=colour, markersize=3, clip_on=False)
     ax.set_xlabel("epoch")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5, min_n_ticks=1))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
     ax.grid(axis="y", color=RULE, linewidth=0.5)
 

@@ -1,0 +1,25 @@
+"""The learning curves of a claim: one axis of epochs, whatever was measured when."""
+
+import re
+
+from repro.report.plots.training import training
+from repro.report.runs import Curve
+
+LOSS = Curve(list(range(1, 11)), [[2 - 0.1 * i for i in range(10)]])
+
+
+def words_of(plot):
+    return re.findall(r">([^<>]+)</text>", plot.body)
+
+
+def test_a_metric_measured_once_is_shown_where_training_was():
+    accuracy = Curve([10], [[0.5], [0.6]])
+    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
+    words = words_of(plot)
+    assert {"training loss", "accuracy"} <= set(words)
+    assert words.count("epoch") == words.count("10") == words.count("2") == 2
+    assert not [word for word in words if word in ("9.50", "10.50")]
+
+
+def test_without_epochs_there_is_nothing_to_show():
+    assert training([("bp", {"loss": Curve([1], [[2.0]])})], "loss", name="none") is None
