@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 from repro.data import command as data
 from repro.data.locate import DataError
+from repro.ledger import LedgerError
+from repro.report import findings
 
-COMMANDS = (data,)
+COMMANDS = (data, findings)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
 
 
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except DataError as error:
+    except (DataError, LedgerError) as error:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

@@ -1,0 +1,79 @@
+"""The command `findings`: what ledgers say, as a table for a README."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from repro.ledger import Entry, Ledger
+
+VERDICTS = ("reproduced", "refuted", "inconclusive")
+BEGIN, END = "<!-- findings: begin -->\n", "<!-- findings: end -->"
+
+
+def add_to(commands: Any) -> None:
+    """Add `findings` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("findings", help="count the verdicts of ledgers, as a table")
+    parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        metavar="FILE",
+        help=f"write it into this file, between {BEGIN.strip()} and {END}, instead of printing it",
+    )
+    parser.set_defaults(run=_run)
+
+
+def findings_table(entries: Iterable[Entry]) -> str:
+    """Verdicts by source and by what was judged, as a Markdown table.
+
+    >>> print(findings_table(Ledger.read(Path("claims/ledger.toml")).entries.values()))
+    """
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for entry in entries:
+        source = entry.claim.partition("/")[0]
+        counts.setdefault((source, entry.data), Counter())[entry.verdict] += 1
+    rows = [
+        (source, data, *(str(found[verdict]) for verdict in VERDICTS))
+        for (source, data), found in sorted(counts.items())
+    ]
+    lines = [("source", "judged on", *VERDICTS), ("---", "---", "--:", "--:", "--:"), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def with_table(text: str, table: str) -> str:
+    """The text with the table between its marks; raises ValueError where it has no marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"it has no lines {BEGIN.strip()} and {END} to write between")
+    return before + begin + table + end + after
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    for path in chosen.ledgers:
+        if not path.is_file():
+            return _refuse(f"There is no ledger {path}; pytest --update-ledger writes one.")
+    entries = [e for path in chosen.ledgers for e in Ledger.read(path).entries.values()]
+    table = findings_table(entries)
+    if chosen.into is None:
+        print(table, end="")
+        return 0
+    try:
+        text = with_table(chosen.into.read_text(encoding="utf-8"), table)
+        chosen.into.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        return _refuse(f"The table was not written into {chosen.into}: {error}.")
+    return 0
+
+
+def _refuse(why: str) -> int:
+    print(why, file=sys.stderr)
+    return 1
