@@ -48,6 +48,9 @@ class Arm:
     study: ClassVar[str]
     """The importable module whose `STUDY` trains this arm."""
 
+    code: ClassVar[tuple[str, ...]] = ()
+    """Further modules that decide its runs: those that the study reaches in other packages."""
+
     documented_seeds: ClassVar[tuple[int, ...]] = ()
     """The seeds of the source; the judge takes these first."""
 
@@ -125,7 +128,9 @@ class Arm:
         """What two arms must have in common to be trained as one program."""
         settings = self.trained_as().settings()
         shared = {name: x for name, x in settings.items() if name not in self.per_run}
-        recipe = {name: x for name, x in shared["recipe"].items() if name not in Recipe.PER_RUN}
+        recipe = {
+            name: x for name, x in shared.get("recipe", {}).items() if name not in Recipe.PER_RUN
+        }
         return json.dumps({**shared, "study": self.study, "recipe": recipe}, sort_keys=True)
 
     @classmethod
@@ -146,3 +151,26 @@ class Run:
     def training(self) -> Run:
         """What runs have in common that can be trained as one."""
         return Run(self.arm.trained_as(), self.seed)
+
+
+def require_hashable(arm: Arm) -> None:
+    """Raises TypeError where a setting of an arm is not plain frozen data.
+
+    >>> require_hashable(Spiral(widths=[8, 8]))
+    TypeError: Spiral(widths=[8, 8]) cannot be hashed: a list can change; give a tuple.
+    """
+    for field in dataclasses.fields(arm):
+        value = getattr(arm, field.name)
+        try:
+            hash(value)
+        except TypeError as error:
+            kind = type(value).__name__
+            instead = {"list": "a tuple", "dict": "a tuple of pairs", "set": "a frozenset"}
+            raise TypeError(
+                f"{type(arm).__name__}({field.name}={value!r}) cannot be hashed: a {kind} can"
+                f" change; give {instead.get(kind, 'frozen data')}."
+            ) from error
+    if type(arm).__hash__ is None:
+        raise TypeError(
+            f"{type(arm).__name__} cannot be hashed; mark it @dataclass(frozen=True, kw_only=True)."
+        )

@@ -13,7 +13,7 @@ LAYERS = [
     {"arm", "recipe"},
     {"data", "store"},
     {"core"},
-    {"studies"},
+    {"studies", "own"},
     {"executor"},
     {"plan"},
     {"judge"},

@@ -34,5 +34,5 @@ def _of_arm(arm: Arm) -> Identity:
         "study": arm.study,
         "arm": arm.settings(),
         "data": arm.content(),
-        "code": [source_fingerprint(module) for module in (arm.study, ENGINE)],
+        "code": [source_fingerprint(module) for module in (arm.study, *arm.code, ENGINE)],
     }

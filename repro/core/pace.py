@@ -12,3 +12,5 @@ class Pace:
     engine: str
     width: int
     seconds: float
+    not_stacked: str = ""
+    """Why the stacked engine did not get through a few steps."""

@@ -8,7 +8,7 @@ two are tested to agree, which makes the readable one vouch for the fast one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -92,3 +92,11 @@ class Study(Protocol):
 
         Asked for only where the arm says that it `stacks`.
         """
+
+
+@runtime_checkable
+class TrainsOutside(Protocol):
+    """An experiment whose training is a black box: of a run, nothing is known but its measures."""
+
+    def train_outside(self, run: Run) -> Measures:
+        """Train a run to its end, and measure it."""

@@ -10,13 +10,15 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import torch
 
 from repro.arm import Arm, Run
+from repro.core.device import ran_out_of_memory
 from repro.core.pace import Pace
 from repro.core.program import ENGINES
-from repro.core.study import Data, Study
+from repro.core.study import Data, Study, TrainsOutside
 from repro.recipe import Moment
 
 WIDTHS = {"cpu": (4, 8, 16), "mps": (8, 32), "cuda": (8, 32, 128)}
@@ -26,7 +28,9 @@ WORTH_CHANGING = 0.9
 """A candidate is taken over an earlier one when it takes less than this share of its time."""
 
 
-def measure_pace(study: Study, arms: Sequence[Arm], *, engine: str, device: torch.device) -> Pace:
+def measure_pace(
+    study: Study | TrainsOutside, arms: Sequence[Arm], *, engine: str, device: torch.device
+) -> Pace:
     """Time a program's engines and widths; `engine` may be `auto`.
 
     What does not get through a few steps, such as a width that memory cannot hold, is left out.
@@ -34,21 +38,28 @@ def measure_pace(study: Study, arms: Sequence[Arm], *, engine: str, device: torc
 
     >>> measure_pace(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
     """
+    if isinstance(study, TrainsOutside):
+        return Pace("loop", 1, 0.0)
     widths = WIDTHS[device.type] if arms[0].stacks else ()
     candidates = [("stacked", width) for width in widths] + [("loop", 1)]
     if engine != "auto":
         candidates = [c for c in candidates if c[0] == engine]
     best = Pace("loop" if engine == "auto" else engine, 1, math.inf)
+    refused = ""
     with suppress(Exception):
         data = study.load(arms[0], device)
         for name, width in candidates:
             runs = [Run(arms[i % len(arms)], i) for i in range(width)]
             runs.sort(key=lambda run: -run.arm.effort)
-            with suppress(Exception):
+            try:
                 seconds = _seconds(study, runs, data, name, device)
-                if seconds < WORTH_CHANGING * best.seconds:
-                    best = Pace(name, width, seconds)
-    return best
+            except Exception as error:
+                if name == "stacked" and not ran_out_of_memory(error):
+                    refused = refused or f"{type(error).__name__}: {error}"
+                continue
+            if seconds < WORTH_CHANGING * best.seconds:
+                best = Pace(name, width, seconds)
+    return replace(best, not_stacked=refused if best.engine == "loop" else "")
 
 
 def _seconds(study: Study, runs: list[Run], data: Data, engine: str, device: torch.device) -> float:

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from repro.arm import Run
 from repro.core.program import ENGINES, Program, RunState
-from repro.core.study import Data, Measures, Study
+from repro.core.randomness import look_at_initialisation, no_global_draws
+from repro.core.study import Data, Measures, Study, TrainsOutside
 from repro.recipe import Moment
 
 PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -86,7 +87,7 @@ class Beat:
 
 
 def train(
-    study: Study,
+    study: Study | TrainsOutside,
     runs: Sequence[Run],
     *,
     engine: str,
@@ -104,7 +105,12 @@ def train(
         raise ValueError(
             f"{runs[0].arm.label} has no stacked form; leave --engine out, or use --engine loop."
         )
+    if isinstance(study, TrainsOutside):
+        for run in runs:
+            yield run, {"measures": study.train_outside(run), "history": {}, "steps": 0}
+        return
     data = study.load(runs[0].arm, device)
+    look_at_initialisation(study, runs[0], data, device)
     for step, group in _by_step(runs, checkpoints).items():
         for part in [group] if engine == "stacked" else _by_training(group):
             program = ENGINES[engine](study, [run for run, _ in part], data, device)
@@ -202,7 +208,10 @@ class _Training:
         batch = self.data.batch(self.epoch[:, at : at + self.recipe.batch])
         moment = Moment(step=self.step, per_epoch=self.per_epoch, total=self.total)
         products = PRODUCTS[self.recipe.precision]
-        with torch.autocast(self.device.type, products, enabled=products is not None):
+        with (
+            no_global_draws(self.program.runs[0].arm, "training"),
+            torch.autocast(self.device.type, products, enabled=products is not None),
+        ):
             self.window.append(self.program.advance(batch, moment))
         self.step += 1
 
@@ -236,7 +245,8 @@ class _Training:
 
     def _measure(self) -> list[int]:
         """Measure every run; the rows that should stop early."""
-        measures = self.program.measure()
+        with no_global_draws(self.program.runs[0].arm, "measuring"):
+            measures = self.program.measure()
         return [
             row
             for row, (record, measured) in enumerate(zip(self.records, measures, strict=True))

@@ -11,6 +11,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.arm import Run
+from repro.arm import Arm, Run
 from repro.core.device import one_thread, ran_out_of_memory, resolve_device
 from repro.core.identity import Identity, identity
 from repro.executor.pace import PaceBook
@@ -54,6 +55,7 @@ class LocalExecutor:
         self.work_left = Work(looked_at=0.0, missing=0, seconds_left=0.0)
         self.known: dict[Run, Values] = {}
         self.failed: dict[Run, str] = {}
+        self.remarks: list[str] = []
         self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
 
     def identity(self, run: Run) -> Identity:
@@ -149,13 +151,15 @@ class LocalExecutor:
         from repro.core.train import train
 
         one_thread()
-        began, engine = time.monotonic(), self.pace.of(runs[0].arm).engine
+        began, pace = time.monotonic(), self.pace.of(runs[0].arm)
+        if pace.not_stacked:
+            self.remarks.append(_one_at_a_time(runs[0].arm, pace.not_stacked))
         done: set[Run] = set()
         try:
             for run, values in train(
                 study_of(runs[0].arm),
                 runs,
-                engine=engine,
+                engine=pace.engine,
                 device=torch.device(self.device),
                 checkpoints=_RunCheckpoints(self),
                 beat=Pulse(self.watch, self.work_left, runs[0].arm.label),
@@ -171,6 +175,11 @@ class LocalExecutor:
                 what = f"{type(error).__name__}: {error}"
                 self.failed[run] = f"{_name(run)}, failed to train: {what}"
         return None
+
+
+def _one_at_a_time(arm: Arm, why: str) -> str:
+    short = textwrap.shorten(why.partition(". ")[0], 160, placeholder=" …")
+    return f"{type(arm).__name__} was trained one run at a time; its module is not stacked: {short}"
 
 
 def _name(run: Run) -> str:

@@ -172,6 +172,18 @@ def claim_id(item: pytest.Item) -> str:
     return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
 
 
+def require_distinct(items: Sequence[pytest.Item]) -> None:
+    """Raises ValueError where two claims would be one to a ledger and to a report."""
+    known: dict[str, pytest.Item] = {}
+    for item in items:
+        other = known.setdefault(claim_id(item), item)
+        if other is not item:
+            raise ValueError(
+                f"Two claims are called {claim_id(item)}: {other.nodeid} and {item.nodeid}; a"
+                " claim is known by its source and its test's name, so rename one of the tests."
+            )
+
+
 def change(accepted: str | None, outcome: Outcome) -> str:
     """What a verdict changes against the ledger."""
     if outcome is Outcome.NOT_RUN or accepted == outcome.value:

@@ -15,7 +15,7 @@ from repro.document import Document
 from repro.executor.local import LocalExecutor
 from repro.executor.protocol import Work
 from repro.plan import PROFILES, Plan, Profile
-from repro.plugin.gate import Evidence, Gate
+from repro.plugin.gate import Evidence, Gate, require_distinct
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
@@ -30,7 +30,7 @@ _ENDS_OF_TESTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exc
 
 
 class Account(TypedDict):
-    """What one process did: distinct runs asked for, runs trained, damage found in the store."""
+    """What one process did: distinct runs asked for, runs trained, what there is to say of it."""
 
     asked: int
     trained: int
@@ -62,6 +62,7 @@ class ClaimSession:
         )
         self.gate = Gate(accept=option("update_ledger"), insist=option("require_verdict"))
         self.items = [item for item in items if item.get_closest_marker("claim")]
+        require_distinct(self.items)
         self.show = watch_for(config)
         self.asked: set[Run] = set()
         self.evidence: dict[pytest.Item, Evidence] = {}
@@ -131,7 +132,7 @@ class ClaimSession:
         return {
             "asked": len(self.asked),
             "trained": self.executor.trained,
-            "reports": self.reports,
+            "reports": [*self.reports, *self.executor.remarks],
         }
 
     def describe_plan(self) -> str:

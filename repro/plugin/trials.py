@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.arm import Arm, Metric, Needs, Run
+from repro.arm import Arm, Metric, Needs, Run, require_hashable
 from repro.executor.protocol import Executor, Values
 from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
 from repro.plan import Profile, RunsMissing
@@ -54,14 +54,24 @@ class Trials:
         if self.only_at and self.only_at != self.profile.name:
             raise Needs(f"is judged at the documented size only: needs --profile {self.only_at}")
         if len(arms) == 1 and not isinstance(arms[0], Arm):
-            return Rungs([self._trial(arm, size) for arm in arms[0]])
-        found = tuple(self._trial(arm, size) for arm in arms)
-        return found[0] if len(found) == 1 else found
+            return Rungs(self._distinct(arms[0], size))
+        found = self._distinct(arms, size)
+        return found[0] if len(found) == 1 else tuple(found)
 
-    def _trial(self, arm: Arm, size: str | None) -> Trial:
-        here = arm.at(size or self.profile.name).located()
-        self.arms.append(here)
-        return Trial(here, self)
+    def _distinct(self, arms: Sequence[Arm], size: str | None) -> list[Trial]:
+        profile = size or self.profile.name
+        found: dict[Arm, Trial] = {}
+        for arm in arms:
+            here = arm.at(profile).located()
+            require_hashable(here)
+            if here in found:
+                raise ValueError(
+                    f"trials(...) is asked to compare {here.label} with itself: two of its arms are"
+                    f" the same at the profile {profile!r}; let them differ in a setting."
+                )
+            found[here] = Trial(here, self)
+        self.arms += found
+        return list(found.values())
 
     @property
     def data(self) -> list[str]:
@@ -207,7 +217,11 @@ class OverEpochs:
         def run(values: Values) -> NDArray[np.float64]:
             if trial.diverged(values):
                 return np.array([np.nan])
-            history = values["history"][name]
+            history = values["history"].get(name)
+            if history is None:
+                raise AttributeError(
+                    f"Nothing is known of {trial.arm.label} over epochs: it trains outside."
+                )
             return np.array(history if index is None else [entry[index] for entry in history])
 
         return Curve(

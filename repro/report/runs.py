@@ -42,8 +42,6 @@ def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, Trained]:
 
 def _read(store: Store, arm: ArmData) -> Trained:
     trained = Trained()
-    recipe = Recipe(**{**arm["settings"]["recipe"], "clip": None})  # its stages are lists by now
-    measured = [epoch + 1 for epoch in range(recipe.epochs) if recipe.measures(epoch)]
     for key in arm["keys"]:
         result = store.at(key)
         if result is None:
@@ -55,10 +53,15 @@ def _read(store: Store, arm: ArmData) -> Trained:
             trained.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                epochs = list(range(1, recipe.epochs + 1)) if metric == LOSS else measured
-                curve = trained.curves.setdefault(metric, Curve(epochs))
+                curve = trained.curves.setdefault(metric, Curve(_epochs(arm, metric)))
                 curve.runs.append([float("nan") if v is None else float(v) for v in values])
     return trained
+
+
+def _epochs(arm: ArmData, metric: str) -> list[int]:
+    """Those at whose end a metric is known."""
+    recipe = Recipe(**{**arm["settings"]["recipe"], "clip": None})  # its stages are lists by now
+    return [e + 1 for e in range(recipe.epochs) if metric == LOSS or recipe.measures(e)]
 
 
 def _made_by(result: Result) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from repro.arm import Arm
 
 if TYPE_CHECKING:
-    from repro.core.study import Study
+    from repro.core.study import Study, TrainsOutside
 
 
-def study_of(arm: Arm) -> Study:
+def study_of(arm: Arm) -> Study | TrainsOutside:
     """The study of an arm; importing it imports torch."""
-    study: Study = import_module(arm.study).STUDY
+    study: Study | TrainsOutside = import_module(arm.study).STUDY
     return study

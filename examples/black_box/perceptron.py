@@ -1,0 +1,36 @@
+"""The perceptron of `train.py` as a study: a command that is given a seed and prints a number."""
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+SCRIPT = Path(__file__).with_name("train.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perceptron(OutsideArm):
+    study: ClassVar[str] = "perceptron"  # this module: it holds STUDY
+    metrics: ClassVar[dict[str, Metric]] = {"accuracy": Metric("log-odds", examples=1000)}
+
+    average: bool = False
+    noise: float = 0.1
+    data: str = "a noisy hyperplane"
+
+    def content(self):  # the script is no module of the study's: its hash tells it from others
+        return hashlib.sha256(SCRIPT.read_bytes()).hexdigest()
+
+
+def train(arm, seed):
+    command = [sys.executable, str(SCRIPT), f"--seed={seed}", f"--noise={arm.noise}"]
+    command += ["--average"] if arm.average else []
+    return {"accuracy": float(subprocess.check_output(command, text=True))}
+
+
+STUDY = OutsideStudy(train)

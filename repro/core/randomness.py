@@ -1,0 +1,70 @@
+"""What a study must keep to with random numbers, looked at when its programs train.
+
+What is drawn from torch's global generator depends on whatever ran before in the same process. A
+run that used it could not be resumed, trained in other company, or trained again to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from repro.arm import Arm, Run
+from repro.core.study import Data, Study
+
+_LOOKED_AT: set[str] = set()
+"""Programs whose initialisation this process has looked at."""
+
+
+class BadRandomness(Exception):
+    """A study draws where it must not, or nothing where it should; says what to do."""
+
+
+@contextmanager
+def no_global_draws(arm: Arm, doing: str) -> Iterator[None]:
+    """Raises `BadRandomness` where the block drew from torch's global generator."""
+    before = torch.get_rng_state()
+    yield
+    if not torch.equal(before, torch.get_rng_state()):
+        raise BadRandomness(
+            f"{arm.study} draws from torch's global generator while {doing}, so its results would"
+            " depend on what else was trained; draw from stream(run.seed, NAME) instead, with"
+            " generator=…"
+        )
+
+
+def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.device) -> None:
+    """Raises `BadRandomness` where the first state of a run is not decided by its seed."""
+    if run.arm.program in _LOOKED_AT:
+        return
+    with torch.random.fork_rng(devices=[]):
+        found = []
+        for start in (1, 2):
+            torch.manual_seed(start)
+            found.append(_state(study, run, data, device))
+        other = _state(study, Run(run.arm, run.seed + 1), data, device)
+    if not _same(*found):
+        raise BadRandomness(
+            f"{run.arm.study} initialises its parameters from torch's global generator, so two runs"
+            " of one seed would differ; draw them from stream(run.seed, NAME) instead, with"
+            " generator=…"
+        )
+    if _same(found[0], other):
+        raise BadRandomness(
+            f"{run.arm.study} trains every seed alike: the same initial parameters, the same order"
+            " of the data. What is the same in every run has no spread to judge by; draw one of"
+            " them from stream(seed, NAME)."
+        )
+    _LOOKED_AT.add(run.arm.program)
+
+
+def _state(study: Study, run: Run, data: Data, device: torch.device) -> list[torch.Tensor]:
+    module: nn.Module = study.reference(run, data, device).module
+    return [*module.state_dict().values(), data.epoch(run.seed, 0)]
+
+
+def _same(first: Sequence[torch.Tensor], second: Sequence[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))

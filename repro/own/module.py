@@ -1,0 +1,188 @@
+"""An ordinary PyTorch module, its loss and its evaluation as a study.
+
+Everything that the module draws from torch's global generator, at its initialisation and in
+training (dropout), comes from the run's seed. Many runs are trained as one by `torch.func`, where
+the module allows it; where it does not, one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+
+from repro.arm import Run
+from repro.core.streams import stream
+from repro.core.study import Measures
+from repro.own.measured import checked
+
+SEEDS = 2**62
+
+
+class ModuleStudy:
+    """A study made of four functions; the arm is a `repro.own.arm.ModuleArm`.
+
+    >>> STUDY = ModuleStudy(
+    ...     module=lambda arm: nn.Sequential(
+    ...         nn.Linear(2, arm.width), nn.Tanh(), nn.Linear(arm.width, 2)
+    ...     ),
+    ...     examples=lambda arm: (points, classes),  # tensors, one line an example
+    ...     loss=lambda module, x, y: F.cross_entropy(module(x), y),
+    ...     measure=lambda module, arm: {"accuracy": accuracy(module(unseen), unseen_classes)},
+    ... )
+    """
+
+    def __init__(
+        self,
+        *,
+        module: Callable[[Any], nn.Module],
+        examples: Callable[[Any], Sequence[Tensor]],
+        loss: Callable[..., Tensor],
+        measure: Callable[[nn.Module, Any], Mapping[str, float]],
+        monitor: str | None = None,
+    ) -> None:
+        self.module, self.examples, self.monitor = module, examples, monitor
+        self.loss_of, self.measure_of = loss, measure
+
+    def load(self, arm: Any, device: torch.device) -> Examples:
+        """The examples of an arm, on the device."""
+        tensors = [tensor.to(device) for tensor in self.examples(arm)]
+        found = {len(tensor) for tensor in tensors}
+        if found != {arm.examples}:
+            raise ValueError(
+                f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
+                f" gives tensors of {sorted(found)} lines; make them agree."
+            )
+        return Examples(tensors)
+
+    def reference(self, run: Run, data: Examples, device: torch.device) -> OneModule:
+        return OneModule(self, run, device)
+
+    def stacked(self, runs: Sequence[Run], data: Examples, device: torch.device) -> ManyModules:
+        return ManyModules([OneModule(self, run, device) for run in runs])
+
+    def measure(self, module: nn.Module, run: Run) -> Measures:
+        """Evaluate a module as its author does, without dropout."""
+        was_training = module.training
+        module.eval()
+        with torch.no_grad(), drawing_from(stream(run.seed, "measure").initial_seed()):
+            measured = checked(run.arm, self.measure_of(module, run.arm), by="measure(module, arm)")
+        module.train(was_training)
+        return measured
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Within it, torch's global generators draw from this seed; after it, they are as before."""
+    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=cuda):
+        torch.manual_seed(seed)
+        yield
+
+
+class Examples:
+    """Lines of tensors, in an order of each epoch's own.
+
+    The second column is what a step that starts at this line may draw from.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = tensors
+
+    def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
+        count = len(self.tensors[0])
+        order = torch.randperm(count, generator=stream(seed, f"order/{number}"))
+        draws = torch.randint(SEEDS, (count,), generator=stream(seed, f"draws/{number}"))
+        return torch.stack([order, draws], dim=1)
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        chosen = lines[..., 0]  # [R, B]
+        return (lines[:, 0, 1], *(tensor[chosen] for tensor in self.tensors))
+
+
+class OneModule:
+    """A run as its author would write it."""
+
+    def __init__(self, study: ModuleStudy, run: Run, device: torch.device) -> None:
+        self.study, self.run = study, run
+        with drawing_from(stream(run.seed, "initial").initial_seed()):
+            self.module = study.module(run.arm).to(device)
+
+    def lr_scales(self) -> Mapping[str, float]:
+        return {}
+
+    def loss(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Tensor]:
+        with drawing_from(int(draws)):
+            loss = self.study.loss_of(self.module, *batch)
+        return loss, loss
+
+    def measure(self) -> Measures:
+        return self.study.measure(self.module, self.run)
+
+
+class _Objective(nn.Module):
+    """The loss as a module, so that whatever the loss does with the module sees its parameters."""
+
+    def __init__(self, study: ModuleStudy, module: nn.Module) -> None:
+        super().__init__()
+        self.study, self.module = study, module
+
+    def forward(self, *batch: Tensor) -> Tensor:
+        return self.study.loss_of(self.module, *batch)
+
+
+class ManyModules:
+    """Runs of one module as one: its parameters have a leading run axis."""
+
+    def __init__(self, models: Sequence[OneModule]) -> None:
+        self.study = models[0].study
+        self.runs = [model.run for model in models]
+        self.module = models[0].module
+        self.objective = _Objective(self.study, self.module)
+        own = [dict(model.module.named_parameters()) for model in models]
+        self.parameters = {
+            name: torch.stack([p[name].detach() for p in own])  # [R, ...]
+            for name in own[0]
+        }
+        self.trained = {name for name, p in own[0].items() if p.requires_grad}
+        for name, buffer in self.module.named_buffers():
+            others = (dict(model.module.named_buffers())[name] for model in models)
+            if not all(torch.equal(buffer, other) for other in others):
+                raise ValueError(f"its buffer {name} is not the same at every seed")
+
+    def trained_rows(self, name: str) -> Sequence[bool]:
+        return [name in self.trained] * len(self.runs)
+
+    def lr_scales(self, name: str) -> Sequence[float]:
+        return [1.0] * len(self.runs)
+
+    def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        trained = {name: self.parameters[name] for name in self.parameters if name in self.trained}
+        frozen = {name: p for name, p in self.parameters.items() if name not in self.trained}
+
+        def loss(
+            trained: dict[str, Tensor], frozen: dict[str, Tensor], *batch: Tensor
+        ) -> Tensor:  # of one run
+            named = {f"module.{name}": p for name, p in {**trained, **frozen}.items()}
+            found: Tensor = functional_call(self.objective, named, batch)
+            return found
+
+        # a draw within would be the same for all runs, or depend on which are trained together
+        gradients, losses = vmap(grad_and_value(loss), randomness="error")(trained, frozen, *batch)
+        return losses, gradients
+
+    def measure(self) -> list[Measures]:
+        measured = []
+        for row, run in enumerate(self.runs):
+            for name, parameter in self.module.named_parameters():
+                parameter.copy_(self.parameters[name][row])
+            measured.append(self.study.measure(self.module, run))
+        return measured
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.runs = [self.runs[row] for row in rows]
+        self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}

@@ -1,0 +1,55 @@
+"""A training that is a black box: a function of one's own, in any framework, or a command."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from repro.arm import Run
+from repro.core.streams import stream
+from repro.core.study import Measures
+from repro.own.measured import checked
+from repro.own.module import drawing_from
+
+
+class OutsideStudy:
+    """A study made of one function, which trains an arm at a seed and returns what it measured.
+
+    The global generators of Python, NumPy and torch are seeded from the run's seed around it; what
+    draws elsewhere (another process, another framework) has to be given the seed.
+
+    >>> def train(arm, seed):
+    ...     printed = subprocess.check_output(["./train", f"--lr={arm.lr}", f"--seed={seed}"])
+    ...     return {"accuracy": float(printed)}
+    >>> STUDY = OutsideStudy(train)
+    """
+
+    monitor = None
+
+    def __init__(self, train: Callable[[Any, int], Mapping[str, float]]) -> None:
+        self.train = train
+
+    def train_outside(self, run: Run) -> Measures:
+        """Train a run, by nobody's rules but its own."""
+        with _seeded(run.seed):
+            measured = self.train(run.arm, run.seed)
+        return checked(run.arm, measured, by="train(arm, seed)")
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Within it, every global generator draws from this seed; after it, they are as before."""
+    python, array = random.getstate(), np.random.get_state()
+    start = stream(seed, "outside").initial_seed()
+    random.seed(start)
+    np.random.seed(start % 2**32)
+    try:
+        with drawing_from(start):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(array)

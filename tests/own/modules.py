@@ -1,0 +1,100 @@
+"""Ordinary PyTorch modules as somebody else would write them, and studies of them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from repro.arm import Metric
+from repro.own.arm import ModuleArm
+from repro.own.module import ModuleStudy
+from repro.recipe import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Small(ModuleArm):
+    study: ClassVar[str] = "tests.own.modules"
+    metrics: ClassVar[dict[str, Metric]] = {"error": Metric("log")}
+    kind: str = "perceptron"
+    data: str = "planes"
+    examples: int = 40
+    recipe: Recipe = Recipe(epochs=3, batch=8, lr=1e-2, weight_decay=0.01, clip=1.0)
+
+
+class Tied(nn.Module):
+    """Two layers that share their weights, called by name from the loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(6, 6)
+        self.second = nn.Linear(6, 6)
+        self.second.weight = self.first.weight
+        self.register_buffer("scale", torch.tensor(0.5))
+
+    def features(self, x):
+        return self.second(F.gelu(self.first(x))) * self.scale
+
+
+class HalfFrozen(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(6, 5), nn.LayerNorm(5), nn.ReLU(), nn.Linear(5, 6))
+        self[0].weight.requires_grad_(False)
+
+
+class RandomFeatures(nn.Module):
+    """Draws a buffer of its own at every initialisation."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("directions", torch.randn(6, 6))
+        self.last = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.last(torch.tanh(x @ self.directions))
+
+
+KINDS = {
+    "perceptron": lambda: nn.Sequential(nn.Linear(6, 7), nn.Tanh(), nn.Linear(7, 6)),
+    "convolution": lambda: nn.Sequential(
+        nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 6)
+    ),
+    "attention": lambda: nn.Sequential(
+        nn.Unflatten(1, (3, 2)),
+        nn.TransformerEncoderLayer(2, 1, 4, dropout=0.0, batch_first=True),
+        nn.Flatten(),
+    ),
+    "tied": Tied,
+    "half frozen": HalfFrozen,
+    "dropout": lambda: nn.Sequential(nn.Linear(6, 7), nn.Dropout(0.3), nn.Linear(7, 6)),
+    "batch norm": lambda: nn.Sequential(nn.Linear(6, 7), nn.BatchNorm1d(7), nn.Linear(7, 6)),
+    "random features": RandomFeatures,
+}
+
+
+def numbers(count, seed):
+    return torch.randn(count, 6, generator=torch.Generator().manual_seed(seed))
+
+
+def loss(module, x, y):
+    found = module.features(x) if isinstance(module, Tied) else module(x)
+    return F.mse_loss(found, y)
+
+
+def examples(arm):
+    x = numbers(arm.examples, 0)
+    return x, x.roll(1, dims=1).abs()
+
+
+def measure(module, arm):
+    x = numbers(25, 1)
+    return {"error": loss(module, x, x.roll(1, dims=1).abs())}
+
+
+def study(**changed):
+    given = {"module": lambda arm: KINDS[arm.kind](), "examples": examples, "loss": loss}
+    return ModuleStudy(**{**given, "measure": measure, **changed})
+
+
+STUDY = study()

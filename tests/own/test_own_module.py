@@ -1,0 +1,111 @@
+"""Ordinary modules: stacked as alone, the same bits in any company, what cannot be is said."""
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.core import train as driver
+from repro.core.timing import measure_pace
+from repro.core.train import train
+from tests.core.test_core_training import Interrupted, Kept, stop_at
+from tests.own.modules import KINDS, STUDY, Small, study
+
+CPU = torch.device("cpu")
+STACKS = ["perceptron", "convolution", "attention", "tied", "half frozen"]
+ALONE = ["dropout", "batch norm", "random features"]
+
+
+def runs_of(kind, seeds=(1, 2, 3)):
+    return [Run(Small(kind=kind), seed) for seed in seeds]
+
+
+def trained(runs, engine="loop"):
+    return dict(train(STUDY, runs, engine=engine, device=CPU))
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_stacked_modules_train_as_each_would_alone(kind):
+    together, alone = trained(runs_of(kind), "stacked"), trained(runs_of(kind))
+    assert together.keys() == alone.keys()
+    for run, values in alone.items():
+        assert together[run]["history"] == {
+            name: pytest.approx(curve, rel=1e-4) for name, curve in values["history"].items()
+        }
+    losses = [values["history"]["loss"] for values in alone.values()]
+    assert losses[0] != losses[1] != losses[2]
+    assert all(loss[-1] < loss[0] for loss in losses)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_is_the_same_whatever_was_drawn_or_trained_before(kind):
+    torch.manual_seed(1)
+    first = trained(runs_of(kind))
+    torch.manual_seed(2)
+    torch.rand(3)
+    before = torch.get_rng_state()
+    assert trained(runs_of(kind)[1:])[runs_of(kind)[1]] == first[runs_of(kind)[1]]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("kind", ["dropout", "batch norm"])
+def test_what_a_module_draws_and_counts_survives_an_interruption(kind, monkeypatch):
+    monkeypatch.setattr(driver, "CHECK_STEPS", 2)
+    undisturbed, kept = trained(runs_of(kind)[:1]), Kept()
+    for step in (4, 8, 12):
+        with pytest.raises(Interrupted):
+            list(train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept,
+                       save_seconds=-1, beat=stop_at(step)))  # fmt: skip
+    resumed = dict(
+        train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept)
+    )
+    assert resumed == undisturbed
+
+
+def test_dropout_is_on_in_training_and_off_in_measuring():
+    (run,) = runs_of("dropout")[:1]
+    data = STUDY.load(run.arm, CPU)
+    model = STUDY.reference(run, data, CPU)
+    lines = data.epoch(1, 0)[None, :8]
+    first, second = ([float(model.loss(lines[0, n, 1], *(part[0] for part in
+                     data.batch(lines)[1:]))[0]) for n in (0, 1)])  # fmt: skip
+    assert first != second
+    assert model.measure() == model.measure()
+    assert model.module.training
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_what_can_be_stacked_is_not_refused(kind):
+    pace = measure_pace(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
+    assert pace.not_stacked == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("dropout", "random"), ("batch norm", ""), ("random features", "not the same at every seed")],
+)
+def test_what_cannot_be_stacked_is_trained_alone_and_says_why(kind, why):
+    pace = measure_pace(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
+    assert pace.engine == "loop"
+    assert pace.not_stacked
+    assert why in pace.not_stacked
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"measure": lambda m, arm: {}}, r"also declares \['error'\]; return each"),
+        ({"measure": lambda m, arm: 0.5}, "returned float; return numbers by name"),
+        ({"measure": lambda m, arm: {"error": "low"}}, "error='low', which is no number"),
+        ({"measure": lambda m, arm: {"error": torch.tensor(torch.inf)}}, "error=inf, which cannot"),
+        ({"examples": lambda arm: [torch.zeros(3, 6)] * 2}, "says examples=40, but"),
+    ],
+)
+def test_mistakes_are_explained(changed, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        list(train(study(**changed), runs_of("perceptron"), engine="loop", device=CPU))
+
+
+def test_labels_say_what_is_not_usual():
+    assert Small().label == "small examples 40" or Small().label == "small"
+    assert Small(kind="tied").label == "small kind tied"
+    assert "lr 0.1" in Small(recipe=Small().recipe.but(lr=0.1)).label
