@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from repro.arm import Run
 from repro.core.streams import stream
@@ -171,8 +172,11 @@ class ManyModules:
             found: Tensor = functional_call(self.objective, named, batch)
             return found
 
-        # a draw within would be the same for all runs, or depend on which are trained together
-        gradients, losses = vmap(grad_and_value(loss), randomness="error")(trained, frozen, *batch)
+        # randomness: a draw would be the same for all runs, or depend on who is trained together;
+        # the kernel: attention's other ones have no form for many runs, and go one by one
+        per_run = vmap(grad_and_value(loss), randomness="error")
+        with sdpa_kernel(SDPBackend.MATH):
+            gradients, losses = per_run(trained, frozen, *batch)
         return losses, gradients
 
     def measure(self) -> list[Measures]:

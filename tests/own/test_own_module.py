@@ -8,11 +8,12 @@ from repro.core import train as driver
 from repro.core.timing import measure_pace
 from repro.core.train import train
 from tests.core.test_core_training import Interrupted, Kept, stop_at
-from tests.own.modules import KINDS, STUDY, Small, study
+from tests.own.modules import KINDS, STUDY, Small, measure, study
 
 CPU = torch.device("cpu")
 STACKS = ["perceptron", "convolution", "attention", "tied", "half frozen"]
-ALONE = ["dropout", "batch norm", "random features"]
+ALIKE = dict.fromkeys(STACKS, 1e-4) | {"attention": 5e-3}
+"""The gradient of attention's key bias is rounding alone, which Adam scales to whole steps."""
 
 
 def runs_of(kind, seeds=(1, 2, 3)):
@@ -29,7 +30,7 @@ def test_stacked_modules_train_as_each_would_alone(kind):
     assert together.keys() == alone.keys()
     for run, values in alone.items():
         assert together[run]["history"] == {
-            name: pytest.approx(curve, rel=1e-4) for name, curve in values["history"].items()
+            name: pytest.approx(curve, rel=ALIKE[kind]) for name, curve in values["history"].items()
         }
     losses = [values["history"]["loss"] for values in alone.values()]
     assert losses[0] != losses[1] != losses[2]
@@ -55,22 +56,24 @@ def test_what_a_module_draws_and_counts_survives_an_interruption(kind, monkeypat
         with pytest.raises(Interrupted):
             list(train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept,
                        save_seconds=-1, beat=stop_at(step)))  # fmt: skip
-    resumed = dict(
-        train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept)
-    )
+    resumed = dict(train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept))
     assert resumed == undisturbed
 
 
 def test_dropout_is_on_in_training_and_off_in_measuring():
-    (run,) = runs_of("dropout")[:1]
+    (run,) = runs_of("dropout", seeds=[1])
     data = STUDY.load(run.arm, CPU)
     model = STUDY.reference(run, data, CPU)
-    lines = data.epoch(1, 0)[None, :8]
-    first, second = ([float(model.loss(lines[0, n, 1], *(part[0] for part in
-                     data.batch(lines)[1:]))[0]) for n in (0, 1)])  # fmt: skip
-    assert first != second
-    assert model.measure() == model.measure()
+    _, *batch = (part[0] for part in data.batch(data.epoch(1, 0)[None, :8]))
+
+    def loss(draws):
+        return model.loss(torch.tensor(draws), *batch)[1].detach()
+
+    assert loss(1) == loss(1) != loss(2)
     assert model.module.training
+    measured = model.measure()
+    assert model.module.training
+    assert measured == {"error": float(measure(model.module.eval(), run.arm)["error"].detach())}
 
 
 @pytest.mark.parametrize("kind", STACKS)
