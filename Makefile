@@ -1,0 +1,17 @@
+# Two commands on a fresh machine; both set up an environment of their own first.
+ENV ?= .venv
+
+.PHONY: claims test environment
+
+claims: environment
+	@echo "training and judging the claims on what data is here; a second time nothing is trained"
+	@"$(ENV)/bin/pytest" claims -n 4
+
+test: environment
+	@echo "testing the code itself, in about two minutes"
+	@"$(ENV)/bin/pytest" tests -n 2
+
+environment: $(ENV)/ready
+
+$(ENV)/ready: pyproject.toml constraints.txt scripts/environment
+	@scripts/environment "$(ENV)"
