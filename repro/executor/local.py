@@ -179,7 +179,7 @@ class LocalExecutor:
 
 def _one_at_a_time(arm: Arm, why: str) -> str:
     short = textwrap.shorten(why.partition(". ")[0], 160, placeholder=" …")
-    return f"{type(arm).__name__} was trained one run at a time; its module is not stacked: {short}"
+    return f"{arm.label} was trained one run at a time; its module is not stacked: {short}"
 
 
 def _name(run: Run) -> str:

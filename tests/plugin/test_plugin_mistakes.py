@@ -41,9 +41,7 @@ def test_two_claims_of_one_name_are_refused(project):
 
 
 def test_a_metric_that_an_arm_lacks_is_named(project):
-    claims = (
-        '@claim("x", source="900")\ndef test_it(trials):\n    assert trials(Line()).slop > 0\n'
-    )
+    claims = '@claim("x", source="900")\ndef test_it(trials):\n    assert trials(Line()).slop > 0\n'
     result = run(project, claims)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*Line has no metric 'slop'; it has *slope*"])
