@@ -1,13 +1,23 @@
 """The guides run as they stand."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from repro.ledger import Ledger
 from repro.report.findings import findings_table, with_table
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text()
+TEXTS = [README, *(path.read_text() for path in sorted(DOCS.glob("*.md")))]
+COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
+OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
+FETCH_ALONE = {"--mirror"}
 
 
 def files_of(guide):
@@ -29,8 +39,28 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 def test_the_findings_in_the_readme_are_those_of_the_ledgers():
     ledgers = [ROOT / "claims" / "ledger.toml", ROOT / "claims" / "documents" / "ledger.toml"]
     entries = [e for path in ledgers for e in Ledger.read(path).entries.values()]
-    readme = (ROOT / "README.md").read_text()
-    assert with_table(readme, findings_table(entries)) == readme, (
+    assert with_table(README, findings_table(entries)) == README, (
         f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in ledgers)}"
         " --into README.md"
     )
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_commands_run_as_they_are_written(command):
+    done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=ROOT)
+    assert done.returncode == 0
+
+
+def test_options_are_those_that_there_are():
+    asked = [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"]
+    known = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True).stdout
+    assert len(OPTIONS) > 8
+    assert [option for option in sorted(OPTIONS - FETCH_ALONE) if option not in known] == []
+
+
+@pytest.mark.parametrize(
+    "name", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
+)
+def test_links_lead_somewhere(name):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", name.read_text())
+    assert [link for link in links if not (name.parent / link).exists()] == []
