@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 LADDER = "repro/studies/depth_ladder/"
 EARLY_EXIT = "repro/studies/early_exit/"
+CONTEXT = "repro/studies/context_vector/"
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ FAULTS = [
     Fault(
         "learning-rate scales ignored by the stacked engine",
         "repro/core/stacked_optimiser.py",
-        "(recipe.lr * scale, recipe.weight_decay)",
-        "(recipe.lr, recipe.weight_decay)",
+        "(recipe.lr * scale, recipe",
+        "(recipe.lr, recipe",
     ),
     Fault(
         "weight decay ignored",
@@ -247,8 +248,8 @@ FAULTS = [
     Fault(
         "early stopping a measurement late",
         "repro/core/train.py",
-        "return self.stale > patience",
-        "return self.stale > patience + 1",
+        "return self.stale > recipe.patience",
+        "return self.stale > recipe.patience + 1",
     ),
     Fault(
         "losses that are not finite overlooked",
@@ -259,7 +260,7 @@ FAULTS = [
     # early exit
     Fault(
         "loss weights ignored",
-        EARLY_EXIT + "study.py",
+        EARLY_EXIT + "reference.py",
         "weight * F.cross_entropy(",
         "F.cross_entropy(",
     ),
@@ -301,7 +302,7 @@ FAULTS = [
     ),
     Fault(
         "computation counted from the wrong layer",
-        EARLY_EXIT + "study.py",
+        EARLY_EXIT + "reference.py",
         "found.depths.float().mean()) / FULL_DEPTH",
         "(found.depths.float() + 1).mean()) / FULL_DEPTH",
     ),
@@ -334,5 +335,67 @@ FAULTS = [
         EARLY_EXIT + "generate.py",
         "torch.cat([*self.owed, h], dim=1), []",
         "h, []",
+    ),
+    # context vectors
+    Fault(
+        "the next word given away",
+        CONTEXT + "data.py",
+        "return words[..., :-1], words[..., 1:]",
+        "return words[..., 1:], words[..., 1:]",
+    ),
+    Fault(
+        "padding counted as words",
+        CONTEXT + "evaluation.py",
+        "counted = y != PAD",
+        "counted = y >= PAD",
+    ),
+    Fault(
+        "a pass over half of the sequences, twice",
+        CONTEXT + "data.py",
+        "order[part * arm.epoch_sequences : (part + 1) * arm.epoch_sequences]",
+        "order[: arm.epoch_sequences]",
+    ),
+    Fault(
+        "a narrow start where He's was asked for",
+        CONTEXT + "initial.py",
+        'he if arm.initialisation == "he" else arm.weight_std',
+        "arm.weight_std",
+    ),
+    Fault(
+        "the residual left out",
+        CONTEXT + "model.py",
+        'h + out if self.arm.stack == "residual" and index else out',
+        "out",
+    ),
+    Fault(
+        "the context never forgets",
+        CONTEXT + "model.py",
+        "stays * context + enters",
+        "context + enters",
+    ),
+    Fault(
+        "clipped all the way as in the first stage",
+        "repro/recipe.py",
+        "if start <= epoch][-1]",
+        "if start <= epoch][0]",
+    ),
+    Fault(
+        "any gain keeps a run going",
+        "repro/core/train.py",
+        "value - recipe.least_gain, 0",
+        "value, 0",
+    ),
+    # modules of one's own
+    Fault(
+        "dropout left on in measuring",
+        "repro/own/module.py",
+        "module.eval()",
+        "module.train()",
+    ),
+    Fault(
+        "one dropout for all steps",
+        "repro/own/module.py",
+        "drawing_from(int(draws))",
+        "drawing_from(0)",
     ),
 ]

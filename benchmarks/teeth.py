@@ -2,9 +2,9 @@
 
     python benchmarks/teeth.py
 
-First the exact properties are asked (`tests/studies` and `tests/core`), then, where they notice
-nothing, the claims of the ladder's smaller shape on the generated data, against their ledger.
-Fails if a fault bites nobody. `python benchmarks/teeth.py WORD …` plants the faults whose names
+First the exact properties are asked (`tests/studies`, `tests/core`, `tests/own`), then, where they
+notice nothing, the claims of the ladder's smaller shape on the generated data, against their
+ledger. Fails if a fault bites nobody. `python benchmarks/teeth.py WORD …` plants the faults whose names
 contain one of the words.
 """
 
@@ -22,7 +22,7 @@ from faults import FAULTS, Fault
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("repro", "claims", "tests", "fixtures", "conftest.py", "pyproject.toml")
-EXACT = ["tests/studies", "tests/core", "-x"]
+EXACT = ["tests/studies", "tests/core", "tests/own", "-x"]
 CLAIMS = ["claims/test_depth_ladder.py", "-k", "d512", "-n", "2"]
 
 
