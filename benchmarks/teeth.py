@@ -4,8 +4,8 @@
 
 First the exact properties are asked (`tests/studies`, `tests/core`, `tests/own`), then, where they
 notice nothing, the claims of the ladder's smaller shape on the generated data, against their
-ledger. Fails if a fault bites nobody. `python benchmarks/teeth.py WORD …` plants the faults whose names
-contain one of the words.
+ledger. Fails if a fault bites nobody. `python benchmarks/teeth.py WORD …` plants the faults whose
+names contain one of the words.
 """
 
 from __future__ import annotations
