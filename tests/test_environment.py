@@ -35,10 +35,13 @@ def make(tmp_path):
         for name, script in (("python3", text), ("df", df)):
             (tools / name).write_text(script)
             (tools / name).chmod(0o755)
-        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-        environment.pop("PYTHON", None)
-        return subprocess.run(
-            ["make", "environment"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        path = f"{tools}:{os.environ['PATH']}"
+        return subprocess.run(  # of a make that runs these tests nothing may be left, such as ENV
+            ["make", "environment"],
+            cwd=tmp_path,
+            env={"PATH": path},
+            capture_output=True,
+            text=True,
         )
 
     return run
