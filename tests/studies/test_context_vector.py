@@ -56,6 +56,24 @@ def test_the_networks_have_the_recorded_numbers_of_parameters(arm, count):
     assert sum(p.numel() for p in found.parameters()) == count
 
 
+def test_each_word_is_asked_for_after_those_before_it():
+    data = STUDY.load(SMALL, CPU)
+    lines = data.epoch(1, 0)[None, :8]
+    words, following, _ = data.batch(lines)
+    assert torch.equal(words[0], data.train[lines[0, :, 0]][:, :-1])
+    assert torch.equal(following[0], data.train[lines[0, :, 0]][:, 1:])
+    assert not torch.equal(words, following)
+
+
+@pytest.mark.parametrize("stack", ["plain", "residual"])
+def test_the_initialisation_is_the_one_that_was_asked_for(stack):
+    wide = SMALL.but(width=256, stack=stack)
+    for arm, std in ((wide, 0.2), (wide.but(initialisation="he"), math.sqrt(2 / 256))):
+        found = model(arm).module
+        assert float(found.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
+        assert float(found.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
+
+
 @few
 @given(
     arm=arms.map(lambda arm: arm.but(dropout=arm.dropout and 0.5)),  # whose factor, 2, is exact

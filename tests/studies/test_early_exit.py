@@ -199,6 +199,22 @@ def test_learning_how_sure_to_be_changes_nothing_else(network, layer, threshold)
 
 
 @few
+@given(network=networks())
+def test_a_confidence_that_has_learned_leaves_the_network_alone(network):
+    one, x, y = network
+    other = model(one.arm.but(confidence="learned"))
+    other.module.load_state_dict(one.module.state_dict(), strict=False)
+    with torch.no_grad():  # at 0, where it starts, it could pass nothing on
+        other.module.confidence.weight.fill_(0.5)
+    loss, plain = other.loss(x, y, torch.zeros(len(x)))
+    assert loss > plain
+    found = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
+    expected = gradients(one, one.loss(x, y, torch.zeros(len(x)))[0])
+    for name, gradient in zip(dict(one.module.named_parameters()), expected, strict=True):
+        assert torch.equal(found[name], gradient)
+
+
+@few
 @given(weights=st.tuples(*[st.floats(0, 2)] * 3).filter(lambda w: sum(w) > 0))
 def test_the_loss_is_the_weighted_sum_of_every_layers_loss(weights):
     arm = STANDARD.but(**SMALL, layer_weights=weights)
