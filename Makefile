@@ -8,7 +8,7 @@ claims: environment
 	@"$(ENV)/bin/pytest" claims -n 4
 
 test: environment
-	@echo "testing the code itself, in about two minutes"
+	@echo "testing the code itself, which takes some minutes"
 	@"$(ENV)/bin/pytest" tests -n 2
 
 environment: $(ENV)/ready

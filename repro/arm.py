@@ -170,7 +170,3 @@ def require_hashable(arm: Arm) -> None:
                 f"{type(arm).__name__}({field.name}={value!r}) cannot be hashed: a {kind} can"
                 f" change; give {instead.get(kind, 'frozen data')}."
             ) from error
-    if type(arm).__hash__ is None:
-        raise TypeError(
-            f"{type(arm).__name__} cannot be hashed; mark it @dataclass(frozen=True, kw_only=True)."
-        )

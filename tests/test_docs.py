@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,9 +47,12 @@ def test_the_findings_in_the_readme_are_those_of_the_ledgers():
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_commands_run_as_they_are_written(command):
-    done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=ROOT)
+def test_commands_run_as_they_are_written(command, tmp_path):
+    shutil.copy(ROOT / "README.md", tmp_path)  # a command may write into it
+    shutil.copytree(ROOT / "claims", tmp_path / "claims")
+    done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=tmp_path)
     assert done.returncode == 0
+    assert (tmp_path / "README.md").read_text() == README
 
 
 def test_options_are_those_that_there_are():

@@ -24,6 +24,15 @@ class BadRandomness(Exception):
 
 
 @contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Within it, torch's global generators draw from this seed; after it, they are as before."""
+    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=cuda):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
 def no_global_draws(arm: Arm, doing: str) -> Iterator[None]:
     """Raises `BadRandomness` where the block drew from torch's global generator."""
     before = torch.get_rng_state()
@@ -40,19 +49,18 @@ def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.dev
     """Raises `BadRandomness` where the first state of a run is not decided by its seed."""
     if run.arm.program in _LOOKED_AT:
         return
-    with torch.random.fork_rng(devices=[]):
-        found = []
-        for start in (1, 2):
-            torch.manual_seed(start)
-            found.append(_state(study, run, data, device))
+    with drawing_from(1):
+        first = _state(study, run, data, device)
+    with drawing_from(2):
+        again = _state(study, run, data, device)
         other = _state(study, Run(run.arm, run.seed + 1), data, device)
-    if not _same(*found):
+    if not _same(first, again):
         raise BadRandomness(
             f"{run.arm.study} initialises its parameters from torch's global generator, so two runs"
             " of one seed would differ; draw them from stream(run.seed, NAME) instead, with"
             " generator=…"
         )
-    if _same(found[0], other):
+    if _same(first, other):
         raise BadRandomness(
             f"{run.arm.study} trains every seed alike: the same initial parameters, the same order"
             " of the data. What is the same in every run has no spread to judge by; draw one of"

@@ -7,8 +7,7 @@ the module allows it; where it does not, one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from repro.arm import Run
+from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
 from repro.own.measured import checked
@@ -74,15 +74,6 @@ class ModuleStudy:
             measured = checked(run.arm, self.measure_of(module, run.arm), by="measure(module, arm)")
         module.train(was_training)
         return measured
-
-
-@contextmanager
-def drawing_from(seed: int) -> Iterator[None]:
-    """Within it, torch's global generators draw from this seed; after it, they are as before."""
-    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-    with torch.random.fork_rng(devices=cuda):
-        torch.manual_seed(seed)
-        yield
 
 
 class Examples:

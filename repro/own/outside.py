@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from repro.arm import Run
+from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
 from repro.own.measured import checked
-from repro.own.module import drawing_from
 
 
 class OutsideStudy:

@@ -53,8 +53,10 @@ def _read(store: Store, arm: ArmData) -> Trained:
             trained.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                curve = trained.curves.setdefault(metric, Curve(_epochs(arm, metric)))
-                curve.runs.append([float("nan") if v is None else float(v) for v in values])
+                if metric not in trained.curves:
+                    trained.curves[metric] = Curve(_epochs(arm, metric))
+                numbers = [float("nan") if v is None else float(v) for v in values]
+                trained.curves[metric].runs.append(numbers)
     return trained
 
 
