@@ -10,6 +10,7 @@ from dataclasses import dataclass
 LADDER = "repro/studies/depth_ladder/"
 EARLY_EXIT = "repro/studies/early_exit/"
 CONTEXT = "repro/studies/context_vector/"
+FINETUNING = "repro/studies/finetuning/"
 
 
 @dataclass(frozen=True)
@@ -397,5 +398,114 @@ FAULTS = [
         "repro/own/module.py",
         "drawing_from(int(draws))",
         "drawing_from(0)",
+    ),
+    # finetuning
+    Fault(
+        "finetuning: the place before the last word is read",
+        FINETUNING + "data.py",
+        "last_word = (ends - 1).clamp(min=0)",
+        "last_word = (ends - 2).clamp(min=0)",
+    ),
+    Fault(
+        "finetuning: a place sees the next one",
+        FINETUNING + "gpt.py",
+        "seen = places <= reads[..., None]",
+        "seen = places <= reads[..., None] + 1",
+    ),
+    Fault(
+        "finetuning: padding is seen after all",
+        FINETUNING + "gpt.py",
+        "seen = seen & self.words[:, None]",
+        "seen = seen | self.words[:, None]",
+    ),
+    Fault(
+        "finetuning: the exact GELU",
+        FINETUNING + "gpt.py",
+        'approximate="tanh"',
+        'approximate="none"',
+    ),
+    Fault(
+        "finetuning: features of a block too early",
+        FINETUNING + "data.py",
+        "gpt.blocks[:below]",
+        "gpt.blocks[: below - 1]",
+    ),
+    Fault(
+        "finetuning: features shared between masks",
+        FINETUNING + "data.py",
+        'f"{below} {arm.causal} ',
+        'f"{below} ',
+    ),
+    Fault(
+        "finetuning: the frozen part starts anew",
+        FINETUNING + "classifier.py",
+        "    gpt.load_state_dict(parameters)\n",
+        "",
+    ),
+    Fault(
+        "finetuning: pretrained blocks are forgotten",
+        FINETUNING + "classifier.py",
+        "if pretrained is not None:",
+        "if pretrained is None:",
+    ),
+    Fault(
+        "finetuning: adapters beside blocks that are trained too",
+        FINETUNING + "classifier.py",
+        "        freeze(module.blocks)\n",
+        "",
+    ),
+    Fault(
+        "finetuning: adapters that change the start",
+        FINETUNING + "initial.py",
+        "            rank = part.a.shape[1]",
+        "            rank = part.a.shape[1]\n            part.b.fill_(0.01)",
+    ),
+    Fault(
+        "finetuning: merged without alpha",
+        FINETUNING + "lora.py",
+        "old.weight + self.alpha * (self.a @ self.b).T",
+        "old.weight + (self.a @ self.b).T",
+    ),
+    Fault(
+        "finetuning: keys and queries of the public weights swapped",
+        FINETUNING + "public_weights.py",
+        '("query", "key", "value")',
+        '("key", "query", "value")',
+    ),
+    Fault(
+        "finetuning: the head always starts alike",
+        FINETUNING + "initial.py",
+        '_uniform(seed, f"initial/{name}.{kind}", parameter, bound)',
+        '_uniform(0, f"initial/{name}.{kind}", parameter, bound)',
+    ),
+    Fault(
+        "finetuning: every run of a stack measured as its first",
+        FINETUNING + "stacked.py",
+        "name: p[row] for name, p in self.parameters.items()",
+        "name: p[0] for name, p in self.parameters.items()",
+    ),
+    Fault(
+        "finetuning: the ignored label is not handed on",
+        FINETUNING + "reference.py",
+        ", ignore_index=self.arm.ignored_label",
+        "",
+    ),
+    Fault(
+        "finetuning: the mean of the first places only",
+        FINETUNING + "classifier.py",
+        "found: Tensor = self.head(h).mean(1)",
+        "found: Tensor = self.head(h)[:, :9].mean(1)",
+    ),
+    Fault(
+        "finetuning: the padding falls out of the vocabulary",
+        FINETUNING + "vocabulary.py",
+        "kept = [found.end_of_text, *order",
+        "kept = [*order",
+    ),
+    Fault(
+        "pretraining: told the token that it predicts",
+        FINETUNING + "pretraining.py",
+        "return windows[..., :-1], windows[..., 1:]",
+        "return windows[..., 1:], windows[..., 1:]",
     ),
 ]

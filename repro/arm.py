@@ -35,6 +35,9 @@ class Metric:
     """How many examples a share is counted on, for shares that can be 0 or 1."""
     listed: bool = False
     """Whether a run has several of it, such as one a block."""
+    sampled: str | None = None
+    """The measure that lists the examples that this one is the mean of, where a comparison is to
+    count the error of having drawn these examples and no others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,9 @@ class Arm:
 
     per_run: ClassVar[frozenset[str]] = frozenset()
     """Settings that may differ between runs trained as one program."""
+
+    keeps_weights: ClassVar[bool] = False
+    """Whether the parameters that its runs end with are stored, for other runs to start from."""
 
     data: str
     """The name of the data set."""
@@ -94,6 +100,11 @@ class Arm:
     def stacks(self) -> bool:
         """Whether the study can train this arm in its stacked form."""
         return False
+
+    @property
+    def starts_from(self) -> Run | None:
+        """The run whose parameters the runs of this arm start from, if there is one."""
+        return None
 
     def located(self) -> Self:
         """This arm on the data that is here: the real set, else its generated twin.

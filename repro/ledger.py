@@ -7,6 +7,7 @@ that was not is an expected failure, with the finding as its reason.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Ledger:
         """Take these verdicts over and write the file, sorted, so that its diff can be read."""
         self.entries |= {entry.place: entry for entry in entries}
         blocks = [_block(self.entries[place]) for place in sorted(self.entries)]
-        beside = self.path.with_suffix(".new")
+        beside = self.path.with_suffix(f".{os.getpid()}.new")
         beside.write_text(_HEAD + "".join(blocks), encoding="utf-8")
         beside.replace(self.path)
 

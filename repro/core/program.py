@@ -23,6 +23,12 @@ RunState = dict[str, Tensor]
 CLIP_EPSILON = 1e-6  # as in torch.nn.utils.clip_grad_norm_
 
 
+def parameters_of(state: RunState) -> dict[str, Tensor]:
+    """The parameters in a run's state, by the names that its module gives them."""
+    kept = {name.partition("/"): tensor for name, tensor in state.items()}
+    return {name: tensor for (part, _, name), tensor in kept.items() if part == "parameter"}
+
+
 class Program(Protocol):
     """Runs that take their steps together."""
 

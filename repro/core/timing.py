@@ -19,6 +19,7 @@ from repro.core.device import ran_out_of_memory
 from repro.core.pace import Pace
 from repro.core.program import ENGINES
 from repro.core.study import Data, Study, TrainsOutside
+from repro.core.weights import Weights, load_data
 from repro.recipe import Moment
 
 WIDTHS = {"cpu": (4, 8, 16), "mps": (8, 32), "cuda": (8, 32, 128)}
@@ -29,7 +30,12 @@ WORTH_CHANGING = 0.9
 
 
 def measure_pace(
-    study: Study | TrainsOutside, arms: Sequence[Arm], *, engine: str, device: torch.device
+    study: Study | TrainsOutside,
+    arms: Sequence[Arm],
+    *,
+    engine: str,
+    device: torch.device,
+    weights: Weights | None = None,
 ) -> Pace:
     """Time a program's engines and widths; `engine` may be `auto`.
 
@@ -40,15 +46,19 @@ def measure_pace(
     """
     if isinstance(study, TrainsOutside):
         return Pace("loop", 1, 0.0)
-    widths = WIDTHS[device.type] if arms[0].stacks else ()
-    candidates = [("stacked", width) for width in widths] + [("loop", 1)]
+    narrow, *wider = WIDTHS[device.type]
+    candidates = [("loop", 1)]
+    if arms[0].stacks:
+        candidates = [("stacked", narrow), *candidates, *(("stacked", width) for width in wider)]
     if engine != "auto":
         candidates = [c for c in candidates if c[0] == engine]
     best = Pace("loop" if engine == "auto" else engine, 1, math.inf)
     refused = ""
     with suppress(Exception):
-        data = study.load(arms[0], device)
-        for name, width in candidates:
+        data = load_data(study, arms[0], device, weights)
+        for place, (name, width) in enumerate(candidates):
+            if best.engine == "loop" and place > 1:
+                break  # stacking a few has lost to the loop: wider ones take long to lose too
             runs = [Run(arms[i % len(arms)], i) for i in range(width)]
             runs.sort(key=lambda run: -run.arm.effort)
             try:

@@ -17,9 +17,10 @@ import torch
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.program import ENGINES, Program, RunState
+from repro.core.program import ENGINES, Program, RunState, parameters_of
 from repro.core.randomness import look_at_initialisation, no_global_draws
 from repro.core.study import Data, Measures, Study, TrainsOutside
+from repro.core.weights import Weights, load_data, to_file
 from repro.recipe import Moment
 
 PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -93,10 +94,13 @@ def train(
     engine: str,
     device: torch.device,
     checkpoints: Checkpoints | None = None,
+    weights: Weights | None = None,
     save_seconds: float = 5.0,
     beat: Callable[[Beat], None] | None = None,
 ) -> Iterator[tuple[Run, Values]]:
     """Train runs of one program; yields each run with its values as it is done.
+
+    `weights` has the parameters of the runs that these start from, and takes those that are kept.
 
     >>> for run, values in train(STUDY, runs, engine="stacked", device=torch.device("cpu")):
     ...     print(run.seed, values["measures"]["accuracy"])
@@ -109,12 +113,12 @@ def train(
         for run in runs:
             yield run, {"measures": study.train_outside(run), "history": {}, "steps": 0}
         return
-    data = study.load(runs[0].arm, device)
+    data = load_data(study, runs[0].arm, device, weights)
     look_at_initialisation(study, runs[0], data, device)
     for step, group in _by_step(runs, checkpoints).items():
         for part in [group] if engine == "stacked" else _by_training(group):
             program = ENGINES[engine](study, [run for run, _ in part], data, device)
-            training = _Training(study, program, data, device, step)
+            training = _Training(study, program, data, device, step, weights)
             training.restore([saved for _, saved in part if saved is not None])
             yield from training.finish(checkpoints, save_seconds, beat)
 
@@ -145,9 +149,16 @@ class _Training:
     """One program on its way."""
 
     def __init__(
-        self, study: Study, program: Program, data: Data, device: torch.device, step: int
+        self,
+        study: Study,
+        program: Program,
+        data: Data,
+        device: torch.device,
+        step: int,
+        weights: Weights | None,
     ) -> None:
         self.study, self.program, self.data, self.device = study, program, data, device
+        self.weights = weights
         self.recipe = program.runs[0].arm.recipe
         self.records = [Record(run) for run in program.runs]
         self.step = step
@@ -254,6 +265,10 @@ class _Training:
         ]
 
     def _leave(self, rows: Sequence[int]) -> Iterator[tuple[Run, Values]]:
+        if rows and self.weights is not None and self.records[0].run.arm.keeps_weights:
+            states = self.program.states()
+            for row in rows:
+                self.weights.save(self.records[row].run, to_file(parameters_of(states[row])))
         for row in rows:
             yield self.records[row].run, self.records[row].values(self.step)
         self._keep_without(rows)

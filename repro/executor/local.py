@@ -6,28 +6,21 @@ runs locked takes others, and only waits when all that is missing is in training
 
 from __future__ import annotations
 
-import getpass
-import os
-import platform
-import subprocess
-import tempfile
 import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repro.arm import Arm, Run
 from repro.core.device import one_thread, ran_out_of_memory, resolve_device
 from repro.core.identity import Identity, identity
+from repro.executor.device_turn import DeviceTurn
 from repro.executor.pace import PaceBook
 from repro.executor.protocol import TrainingFailed, Values, Wanted, Watch, Work
+from repro.executor.provenance import provenance
 from repro.store import Store, run_key
-from repro.store.locks import Lock, Locks
+from repro.store.locks import Lock
 from repro.studies.find import study_of
 
 if TYPE_CHECKING:
@@ -49,7 +42,8 @@ class LocalExecutor:
             raise ValueError(
                 f"There is no engine {engine!r}; choose one of {', '.join(ENGINE_NAMES)}."
             )
-        self.pace = PaceBook(store, device=self.device, engine=engine)
+        self.weights = _RunWeights(self)
+        self.pace = PaceBook(store, device=self.device, engine=engine, weights=self.weights)
         self.trained = 0
         self.watch: Watch = lambda _: None
         self.work_left = Work(looked_at=0.0, missing=0, seconds_left=0.0)
@@ -60,7 +54,9 @@ class LocalExecutor:
 
     def identity(self, run: Run) -> Identity:
         """What the run is stored under."""
-        return identity(run, engine=self.pace.of(run.arm).engine, device=self.device)
+        found = identity(run, engine=self.pace.of(run.arm).engine, device=self.device)
+        base = run.arm.starts_from
+        return found if base is None else {**found, "starts_from": self.key(base)}
 
     def key(self, run: Run) -> str:
         return run_key(self.identity(run))
@@ -76,15 +72,33 @@ class LocalExecutor:
         return self.known[run]
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
-        while missing := wanted():
+        while wanted_now := wanted():
+            missing = self._startable(wanted_now)
             self.pace.learn([run.arm for run in missing])
             programs = self._programs(missing)
-            left = sum(self._seconds(runs) for runs in programs)
-            self.work_left = Work(looked_at=time.time(), missing=len(missing), seconds_left=left)
+            left = sum(self._seconds(runs) for runs in self._programs(wanted_now))
+            self.work_left = Work(looked_at=time.time(), missing=len(wanted_now), seconds_left=left)
             self.watch = watch
             watch(self.work_left)
             if not any(self._train_some(runs) for runs in programs):
                 time.sleep(POLL_SECONDS)
+
+    def _startable(self, runs: Sequence[Run]) -> list[Run]:
+        """Of these runs those that can start now: whose own start is not wanted still.
+
+        Where that has failed, they fail with it.
+        """
+        startable = []
+        for run in runs:
+            base = run.arm.starts_from
+            if base in self.failed:
+                self.failed[run] = (
+                    f"{_name(run)}, cannot be trained without what it starts from:"
+                    f" {self.failed[base]}"
+                )
+            elif base is None or self.result(base) is not None:
+                startable.append(run)
+        return startable
 
     def _seconds(self, runs: Sequence[Run]) -> float:
         """How long one process needs for runs of one program, by how early others stopped."""
@@ -99,7 +113,10 @@ class LocalExecutor:
         return seconds * sum(shares) / len(shares) if shares else seconds
 
     def _programs(self, runs: Sequence[Run]) -> list[list[Run]]:
-        """Missing runs by program, the longest work first, each sorted as its stack wants them."""
+        """Missing runs by program, each sorted as its stack wants them.
+
+        Those that others start from come first, then the longest work.
+        """
         programs: dict[str, list[Run]] = {}
         for run in runs:
             programs.setdefault(run.arm.program, []).append(run)
@@ -108,7 +125,10 @@ class LocalExecutor:
                 training: n for n, training in enumerate(dict.fromkeys(r.training for r in group))
             }
             group.sort(key=lambda run: (-run.arm.effort, places[run.training]))
-        return sorted(programs.values(), key=lambda group: -self.pace.seconds(group))
+        return sorted(
+            programs.values(),
+            key=lambda group: (not group[0].arm.keeps_weights, -self.pace.seconds(group)),
+        )
 
     def _train_some(self, candidates: Sequence[Run]) -> bool:
         """Train a batch of these runs; False where all of them are somebody else's."""
@@ -162,10 +182,16 @@ class LocalExecutor:
                 engine=pace.engine,
                 device=torch.device(self.device),
                 checkpoints=_RunCheckpoints(self),
+                weights=self.weights,
                 beat=Pulse(self.watch, self.work_left, runs[0].arm.label),
             ):
                 seconds = (time.monotonic() - began) / len(runs)
-                self.store.put(self.identity(run), values, _provenance(seconds, len(runs)))
+                self.store.put(
+                    self.identity(run),
+                    values,
+                    provenance(seconds, len(runs)),
+                    weights=self.weights.just_saved.pop(run, None),
+                )
                 self.trained += 1
                 done.add(run)
         except Exception as error:
@@ -243,26 +269,6 @@ class Claimed:
             lock.release()
 
 
-class DeviceTurn:
-    """An accelerator has one owner at a time, so that neighbours never add up to its memory."""
-
-    def __init__(self, device: str) -> None:
-        self.device = device
-        self.lock: Lock | None = None
-
-    def __enter__(self) -> None:
-        if self.device == "cpu":
-            return
-        locks = Locks(Path(tempfile.gettempdir()) / f"repro-devices-{getpass.getuser()}")
-        while (lock := locks.try_lock(self.device)) is None:
-            time.sleep(POLL_SECONDS)
-        self.lock = lock
-
-    def __exit__(self, *_: object) -> None:
-        if self.lock:
-            self.lock.release()
-
-
 class _RunCheckpoints:
     """The store's checkpoints, by run."""
 
@@ -276,37 +282,19 @@ class _RunCheckpoints:
         self.executor.store.checkpoints.save(run_key(self.executor.identity(run)), payload)
 
 
-def _provenance(seconds: float, company: int) -> dict[str, Any]:
-    return {
-        **_this_process(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 3),
-        "trained_with": company - 1,
-    }
+class _RunWeights:
+    """The parameters of stored runs; those of a run that ends wait here to be stored with it."""
 
+    def __init__(self, executor: LocalExecutor) -> None:
+        self.executor = executor
+        self.just_saved: dict[Run, bytes] = {}
 
-@cache
-def _this_process() -> dict[str, Any]:
-    packages = ("torch", "numpy", "scipy")
-    return {
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain")),
-        "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in packages},
-        "host": platform.node(),
-        "pid": os.getpid(),
-        "threads": 1,
-    }
+    def load(self, run: Run) -> bytes:
+        stored = self.executor.store.get(self.executor.identity(run))
+        if stored is None or stored.weights is None:
+            what = "diverged" if stored and "diverged_at" in stored.values else "is not stored"
+            raise ValueError(f"{_name(run)}, which this starts from, {what}")
+        return stored.weights
 
-
-def _git(*command: str) -> str | None:
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), *command],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return found.stdout.strip()
+    def save(self, run: Run, content: bytes) -> None:
+        self.just_saved[run] = content

@@ -12,12 +12,16 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from repro.arm import Arm, Run
 from repro.core.device import numerics, one_thread
 from repro.core.pace import Pace
 from repro.store import Store
 from repro.studies.find import study_of
+
+if TYPE_CHECKING:
+    from repro.core.weights import Weights
 
 POLL_SECONDS = 0.05
 
@@ -28,8 +32,10 @@ USUAL_RATE = 2e10
 class PaceBook:
     """Paces by program, read from the store or measured."""
 
-    def __init__(self, store: Store, *, device: str, engine: str) -> None:
-        self.store, self.device, self.engine = store, device, engine
+    def __init__(
+        self, store: Store, *, device: str, engine: str, weights: Weights | None = None
+    ) -> None:
+        self.store, self.device, self.engine, self.weights = store, device, engine, weights
         self.folder = store.root / "pace"
         self.folder.mkdir(exist_ok=True)
         self.paces: dict[str, Pace] = {}
@@ -76,7 +82,11 @@ class PaceBook:
             if not self.knows(arms[0]):
                 one_thread()
                 pace = measure_pace(
-                    study_of(arms[0]), arms, engine=self.engine, device=torch.device(self.device)
+                    study_of(arms[0]),
+                    arms,
+                    engine=self.engine,
+                    device=torch.device(self.device),
+                    weights=self.weights,
                 )
                 self.paces[arms[0].program] = pace
                 if math.isfinite(pace.seconds):

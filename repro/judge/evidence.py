@@ -37,8 +37,11 @@ class Evidence:
     statistic_against: Statistic = STUDENT
 
 
-def weigh(differences: Array, *, resolution: Any = 0.0) -> Evidence:
+def weigh(differences: Array, *, resolution: Any = 0.0, sampling_variance: float = 0.0) -> Evidence:
     """The t test against 0, in both directions.
+
+    `sampling_variance` is that of the mean over the examples that all seeds were measured on: it
+    does not shrink with more seeds, and is added to the variance of the mean over seeds.
 
     Differences without any spread (up to `resolution`, the rounding of their terms) come from
     quantities that do not depend on the seed. There is nothing to infer then and the statement is
@@ -49,7 +52,7 @@ def weigh(differences: Array, *, resolution: Any = 0.0) -> Evidence:
     """
     seeds = len(differences)
     mean = differences.mean(axis=0)
-    spread = differences.std(axis=0, ddof=1)
+    spread = np.hypot(differences.std(axis=0, ddof=1), (seeds * sampling_variance) ** 0.5)
     fixed = spread <= resolution
     t = mean / np.where(fixed, 1.0, spread) * np.sqrt(seeds)
     holds = mean > resolution

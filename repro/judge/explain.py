@@ -97,8 +97,13 @@ def _budget(judged: Verdict) -> str:
         )
     return (
         f"{judged.seeds} seeds (looks at {looks}); {confidence:g}% intervals over all looks; "
-        f"{judged.scale} scale"
+        f"{judged.scale} scale{_examples(judged)}"
     )
+
+
+def _examples(judged: Verdict) -> str:
+    counts = sorted({sample.examples for sample in judged.samples} - {0})
+    return f"; the error of having {counts[-1]} examples is counted" if counts else ""
 
 
 def _quality(judged: Verdict) -> list[str]:

@@ -86,6 +86,12 @@ def _not_finite(readings: Readings) -> str:
     return "; ".join(reasons)
 
 
+def _sample(side: Side, values: Array) -> Sample:
+    found = side.examples(len(values))
+    count = 0 if found is None else found.shape[-1]
+    return Sample(side.label, tuple(values.tolist()), side.is_fixed, count)
+
+
 def _verdict(
     statement: Statement,
     design: Design,
@@ -99,7 +105,7 @@ def _verdict(
         outcome=outcome,
         statement=statement.text,
         scale=statement.scale,
-        samples=tuple(Sample(s.label, tuple(v.tolist()), s.is_fixed) for s, v in readings.items()),
+        samples=tuple(_sample(side, values) for side, values in readings.items()),
         documented=statement.documented,
         seeds=max(len(values) for values in readings.values()),
         looks=design.looks,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from repro.judge.judge import Judge
@@ -37,10 +37,23 @@ class Measured:
     metric: str
     values: Callable[[int], Array]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
+    by_example: Callable[[int], Array] | None = None
+    """The examples that the values are means of, [seeds, examples], where comparisons are to count
+    the error of having drawn these examples and no others; only on the identity scale."""
+
+    def __post_init__(self) -> None:
+        if self.by_example is not None and self.scale.name != "identity":
+            raise ValueError(
+                f"{self.metric} of {self.label} is a mean over examples: compare it on the identity"
+                f" scale, not on {self.scale.name}"
+            )
 
     @property
     def is_fixed(self) -> bool:
         return False
+
+    def examples(self, seeds: int, /) -> Array | None:
+        return None if self.by_example is None else self.by_example(seeds)
 
     def __gt__(self, other: Measured | float) -> Verdict:
         return self.exceeds(other)
@@ -94,7 +107,8 @@ class Measured:
     def matches(self, documented: float, *, tolerance: float) -> Verdict:
         """Equivalent to a documented value up to a tolerance."""
         text = f"{self.label} matches {documented:g} within {tolerance:g}"
-        terms = _within(self, Fixed(documented), tolerance)
+        same_examples = replace(self, by_example=None)  # as those of the documented value
+        terms = _within(same_examples, Fixed(documented), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:

@@ -53,6 +53,14 @@ class Paired(ABC):
     @property
     @abstractmethod
     def unit(self) -> str: ...
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[Side, ...]: ...
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, ...]:
+        """What each side counts in the difference."""
+
     @abstractmethod
     def parts(self, readings: Readings) -> tuple[Array, Array]:
         """The two values whose difference is judged, on the scale."""
@@ -71,7 +79,27 @@ class Paired(ABC):
         """The t test; differences within rounding of each other count as the same."""
         left, right = self.parts(readings)
         largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
-        return weigh(self.differences(readings), resolution=ROUNDING * largest)
+        differences = self.differences(readings)
+        return weigh(
+            differences,
+            resolution=ROUNDING * largest,
+            sampling_variance=self._sampling_variance(len(differences)),
+        )
+
+    def _sampling_variance(self, seeds: int) -> float:
+        """Of the mean difference, for having measured on these examples and no others.
+
+        The examples are the same on every seed, so their error is that of the mean over seeds.
+        """
+        weighted = [
+            (weight, found.mean(axis=0))
+            for weight, side in zip(self.weights, self.sides, strict=True)
+            if (found := side.examples(seeds)) is not None
+        ]
+        if not weighted:
+            return 0.0
+        of_each: Array = np.sum([weight * means for weight, means in weighted], axis=0)
+        return float(of_each.var(ddof=1) / len(of_each))
 
     def report(
         self,
@@ -142,6 +170,10 @@ class Comparison(Paired):
         return self.left, self.right
 
     @property
+    def weights(self) -> tuple[float, ...]:
+        return 1.0, -(self.bound.times or 1.0)
+
+    @property
     def label(self) -> str:
         sign = "/" if self.bound.is_ratio else "-"
         return f"{self.left.label} {sign} {self.right.label}"
@@ -183,7 +215,8 @@ class Comparison(Paired):
         reached = self.scale.back(reference + sign * mean_difference)
         if self.bound.times is not None:
             return float(reached / at_bound * self.bound.times)
-        return float(reached - at_bound + self.bound.plus)
+        apart = float(reached - at_bound + self.bound.plus)
+        return apart if abs(apart) > ROUNDING * abs(float(at_bound)) else 0.0
 
 
 @dataclass(frozen=True)
@@ -202,6 +235,10 @@ class GainComparison(Paired):
     @property
     def sides(self) -> tuple[Side, ...]:
         return self.high, self.low, self.other_high, self.other_low
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        return 1.0, -1.0, -1.0, 1.0
 
     @property
     def label(self) -> str:

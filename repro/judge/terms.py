@@ -26,6 +26,8 @@ class Side(Protocol):
     @property
     def is_fixed(self) -> bool: ...
     def values(self, seeds: int, /) -> Array: ...
+    def examples(self, seeds: int, /) -> Array | None:
+        """[seeds, examples] that the values are means of, where they were drawn from more."""
 
 
 Readings: TypeAlias = Mapping[Side, Array]
@@ -48,6 +50,9 @@ class Fixed:
 
     def values(self, seeds: int, /) -> Array:
         return np.full(seeds, self.value)
+
+    def examples(self, seeds: int, /) -> Array | None:
+        return None
 
 
 class Term(Protocol):

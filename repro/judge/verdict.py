@@ -30,6 +30,8 @@ class Sample:
     label: str
     values: tuple[float, ...]
     is_fixed: bool = False
+    examples: int = 0
+    """How many examples each value is the mean of, where their error is counted."""
     """True for a number that a claim names, which is the same on every seed."""
 
     @property

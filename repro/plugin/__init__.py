@@ -145,6 +145,8 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    if hasattr(config, "workerinput"):
+        return  # xdist's workers have a terminal too; what they found reaches the controller
     if config.stash.get(PLAN_TEXT, None):
         terminalreporter.write_line(config.stash[PLAN_TEXT])
         return

@@ -126,11 +126,14 @@ class Trials:
         claim lack, since the judge will ask for the same seeds of each.
         """
         runs = [Run(company, seed) for company in self.arms for seed in company.seeds(count)]
-        self.asked.update(runs)
+        starts = {start for run in runs if (start := run.arm.starts_from) is not None}
+        self.asked.update(runs, starts)
         found = {run: self.executor.result(run) for run in runs}
         missing = [run for run, values in found.items() if values is None]
         if missing:
-            raise RunsMissing(missing)
+            raise RunsMissing(
+                [*(start for start in starts if self.executor.result(start) is None), *missing]
+            )
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [values for run, values in found.items() if run.arm == arm and values is not None]
 
@@ -169,7 +172,15 @@ class Trial:
             metric=name.replace("_", " "),
             values=values,
             scale=Scale(metric.scale, count=metric.examples),
+            by_example=self._by_example(metric.sampled) if metric.sampled else None,
         )
+
+    def _by_example(self, name: str) -> Callable[[int], NDArray[np.float64]]:
+        def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
+            found = self.trials.values(self.arm, count)
+            return np.array([v["measures"][name] for v in found if "measures" in v])
+
+        return values
 
     def label(self, index: int | None) -> str:
         """The arm, or its place in a list metric."""

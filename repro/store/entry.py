@@ -1,8 +1,9 @@
 """What a stored run looks like on disk: plain files that a person can read, and their checksums.
 
 `identity.json` is what the key was made of, under the number of this format; `result.json` what
-was measured; `provenance.json` how it came about, which no key depends on; `SHA256SUMS` covers all
-three and is checked by `sha256sum -c` too. Equal content is written as equal bytes.
+was measured; `provenance.json` how it came about, which no key depends on; `weights.safetensors`,
+where other runs start from this one, the parameters that it ended with. `SHA256SUMS` covers all of
+them and is checked by `sha256sum -c` too. Equal content is written as equal bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from repro.store.key import plain, run_key
 FORMAT = 1
 
 _CONTENT = ("identity.json", "provenance.json", "result.json")
+_WEIGHTS = "weights.safetensors"
 _SUMS = "SHA256SUMS"
 
 
@@ -33,6 +35,8 @@ class Result:
     identity: dict[str, Any]
     values: dict[str, Any]
     provenance: dict[str, Any]
+    weights: bytes | None = None
+    """Its parameters as a safetensors file, where they were kept."""
 
 
 class Damaged(Exception):
@@ -40,7 +44,10 @@ class Damaged(Exception):
 
 
 def encode(
-    identity: Mapping[str, Any], values: Mapping[str, Any], provenance: Mapping[str, Any]
+    identity: Mapping[str, Any],
+    values: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    weights: bytes | None = None,
 ) -> dict[str, bytes]:
     """The files of an entry by name."""
     files = {
@@ -48,6 +55,8 @@ def encode(
         "provenance.json": _readable(plain(provenance, "provenance")),
         "result.json": _readable(plain(values, "values")),
     }
+    if weights is not None:
+        files[_WEIGHTS] = weights
     return {**files, _SUMS: _sums(files)}
 
 
@@ -71,7 +80,7 @@ def read(folder: Path, key: str) -> Result | None:
         provenance = json.loads(files["provenance.json"])
     except (ValueError, TypeError, KeyError) as error:
         raise Damaged("is not written as this version writes") from error
-    return Result(key, head["identity"], values, provenance)
+    return Result(key, head["identity"], values, provenance, files.get(_WEIGHTS))
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -83,7 +92,8 @@ def _files(folder: Path) -> dict[str, bytes]:
         for name in (*_CONTENT, _SUMS):
             if name not in found:
                 raise Damaged(f"has no {name}")
-        return {name: (folder / name).read_bytes() for name in (*_CONTENT, _SUMS)}
+        names = (*_CONTENT, _SUMS, *({_WEIGHTS} & found.keys()))
+        return {name: (folder / name).read_bytes() for name in names}
     except FileNotFoundError as error:  # moved aside by another process while it was read
         raise Damaged("has vanished") from error
     except OSError as error:
@@ -93,7 +103,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:
-    lines = (f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in _CONTENT)
+    lines = (f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
     return "".join(lines).encode()
 
 

@@ -63,13 +63,16 @@ class Store:
         identity: Mapping[str, Any],
         values: Mapping[str, Any],
         provenance: Mapping[str, Any],
+        *,
+        weights: bytes | None = None,
     ) -> None:
         """Store a run and drop its checkpoint; where it is stored already, that one is kept.
 
-        On return it is on the disk: it outlives a power cut.
+        `weights` is a safetensors file of its parameters, where other runs start from it. On
+        return all is on the disk: it outlives a power cut.
         """
         key = run_key(identity)
-        files = entry.encode(identity, values, provenance)
+        files = entry.encode(identity, values, provenance, weights)
         path = self._path(key)
         with explained(self.root), self._scratch.place() as fresh:
             _write(fresh, files)

@@ -101,6 +101,28 @@ def test_the_ledger_gates(project):
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
 
+def test_of_all_processes_one_writes_the_ledger_and_the_report(project):
+    project.makeconftest(
+        """
+        import os
+        from pathlib import Path
+        import repro.plugin.summary as summary
+
+        summarised = summary.summarise
+
+        def noted(*given):
+            Path(f"summary-{os.getpid()}").touch()
+            summarised(*given)
+
+        summary.summarise = noted
+        """
+    )
+    result = run_apart(project, "-n", "3", "--update-ledger", "--report", "found")
+    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
+    assert len(list(project.path.glob("summary-*"))) == 1
+    assert [path.name for path in project.path.glob("ledger*")] == ["ledger.toml"]
+
+
 def test_a_claim_for_another_profile_says_what_it_needs(project):
     result = run(project, "-k", "large", "-rs")
     result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])

@@ -120,6 +120,28 @@ def test_the_first_result_is_kept(store: Store, reports: list[str]) -> None:
     assert reports == []
 
 
+def test_weights_lie_beside_the_result_and_are_checked(store: Store, reports: list[str]) -> None:
+    store.put(IDENTITY, VALUES, PROVENANCE, weights=b"parameters")
+    result = store.get(IDENTITY)
+    assert result is not None
+    assert result.weights == b"parameters"
+    file = folder_of(store) / "weights.safetensors"
+    assert "weights.safetensors" in (folder_of(store) / "SHA256SUMS").read_text()
+    for damage in (b"parameterz", b"", None):
+        if damage is None:
+            file.unlink()
+        else:
+            file.write_bytes(damage)
+        reports.clear()
+        assert store.get(IDENTITY) is None
+        assert len(reports) == 1
+        store.put(IDENTITY, VALUES, PROVENANCE, weights=b"parameters")
+    plain = {**IDENTITY, "seed": 8}
+    store.put(plain, VALUES, PROVENANCE)
+    (folder_of(store, plain) / "weights.safetensors").write_bytes(b"of nobody")
+    assert store.get(plain) is None
+
+
 def test_numbers_that_json_lacks_are_refused(store: Store) -> None:
     with pytest.raises(ValueError, match=re.escape("values['loss'][1] is nan")):
         store.put(IDENTITY, {"loss": [0.1, float("nan")]}, PROVENANCE)

@@ -1,0 +1,55 @@
+"""Runs that start from the parameters that another run ended with, such as finetuning.
+
+The other run is one like any other: planned, trained once, stored, shared. Its parameters are kept
+beside its result, and what starts from them is stored under its key too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from repro.arm import Arm, Run
+from repro.core.study import Data, Study
+from repro.data.safetensors import read_tensors, write_tensors
+
+Parameters = dict[str, Tensor]
+"""Parameters by the names that their module gives them."""
+
+
+class Weights(Protocol):
+    """Where the parameters of finished runs are kept, as safetensors files."""
+
+    def load(self, run: Run) -> bytes: ...
+
+    def save(self, run: Run, content: bytes) -> None: ...
+
+
+@runtime_checkable
+class StartsFromRuns(Protocol):
+    """A study some of whose arms start from another run: their `starts_from`."""
+
+    def load_from(self, arm: Any, parameters: Parameters, device: torch.device) -> Data:
+        """The data of an arm, and what it takes from these parameters."""
+
+
+def load_data(study: Study, arm: Arm, device: torch.device, weights: Weights | None) -> Data:
+    """The data of an arm, with the parameters that it starts from, if it does."""
+    base = arm.starts_from
+    if base is None:
+        return study.load(arm, device)
+    assert weights is not None, f"{arm.label} starts from a run; give the weights of finished runs"
+    assert isinstance(study, StartsFromRuns), f"{arm.study} has no load_from(arm, parameters, …)"
+    return study.load_from(arm, from_file(weights.load(base)), device)
+
+
+def from_file(content: bytes) -> Parameters:
+    """The parameters of a safetensors file."""
+    return {name: torch.from_numpy(x.copy()) for name, x in read_tensors(content).items()}
+
+
+def to_file(parameters: Parameters) -> bytes:
+    """A safetensors file of parameters."""
+    return write_tensors({name: p.detach().cpu().numpy() for name, p in parameters.items()})

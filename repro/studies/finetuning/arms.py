@@ -1,0 +1,367 @@
+"""The arms of source 003: which GPT is finetuned, what of it is trained, which token is read.
+
+Everything that makes the `ci` profile smaller than the documented experiment stands in `at`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from repro.arm import Arm, Metric, Needs, Run
+from repro.data.corpus import byte_pairs_identity
+from repro.data.files import TWIN, resolve
+from repro.data.messages import messages_identity
+from repro.data.prepared import identity
+from repro.recipe import Recipe
+from repro.studies.finetuning.public_weights import require_weights, weights_hash
+from repro.studies.finetuning.shape import SHAPES, Shape
+
+Size = Literal["tiny", "small", "medium", "large", "xl"]
+
+TRAINING_MESSAGES = 1045
+NARROWER = SHAPES["small"].width // SHAPES["tiny"].width
+
+DOCUMENTED_RECIPE = Recipe(epochs=5, batch=8, lr=5e-5, weight_decay=0.1, measure_every=5)
+PRETRAINING = Recipe(
+    epochs=6, batch=4, lr=3e-3, weight_decay=0.1, schedule="cosine", warmup=100, clip=1.0
+)
+WINDOWS_AN_EPOCH = 400
+
+ACCURACIES = {
+    "test_accuracy": Metric("identity", sampled="test_right"),
+    "validation_accuracy": Metric("identity", sampled="validation_right"),
+}
+"""Differences of both count that other messages could have been drawn for test and validation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainArm(Arm):
+    """A small GPT of our own, where GPT-2's weights are not used: a model of the corpus."""
+
+    study: ClassVar[str] = "repro.studies.finetuning.pretraining"
+    metrics: ClassVar[dict[str, Metric]] = {"perplexity": Metric("log")}
+    keeps_weights: ClassVar[bool] = True
+
+    data: str = "wikitext-2"
+    tokenizer: str = "gpt2-bpe"
+    messages: str = "sms-spam"
+    """The messages that it will be finetuned on: the vocabulary is theirs too."""
+
+    vocabulary: int = 4096
+    size: Size = "tiny"
+    recipe: Recipe = PRETRAINING
+
+    def at(self, profile: str) -> Self:
+        """The same at every profile: it is what `ci` has in place of GPT-2."""
+        return self
+
+    def located(self) -> Self:
+        return self.but(
+            data=resolve(self.data),
+            tokenizer=resolve(self.tokenizer),
+            messages=resolve(self.messages),
+        )
+
+    def content(self) -> str:
+        return identity(
+            byte_pairs_identity(self.data, tokenizer=self.tokenizer),
+            messages_identity(self.messages, tokenizer=self.tokenizer),
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """The network's."""
+        return SHAPES[self.size]
+
+    @property
+    def steps(self) -> int:
+        return self.recipe.epochs * (WINDOWS_AN_EPOCH // self.recipe.batch)
+
+    @property
+    def effort(self) -> float:
+        shape = self.shape
+        head = shape.width * self.vocabulary
+        return 3.0 * shape.context * (shape.layers * shape.products(shape.context) + head)
+
+    @property
+    def label(self) -> str:
+        return f"a GPT of {self.data}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneArm(Arm):
+    """A GPT with a new head of two answers, ham or spam.
+
+    >>> FinetuneArm(trained="all", start="random")
+    """
+
+    study: ClassVar[str] = "repro.studies.finetuning.study"
+    documented_seeds: ClassVar[tuple[int, ...]] = (123,)
+    metrics: ClassVar[dict[str, Metric]] = {
+        **ACCURACIES,
+        "train_accuracy": Metric("log-odds", examples=TRAINING_MESSAGES),
+        "train_over_test": Metric("identity", sampled="test_right"),
+        "train_over_validation": Metric("identity", sampled="validation_right"),
+        "longest": Metric("identity"),
+        "parameters": Metric("log"),
+        "multiplications": Metric("log"),
+    }
+
+    size: Size = "small"
+    start: Literal["pretrained", "random"] = "pretrained"
+    trained: Literal["last layer", "last block", "last two blocks", "all", "lora"] = "last block"
+    """`last layer` is the new head alone, `last block` with it the last block and the final norm;
+    `lora` adapts every linear layer, and trains the head."""
+
+    token: Literal["last", "first", "last word", "mean"] = "last"
+    """Which place the answer is read at: `last` is padding as a rule, `last word` is the last place
+    that is not, `mean` the mean of all places' answers."""
+
+    padding: Literal["longest", "context", "none"] = "longest"
+    """Messages are filled up to the longest training message, or to all that the model can read;
+    with `none` each has its own length, and the last token is its last word."""
+
+    longest: int = 120
+    """Tokens that a message is cut at, and that `longest` pads to where one has as many."""
+
+    causal: bool = True
+    attends_padding: bool = True
+    ignored_label: int = -100
+    """A label that the loss leaves out. The source gives it the padding token, which no message has
+    for a label."""
+
+    rank: int = 16
+    alpha: float = 8.0
+    lora_start: Literal["normal", "kaiming"] = "normal"
+    """How the adapters' first matrices are drawn: the source had both, one after the other."""
+
+    vocabulary: int | None = None
+    """How many tokens the model knows, where those are not all of the tokenizer's."""
+
+    data: str = "sms-spam"
+    tokenizer: str = "gpt2-bpe"
+    corpus: str = "wikitext-2"
+    """What our own small model was pretrained on."""
+
+    recipe: Recipe = DOCUMENTED_RECIPE
+
+    def __post_init__(self) -> None:
+        if self.longest < 1 or self.rank < 1:
+            raise ValueError(f"longest={self.longest} and rank={self.rank} must be at least 1.")
+        if self.padding == "none" and self.token in ("first", "mean"):
+            raise ValueError(
+                f"padding='none' reads the last word; token={self.token!r} has no such variant."
+            )
+
+    def at(self, profile: str) -> Self:
+        """The same experiment at a profile's size.
+
+        `ci`: a GPT of 4 blocks, 48 wide, which repro pretrains itself, since GPT-2 is not here as a
+        rule and is too large for a CPU; messages of up to 64 tokens (99 of 100 real ones), and a
+        context of 512, so that padding to the context is eight times the usual length, as it is
+        documented; a vocabulary of 4,096. What is kept, and why:
+
+        - Five epochs of batches of 8: 650 updates, since updates are what Adam's progress is
+          counted in.
+        - The learning rate grows by what the width shrinks by: a step of Adam changes what a layer
+          computes by the rate times the width.
+        - The adapters' rank shrinks with the width, so that they are as large a part of the model,
+          and change it as fast: by rate, rank, and the root of width over rank.
+        """
+        if profile not in ("ci", "paper"):
+            raise ValueError(f"Finetuning has no profile {profile!r}; it has ci and paper.")
+        if profile == "paper":
+            return self
+        if self.size != "small":
+            raise Needs(
+                f"is about GPT-2's {self.size} model: needs --profile paper (ci has one small model"
+                " of its own)"
+            )
+        return self.but(
+            size="tiny",
+            longest=64,
+            vocabulary=4096,
+            rank=max(1, self.rank // NARROWER),
+            recipe=self.recipe.but(lr=self.recipe.lr * NARROWER),
+        )
+
+    def located(self) -> Self:
+        here = self.but(
+            data=resolve(self.data),
+            tokenizer=resolve(self.tokenizer),
+            corpus=resolve(self.corpus),
+        )
+        if self.size == "tiny":
+            return here
+        for name in (here.data, here.tokenizer):
+            if name.endswith(TWIN):
+                real = name.removesuffix(TWIN)
+                raise Needs(
+                    f"is judged at the documented size on {real} itself: run `python -m repro data"
+                    f" fetch {real}`"
+                )
+        if self.start == "pretrained":
+            require_weights(self.size)
+        return here
+
+    def content(self) -> str:
+        parts = [messages_identity(self.data, tokenizer=self.tokenizer)]
+        if self.vocabulary is not None:
+            parts.append(byte_pairs_identity(self.corpus, tokenizer=self.tokenizer))
+        if self.start == "pretrained" and self.size != "tiny":
+            parts.append(weights_hash(self.size))
+        return identity(*parts)
+
+    @property
+    def starts_from(self) -> Run | None:
+        if self.start == "random" or self.size != "tiny":
+            return None
+        assert self.vocabulary is not None
+        arm = PretrainArm(
+            data=self.corpus,
+            tokenizer=self.tokenizer,
+            messages=self.data,
+            vocabulary=self.vocabulary,
+            size=self.size,
+        )
+        return Run(arm, 1)  # one model for all seeds, as GPT-2 is one
+
+    @property
+    def shape(self) -> Shape:
+        """The network's."""
+        return SHAPES[self.size]
+
+    @property
+    def trained_blocks(self) -> int:
+        """How many blocks training changes, counted from the output."""
+        blocks = {"last layer": 0, "last block": 1, "last two blocks": 2}
+        return blocks.get(self.trained, self.shape.layers)
+
+    @property
+    def is_frozen_below(self) -> bool:
+        """Whether training changes the last blocks at most: what lies below is computed once."""
+        return self.trained not in ("all", "lora")
+
+    @property
+    def stacks(self) -> bool:
+        return self.is_frozen_below and self.size == "tiny"
+
+    @property
+    def steps(self) -> int:
+        return self.recipe.epochs * (TRAINING_MESSAGES // self.recipe.batch)
+
+    @property
+    def length(self) -> int:
+        """Places of a padded message, at most."""
+        return self.shape.context if self.padding == "context" else self.longest
+
+    @property
+    def effort(self) -> float:
+        each = self.shape.products(self.length)
+        if self.token == "first" and self.causal:
+            return 3.0 * each
+        return 3.0 * self.length * max(self.trained_blocks, 0.5) * each
+
+    @property
+    def multiplications(self) -> float:
+        """Of one update as the source computes it: without what is frozen computed once.
+
+        Forwards through every block; backwards through the trained ones, once for what they read
+        and once for their weights. Adapters keep the weights, so they save the second.
+        """
+        shape, blocks = self.shape, self.trained_blocks
+        block = shape.products(self.length)
+        total = block * (shape.layers + 2 * blocks)
+        if self.trained == "lora":
+            adapters = 3 * self.rank * shape.layers * sum(map(sum, shape.linears))
+            total = block * 2 * shape.layers + adapters
+        return self.recipe.batch * self.length * total
+
+    @property
+    def label(self) -> str:
+        """What is trained and read, and what is different from the source's first row."""
+        usual = FinetuneArm()
+        what = f"LoRA rank {self.rank} α {self.alpha:g}" if self.trained == "lora" else self.trained
+        places = {"mean": "mean of all tokens", "last word": "last word"}
+        variants = [
+            text
+            for text, other in (
+                (self.size, self.size not in ("small", "tiny")),
+                ("random weights", self.start == "random"),
+                ("padded to the context", self.padding == "context"),
+                ("no padding", self.padding == "none"),
+                (f"batch {self.recipe.batch}", self.recipe.batch != usual.recipe.batch),
+                ("no causal mask", not self.causal),
+                ("padding not attended", not self.attends_padding),
+                (f"label {self.ignored_label} ignored", self.ignored_label != -100),
+                (f"{self.lora_start} start", self.lora_start != usual.lora_start),
+            )
+            if other
+        ]
+        return ", ".join([what, places.get(self.token, f"{self.token} token"), *variants])
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineArm(Arm):
+    """What can be told without a network: fitted on the training messages, the same at any seed."""
+
+    study: ClassVar[str] = "repro.studies.finetuning.baselines"
+    documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
+    metrics: ClassVar[dict[str, Metric]] = ACCURACIES
+
+    rule: Literal["length", "first token", "bag of words"]
+    data: str = "sms-spam"
+    tokenizer: str = "gpt2-bpe"
+    recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
+
+    def at(self, profile: str) -> Self:
+        """The same at every profile: it takes no time."""
+        return self
+
+    def located(self) -> Self:
+        return self.but(data=resolve(self.data), tokenizer=resolve(self.tokenizer))
+
+    def content(self) -> str:
+        return messages_identity(self.data, tokenizer=self.tokenizer)
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.rule} alone"
+
+
+FIRST_ROW = FinetuneArm()
+
+BY_ONE = FIRST_ROW.but(padding="none", recipe=DOCUMENTED_RECIPE.but(batch=1))
+
+ROWS = {
+    1: FIRST_ROW,
+    2: FIRST_ROW.but(token="first"),
+    3: FIRST_ROW.but(trained="last layer"),
+    4: FIRST_ROW.but(trained="all"),
+    5: FIRST_ROW.but(size="medium"),
+    6: FIRST_ROW.but(size="large"),
+    7: FIRST_ROW.but(size="xl"),
+    8: FIRST_ROW.but(trained="all", start="random"),
+    9: FIRST_ROW.but(trained="lora"),
+    10: FIRST_ROW.but(padding="context"),
+}
+"""The table of the source, by its row numbers."""
+
+LATER_ROWS = {
+    4: FIRST_ROW.but(trained="last two blocks"),
+    9: FIRST_ROW.but(size="xl", trained="all"),
+    11: ROWS[9].but(alpha=16.0, lora_start="kaiming"),
+    12: ROWS[9].but(size="xl", lora_start="kaiming"),
+    14: BY_ONE,
+    15: FIRST_ROW.but(padding="none"),  # eight messages accumulated are a batch of eight
+    16: FIRST_ROW.but(token="last word"),
+    17: FIRST_ROW.but(causal=False),
+    18: FIRST_ROW.but(ignored_label=50256),
+    19: FIRST_ROW.but(token="mean"),
+}
+"""What its later table adds, by that table's row numbers."""

@@ -1,0 +1,65 @@
+"""What tells spam without a network: how long a message is, its first token, which words it has."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.arm import Run
+from repro.core.study import Measures
+from repro.data.bpe import load_tokenizer
+from repro.data.messages import Messages, load_messages
+from repro.studies.finetuning.arms import BaselineArm
+
+Answers = NDArray[np.bool_]
+
+
+def by_length(train: Messages, asked: Messages, tokens: int) -> Answers:
+    """Spam from as many tokens on as tell the training messages apart best."""
+    lengths = train.tokens.lengths
+    right = [((lengths >= n) == train.is_spam).mean() for n in range(lengths.max() + 2)]
+    found: Answers = asked.tokens.lengths >= int(np.argmax(right))
+    return found
+
+
+def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
+    """What most training messages with the same first token are; without any, what most are."""
+    votes = np.zeros(tokens)
+    for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
+        votes[message[0]] += 1 if is_spam else -1
+    usual = np.sign(2 * train.is_spam.mean() - 1)
+    found = np.array([votes[message[0]] or usual for message in asked.tokens])
+    return found > 0
+
+
+def by_words(train: Messages, asked: Messages, tokens: int) -> Answers:
+    """Naive Bayes on how often each token stands in a message, one added to each count."""
+    counts = np.ones((2, tokens))
+    for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
+        np.add.at(counts[is_spam], message, 1)
+    logs = np.log(counts / counts.sum(1, keepdims=True))
+    lean = logs[1] - logs[0]
+    prior = np.log(train.is_spam.mean() / (1 - train.is_spam.mean()))
+    return np.array([prior + lean[message].sum() > 0 for message in asked.tokens])
+
+
+RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_words}
+
+
+class Baselines:
+    """Each is fitted in closed form; there is nothing to train, and no seed to draw from."""
+
+    def train_outside(self, run: Run) -> Measures:
+        assert isinstance(run.arm, BaselineArm)
+        found = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
+        tokens = len(load_tokenizer(run.arm.tokenizer))
+        measures: Measures = {}
+        for name, asked in (("test", found.test), ("validation", found.validation)):
+            answers = RULES[run.arm.rule](found.train, asked, tokens)
+            right = (answers == asked.is_spam).astype(float)
+            measures[f"{name}_accuracy"] = float(right.mean())
+            measures[f"{name}_right"] = right.tolist()
+        return measures
+
+
+STUDY = Baselines()

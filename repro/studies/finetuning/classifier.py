@@ -1,0 +1,82 @@
+"""The part of a GPT that finetuning changes, and the new head.
+
+Shapes: B texts, T tokens, d width.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from repro.core.weights import Parameters
+from repro.studies.finetuning import initial
+from repro.studies.finetuning.arms import FinetuneArm
+from repro.studies.finetuning.gpt import Block, Gpt, Sight
+from repro.studies.finetuning.lora import adapt, freeze
+
+ANSWERS = 2  # ham, spam
+
+
+class Classifier(nn.Module):
+    """The last blocks, the final norm where blocks are trained, and a head of two answers.
+
+    Where all is trained, or adapted, it reads tokens; else what comes out of the frozen blocks.
+    """
+
+    def __init__(self, arm: FinetuneArm, vocabulary: int) -> None:
+        super().__init__()
+        shape = arm.shape
+        self.reads_mean = arm.token == "mean"
+        self.tokens = self.positions = self.norm = None
+        if not arm.is_frozen_below:
+            self.tokens = nn.Embedding(vocabulary, shape.width)
+            self.positions = nn.Embedding(shape.context, shape.width)
+        count = arm.trained_blocks
+        self.blocks = nn.ModuleDict(  # named by their places in the whole network
+            {str(n): Block(shape) for n in range(shape.layers - count, shape.layers)}
+        )
+        if count:
+            self.norm = nn.LayerNorm(shape.width)
+        self.head = nn.Linear(shape.width, ANSWERS)
+
+    def forward(self, x: Tensor, read: Tensor, words: Tensor | None, causal: bool) -> Tensor:
+        """Tokens [B, T] or features [B, T, d], and the places to read [B], to answers [B, 2]."""
+        sight = Sight(causal, words)
+        h = x
+        if self.tokens is not None and self.positions is not None:
+            h = self.tokens(x) + self.positions.weight[: x.shape[1]]
+        for place, block in enumerate(self.blocks.values(), 1):
+            is_read = place == len(self.blocks) and not self.reads_mean
+            h = block(h, sight, read if is_read else None)  # [B, T, d], at last [B, 1 or T, d]
+        if self.norm is not None:
+            h = self.norm(h)
+        found: Tensor = self.head(h).mean(1)
+        return found
+
+
+def start(arm: FinetuneArm, seed: int, pretrained: Parameters | None, vocabulary: int,
+          device: torch.device) -> Classifier:  # fmt: skip
+    """A classifier as it is before training: pretrained or random, with a head at random."""
+    module = Classifier(arm, vocabulary)
+    initial.as_torch(module, seed)
+    if pretrained is not None:
+        own = {name for name, _ in module.named_parameters() if not name.startswith("head.")}
+        module.load_state_dict({name: pretrained[name] for name in own}, strict=False)
+    module.to(device)
+    if arm.trained == "lora":
+        head = module.head
+        freeze(module.blocks)
+        for part in (module.tokens, module.positions, module.norm):
+            assert part is not None
+            freeze(part)
+        adapt(module, rank=arm.rank, alpha=arm.alpha)
+        assert all(p.requires_grad for p in head.parameters())
+        initial.adapters(module, seed, arm.lora_start)
+    return module
+
+
+def frozen_part(arm: FinetuneArm, parameters: Parameters) -> Gpt:
+    """The whole network with these parameters, to compute what is below the trained part."""
+    gpt = Gpt(arm.shape, vocabulary=len(parameters["tokens.weight"]))
+    gpt.load_state_dict(parameters)
+    return gpt

@@ -1,0 +1,158 @@
+"""Messages as tokens, or as what the frozen part of the network makes of them, computed once.
+
+Shapes: N messages, T tokens, d width, R runs, B messages of a batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from repro.core.streams import stream
+from repro.core.weights import Parameters, to_file
+from repro.data.bpe import load_tokenizer
+from repro.data.messages import PARTS, Messages, load_messages
+from repro.studies.finetuning.arms import FinetuneArm
+from repro.studies.finetuning.classifier import frozen_part
+from repro.studies.finetuning.gpt import Sight
+from repro.studies.finetuning.vocabulary import renumbered
+
+CHUNK = 128
+"""Messages that are computed at a time: a constant, since sums are rounded by their sizes."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Messages of one part: training, validation or test."""
+
+    x: Tensor  # tokens [N, T], or features [N, T, d]
+    read: Tensor  # [N], the place that is read
+    words: Tensor | None  # [N, T], where a message has words, if padding is not looked at
+    is_spam: Tensor  # [N]
+
+    def rows(self, index: Any) -> tuple[Tensor, ...]:
+        """Some of them: x, the places, the labels, and where the words are, if that matters."""
+        given = (self.x, self.read, self.is_spam, self.words)
+        return tuple(tensor[index] for tensor in given if tensor is not None)
+
+
+class FinetuneData:
+    """The three parts, and the parameters that every run starts from, if they are pretrained."""
+
+    def __init__(
+        self, arm: FinetuneArm, pretrained: Parameters | None, device: torch.device
+    ) -> None:
+        self.pretrained = pretrained
+        tokenizer = load_tokenizer(arm.tokenizer)
+        numbers = torch.arange(len(tokenizer))
+        if arm.vocabulary is not None:
+            numbers = torch.from_numpy(
+                renumbered(
+                    corpus=arm.corpus,
+                    messages=arm.data,
+                    tokenizer=arm.tokenizer,
+                    size=arm.vocabulary,
+                )
+            )
+        self.vocabulary = int(numbers.max()) + 1
+        found = load_messages(arm.data, tokenizer=arm.tokenizer)
+        self.longest = int(found.train.tokens.lengths.max())
+        length = arm.length
+        if arm.padding != "context":
+            length = min(length, self.longest)
+        parts: dict[str, Part] = {}
+        for name in PARTS:
+            messages: Messages = getattr(found, name)
+            padded = messages.tokens.padded(length, fill=tokenizer.end_of_text).astype(np.int64)
+            parts[name] = _part(arm, messages, numbers[torch.from_numpy(padded)], device)
+        if arm.is_frozen_below:
+            assert pretrained is not None, "what is frozen must have been pretrained"
+            parts = _features(arm, parts, pretrained, device)
+        self.train, self.validation, self.test = (parts[name] for name in PARTS)
+
+    def epoch(self, seed: int, number: int) -> Tensor:
+        """[N, 1]: which message."""
+        count = len(self.train.is_spam)
+        return torch.randperm(count, generator=stream(seed, f"order/{number}"))[:, None]
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        """Lines [R, B, 1] to x [R, B, T, …], places, labels, and words where they matter."""
+        return self.train.rows(lines[..., 0])
+
+
+def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.device) -> Part:
+    length = tokens.shape[1]
+    ends = torch.from_numpy(np.minimum(messages.tokens.lengths, length))
+    last_word = (ends - 1).clamp(min=0)
+    reads_words = arm.token == "last word" or arm.padding == "none"
+    read = last_word if reads_words else torch.full_like(ends, length - 1)
+    if arm.token == "first":
+        read = torch.zeros_like(ends)
+        if arm.causal:
+            tokens = tokens[:, :1]  # nothing else is seen from there
+    if reads_words and arm.causal and arm.padding == "context":
+        tokens = tokens[:, : int(ends.max())]  # nor is the padding of all messages
+    words = None
+    # what stands behind the last word is never seen from there under the mask
+    if not arm.attends_padding or (arm.padding == "none" and not arm.causal):
+        words = (torch.arange(tokens.shape[1]) <= last_word[:, None]).to(device)
+    is_spam = torch.from_numpy(messages.is_spam.astype(np.int64))
+    return Part(tokens.to(device), read.to(device), words, is_spam.to(device))
+
+
+_COMPUTED: dict[tuple[str, ...], dict[str, Tensor]] = {}
+"""The last features that this process computed: seeds, epochs and arms share them."""
+
+KEPT_BYTES = 400e6
+"""Of features; the last are kept however large they are."""
+
+
+def _kept_bytes() -> int:
+    return sum(x.nbytes for parts in _COMPUTED.values() for x in parts.values())
+
+
+def _features(
+    arm: FinetuneArm, parts: dict[str, Part], pretrained: Parameters, device: torch.device
+) -> dict[str, Part]:
+    """What comes out of the frozen part, for every message."""
+    below = arm.shape.layers - arm.trained_blocks
+    what = [to_file(pretrained), *(part.x.cpu().numpy().tobytes() for part in parts.values())]
+    if below == arm.shape.layers:  # all there is to compute: only what is read is kept
+        what.append(parts["test"].read.cpu().numpy().tobytes() + arm.token.encode())
+    key = (
+        hashlib.sha256(b"".join(what)).hexdigest(),
+        f"{below} {arm.causal} {arm.attends_padding} {parts['test'].words is None} {device}",
+    )
+    if key not in _COMPUTED:
+        _COMPUTED[key] = {name: computed(arm, part, pretrained) for name, part in parts.items()}
+        while _kept_bytes() > KEPT_BYTES and len(_COMPUTED) > 1:
+            del _COMPUTED[next(iter(_COMPUTED))]  # the oldest
+    return {
+        name: Part(_COMPUTED[key][name], part.read, part.words, part.is_spam)
+        for name, part in parts.items()
+    }
+
+
+@torch.no_grad()
+def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
+    """What comes out of the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
+    below = arm.shape.layers - arm.trained_blocks
+    gpt = frozen_part(arm, pretrained).to(part.x.device)
+    found = []
+    for at in range(0, len(part.x), CHUNK):
+        rows = slice(at, at + CHUNK)
+        h = gpt.embed(part.x[rows])
+        sight = Sight(arm.causal, None if part.words is None else part.words[rows])
+        for block in gpt.blocks[:below]:
+            h = block(h, sight)
+        if below == len(gpt.blocks):
+            h = gpt.norm(h)
+            places = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
+            h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, places)
+        found.append(h)
+    return torch.cat(found)

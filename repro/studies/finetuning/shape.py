@@ -1,0 +1,35 @@
+"""How large the GPTs are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Width, blocks and heads of a GPT, and how many tokens it can read."""
+
+    width: int
+    layers: int
+    heads: int
+    context: int = 1024
+
+    @property
+    def linears(self) -> list[tuple[int, int]]:
+        """What the linear layers of a block read and give."""
+        d = self.width
+        return [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
+
+    def products(self, length: int) -> float:
+        """Multiplications of one block for one of `length` tokens."""
+        return sum(reads * gives for reads, gives in self.linears) + 2 * length * self.width
+
+
+SHAPES = {
+    "tiny": Shape(48, 4, 3, context=512),  # our own
+    "small": Shape(768, 12, 12),
+    "medium": Shape(1024, 24, 16),
+    "large": Shape(1280, 36, 20),
+    "xl": Shape(1600, 48, 25),
+}
+"""GPT-2's, by the source's names, and the one that `ci` pretrains."""

@@ -1,0 +1,116 @@
+"""Many runs of finetuning as one: the last blocks and the head with a leading run axis.
+
+Shapes: R runs, B messages, T tokens, Q places that are read, d width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from repro.arm import Run
+from repro.core.study import Measures
+from repro.studies.finetuning.data import FinetuneData
+from repro.studies.finetuning.gpt import Sight
+from repro.studies.finetuning.reference import FinetuneModel
+
+
+class StackedFinetune:
+    """R runs of one arm's shape above one frozen part."""
+
+    def __init__(self, runs: Sequence[Run], data: FinetuneData, device: torch.device) -> None:
+        self.models = [FinetuneModel(run, data, device) for run in runs]
+        self.arm = self.models[0].arm
+        own = [dict(model.module.named_parameters()) for model in self.models]
+        self.parameters = {
+            name: torch.stack([parameters[name].detach() for parameters in own]) for name in own[0]
+        }
+
+    def trained_rows(self, name: str) -> Sequence[bool]:
+        return [True] * len(self.models)
+
+    def lr_scales(self, name: str) -> Sequence[float]:
+        return [1.0] * len(self.models)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.models = [self.models[row] for row in rows]
+        self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}
+
+    def gradients(
+        self, x: Tensor, read: Tensor, is_spam: Tensor, words: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
+        ignored = self.arm.ignored_label
+        with torch.enable_grad():
+            answers = self._answers(leaves, x, read, words).flatten(0, 1)  # [R*B, 2]
+            of_each = F.cross_entropy(
+                answers, is_spam.flatten(), ignore_index=ignored, reduction="none"
+            ).view(is_spam.shape)
+            losses = of_each.sum(1) / (is_spam != ignored).sum(1)  # [R]
+            found = torch.autograd.grad(losses.sum(), list(leaves.values()))
+        return losses.detach(), dict(zip(leaves, found, strict=True))
+
+    def _answers(
+        self, p: Mapping[str, Tensor], x: Tensor, read: Tensor, words: Tensor | None
+    ) -> Tensor:
+        """Features [R, B, T, d] to answers [R, B, 2]."""
+        sight = Sight(self.arm.causal, None if words is None else words.flatten(0, 1))
+        layers, count = self.arm.shape.layers, self.arm.trained_blocks
+        h = x
+        for place in range(layers - count, layers):
+            is_read = place == layers - 1 and self.arm.token != "mean"
+            h = self._block(p, f"blocks.{place}.", h, sight, read.flatten() if is_read else None)
+        if count:
+            h = _norm(p, "norm", h)
+        return _linear(p, "head", h).mean(2)
+
+    def _block(
+        self, p: Mapping[str, Tensor], name: str, x: Tensor, sight: Sight, read: Tensor | None
+    ) -> Tensor:
+        """[R, B, T, d] -> [R, B, Q, d]."""
+        normed = _norm(p, f"{name}norm_attention", x)
+        at = name + "attention."
+        q = self._heads(_linear(p, f"{at}query", _at(normed, read)))  # [R*B, H, Q, d/H]
+        k, v = (self._heads(_linear(p, f"{at}{part}", normed)) for part in ("key", "value"))
+        mask = sight.mask(x.shape[2], read, x.device)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        rows = mixed.transpose(1, 2).reshape(*x.shape[:2], -1, x.shape[3])
+        h = _at(x, read) + _linear(p, f"{at}out", rows)
+        fed = F.gelu(
+            _linear(p, f"{name}up", _norm(p, f"{name}norm_feed_forward", h)), approximate="tanh"
+        )
+        return h + _linear(p, f"{name}down", fed)
+
+    def _heads(self, x: Tensor) -> Tensor:  # [R, B, T, d] -> [R*B, H, T, d/H]
+        runs, messages, length, _ = x.shape
+        return x.view(runs * messages, length, self.arm.shape.heads, -1).transpose(1, 2)
+
+    def measure(self) -> list[Measures]:
+        found = []
+        for row, model in enumerate(self.models):
+            model.module.load_state_dict({name: p[row] for name, p in self.parameters.items()})
+            found.append(model.measure())
+        return found
+
+
+def _linear(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
+    """[R, B, T, in] -> [R, B, T, out]."""
+    weight, bias = p[f"{name}.weight"], p[f"{name}.bias"]
+    found = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
+    return found.view(*x.shape[:3], -1)
+
+
+def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
+    weight, bias = (p[f"{name}.{kind}"][:, None, None] for kind in ("weight", "bias"))
+    return F.layer_norm(x, x.shape[-1:]) * weight + bias
+
+
+def _at(x: Tensor, read: Tensor | None) -> Tensor:
+    """[R, B, T, d] -> [R, B, 1, d] at the places [R*B], or all of it."""
+    if read is None:
+        return x
+    places = read.view(*x.shape[:2], 1, 1).expand(-1, -1, 1, x.shape[3])
+    return x.gather(2, places)

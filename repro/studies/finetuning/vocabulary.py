@@ -1,0 +1,34 @@
+"""A smaller vocabulary for a smaller model: the tokens that matter here, and one for all others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.data.bpe import load_tokenizer
+from repro.data.corpus import load_byte_pairs
+from repro.data.messages import load_messages
+
+Numbers = NDArray[np.int64]
+
+TWICE = 2
+"""How often the training messages must have a token for it to be kept in any case."""
+
+
+def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> Numbers:
+    """[tokens of the tokenizer]: the number of each in a vocabulary of at most `size`.
+
+    Kept are the end of a text, what the training messages have more than once, and then the
+    commonest tokens of the corpus. All others share the last number.
+    """
+    found = load_tokenizer(tokenizer)
+    if len(found) <= size:
+        return np.arange(len(found))
+    in_messages = load_messages(messages, tokenizer=tokenizer).train.tokens.tokens
+    in_corpus = load_byte_pairs(corpus, tokenizer=tokenizer).train
+    ours, theirs = (np.bincount(x, minlength=len(found)) for x in (in_messages, in_corpus))
+    order = np.lexsort((-theirs, -np.minimum(ours, TWICE) // TWICE))
+    kept = [found.end_of_text, *order[order != found.end_of_text]][: size - 1]
+    numbers = np.full(len(found), size - 1)
+    numbers[kept] = np.arange(size - 1)
+    return numbers

@@ -1,0 +1,120 @@
+"""Comparisons that count the error of having measured on these examples and no others."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from repro.judge import Design, Judge, Measured, Outcome, Scale
+
+LOOKS = (5, 8, 12)
+
+
+def measured(right, *, label="a", sampled=True, scale="identity"):
+    """A share over examples; `right` is [seeds, examples]."""
+    return Measured(
+        judge=Judge(Design(looks=LOOKS)),
+        label=label,
+        metric="accuracy",
+        values=lambda n: right[:n].mean(1),
+        scale=Scale(scale),
+        by_example=(lambda n: right[:n]) if sampled else None,
+    )
+
+
+def answers(rng, hard, skill, seeds=12):
+    """Answers of runs of some skill to examples that are hard for all of them alike."""
+    chance = 1 / (1 + np.exp(hard - skill))
+    return (rng.random((seeds, len(hard))) < chance).astype(float)
+
+
+def test_without_a_spread_over_seeds_it_is_the_t_test_over_examples():
+    rng = np.random.default_rng(1)
+    one, other = (np.tile(rng.integers(0, 2, 300), (12, 1)).astype(float) for _ in "ab")
+    verdict = measured(one) > measured(other, label="b")
+    (effect,) = verdict.effects
+    expected = stats.ttest_rel(one[0], other[0])
+    assert effect.distance * effect.seeds**0.5 == pytest.approx(expected.statistic)
+
+
+def test_the_two_errors_add_up():
+    rng = np.random.default_rng(2)
+    one, other = (answers(rng, rng.normal(size=300), skill) for skill in (0.0, 0.3))
+    verdict = measured(one) > measured(other, label="b")
+    (effect,) = verdict.effects
+    difference = (one - other)[: effect.seeds]
+    over_seeds = stats.sem(difference.mean(1))
+    over_examples = stats.sem(difference.mean(0))
+    assert effect.distance * effect.seeds**0.5 == pytest.approx(
+        difference.mean() / np.hypot(over_seeds, over_examples)
+    )
+
+
+def test_a_difference_that_these_examples_alone_show_is_not_reproduced():
+    same_on_every_seed = np.zeros((12, 300))
+    better = same_on_every_seed.copy()
+    better[:, :4] = 1  # four messages of 300, on every seed
+    assert (measured(better, sampled=False) > measured(same_on_every_seed, sampled=False)).outcome \
+        is Outcome.REPRODUCED  # fmt: skip
+    assert (measured(better) > measured(same_on_every_seed)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_equal_answers_are_read_off_as_equal():
+    rng = np.random.default_rng(3)
+    right = answers(rng, rng.normal(size=300), 0.5)
+    assert measured(right).is_within(0.001, of=measured(right)).outcome is Outcome.REPRODUCED
+
+
+def test_gains_count_the_examples_too():
+    rng = np.random.default_rng(4)
+    hard = rng.normal(size=200)
+    a, b, c, d = (answers(rng, hard, skill) for skill in (0.9, 0.0, 0.2, 0.1))
+    verdict = (measured(a) - measured(b)) > (measured(c) - measured(d))
+    (effect,) = verdict.effects
+    gain = (a - b - c + d)[: effect.seeds]
+    error = np.hypot(stats.sem(gain.mean(1)), stats.sem(gain.mean(0)))
+    assert effect.distance * effect.seeds**0.5 == pytest.approx(gain.mean() / error)
+
+
+def test_a_documented_value_was_measured_on_the_same_examples():
+    rng = np.random.default_rng(5)
+    right = np.tile((rng.random(300) < 0.95).astype(float), (12, 1))
+    documented = float(right[0].mean())
+    assert measured(right).matches(documented, tolerance=0.001).outcome is Outcome.REPRODUCED
+    above_zero = measured(right).exceeds(documented - 0.01)
+    assert above_zero.outcome is Outcome.INCONCLUSIVE  # of messages in general
+
+
+def test_only_on_the_scale_that_means_are_taken_on():
+    with pytest.raises(ValueError, match="compare it on the identity scale, not on log-odds"):
+        measured(np.ones((12, 3)), scale="log-odds")
+
+
+def test_false_verdicts_stay_rare_where_examples_are_drawn_anew():
+    """Two arms of equal skill on a population of examples that favour one or the other."""
+    rng, rounds = np.random.default_rng(6), 2000
+    counts = {True: 0, False: 0}
+    for _ in range(rounds):
+        common = rng.normal(size=300)
+        one, other = (answers(rng, common + rng.normal(size=300), 1.0) for _ in "ab")
+        for sampled in counts:
+            verdict = measured(one, sampled=sampled) > measured(other, sampled=sampled)
+            counts[sampled] += verdict.outcome is not Outcome.INCONCLUSIVE
+    level = 2 * Design(looks=LOOKS).level  # either way
+    error = (level * (1 - level) / rounds) ** 0.5
+    assert counts[True] / rounds < level + 3 * error
+    assert counts[False] / rounds > 3 * level  # what is kept out
+
+
+def test_what_is_equal_up_to_rounding_is_shown_as_no_difference():
+    right = np.tile(np.repeat([1.0, 0.0], [285, 15]), (12, 1))
+    verdict = measured(right).is_within(0.001, of=measured(right))
+    assert [effect.estimate for effect in verdict.effects] == [0.0, 0.0]
+
+
+def test_a_verdict_says_that_it_counts_the_examples():
+    rng = np.random.default_rng(7)
+    one, other = (answers(rng, rng.normal(size=300), skill) for skill in (0.0, 0.3))
+    counted = "; the error of having 300 examples is counted"
+    assert counted in str(measured(one) > measured(other)).replace("\n    ", " ")
+    plain = measured(one, sampled=False) > measured(other, sampled=False)
+    assert "examples" not in str(plain)

@@ -1,0 +1,639 @@
+"""Exact properties of finetuning: GPT-2 itself, what is frozen, what is read, adapters."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.arm import Needs, Run
+from repro.core.program import LoopProgram, StackedProgram
+from repro.core.train import train
+from repro.data.locate import DataError
+from repro.data.messages import load_messages
+from repro.data.safetensors import write_tensors
+from repro.recipe import Moment
+from repro.studies.finetuning import data as finetune_data
+from repro.studies.finetuning import initial, public_weights
+from repro.studies.finetuning.arms import (
+    BY_ONE,
+    FIRST_ROW,
+    LATER_ROWS,
+    ROWS,
+    FinetuneArm,
+    PretrainArm,
+)
+from repro.studies.finetuning.baselines import by_first_token, by_length, by_words
+from repro.studies.finetuning.classifier import Classifier, start
+from repro.studies.finetuning.data import FinetuneData
+from repro.studies.finetuning.gpt import Gpt, Sight
+from repro.studies.finetuning.lora import Adapted, adapt, merge
+from repro.studies.finetuning.pretraining import STUDY as PRETRAINING
+from repro.studies.finetuning.shape import SHAPES, Shape
+from repro.studies.finetuning.study import STUDY
+from repro.studies.finetuning.vocabulary import renumbered
+
+CPU = torch.device("cpu")
+TINY = SHAPES["tiny"]
+TWINS = {"data": "sms-spam-twin", "tokenizer": "gpt2-bpe-twin", "corpus": "wikitext-2-twin"}
+few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def pretrained():
+    """Parameters that differ from their initialisation, so that nothing in them is zero."""
+    gpt = Gpt(TINY, vocabulary=1024)
+    initial.as_gpt2(gpt, 5)
+    noise = torch.Generator().manual_seed(6)
+    return {
+        name: p.detach() + 0.02 * torch.randn(p.shape, generator=noise)
+        for name, p in gpt.named_parameters()
+    }
+
+
+def small(arm, **changes):
+    return arm.at("ci").but(**TWINS, **changes)
+
+
+def loaded(arm, pretrained):
+    return FinetuneData(arm, pretrained if arm.start == "pretrained" else None, CPU)
+
+
+def batch_of(arm, data, rows):
+    return tuple(x[0] for x in data.batch(data.epoch(1, 0)[None, :rows]))
+
+
+def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None):
+    """The whole network in one go, with nothing computed ahead and nothing left out."""
+    gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
+    own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
+    gpt.load_state_dict({**pretrained, **own})
+    h = gpt(tokens, Sight(arm.causal, words))  # [B, T, d]
+    if arm.token == "mean":
+        return module.head(h).mean(1)
+    return module.head(h)[torch.arange(len(h)), read]
+
+
+@pytest.mark.parametrize("width", [32, 48])
+def test_logits_are_those_of_transformers_for_the_same_weights(width, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    shape = Shape(width, 3, 4, context=24)
+    torch.manual_seed(1)
+    theirs = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=50,
+            n_positions=24,
+            n_embd=width,
+            n_layer=3,
+            n_head=4,
+            resid_pdrop=0,
+            embd_pdrop=0,
+            attn_pdrop=0,
+        )
+    ).eval()
+    for parameter in theirs.parameters():
+        parameter.data.add_(0.1 * torch.randn(parameter.shape))
+    published = {name: x.numpy() for name, x in theirs.transformer.state_dict().items()}
+    ours = Gpt(shape, vocabulary=50)
+    arrays = public_weights.renamed(published, shape)
+    ours.load_state_dict({name: torch.from_numpy(x.copy()) for name, x in arrays.items()})
+    tokens = torch.randint(50, (3, 20))
+    with torch.no_grad():
+        expected = theirs(tokens).logits
+        torch.testing.assert_close(ours.next_tokens(tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("size", "millions"), [("small", 124), ("medium", 355), ("large", 774), ("xl", 1558)]
+)
+def test_the_sizes_are_gpt2s(size, millions):
+    with torch.device("meta"):
+        gpt = Gpt(SHAPES[size], vocabulary=50257)
+    assert round(sum(p.numel() for p in gpt.parameters()) / 1e6) == millions
+
+
+@pytest.mark.parametrize(
+    ("trained", "count"),
+    [("last layer", 1_538), ("last block", 7_090_946), ("last two blocks", 14_178_818)],
+)
+def test_what_is_trained_has_the_documented_size(trained, count):
+    with torch.device("meta"):
+        module = Classifier(FIRST_ROW.but(trained=trained), 50257)
+    assert sum(p.numel() for p in module.parameters()) == count
+
+
+@pytest.mark.parametrize("token", ["last", "first", "last word", "mean"])
+@pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
+@pytest.mark.parametrize(
+    "others", [{}, {"causal": False}, {"attends_padding": False}], ids=["usual", "open", "words"]
+)
+def test_what_is_computed_once_changes_nothing(trained, token, others, pretrained):
+    arm = small(FIRST_ROW, trained=trained, token=token, **others)
+    data = loaded(arm, pretrained)
+    model = STUDY.reference(Run(arm, 3), data, CPU)
+    whole = loaded(small(FIRST_ROW, trained="all", token="last word"), pretrained)
+    tokens, length = whole.train.x, whole.train.x.shape[1]
+    read = {
+        "last": torch.full_like(whole.train.read, length - 1),
+        "first": torch.zeros_like(whole.train.read),
+        "last word": whole.train.read,
+        "mean": whole.train.read,
+    }[token]
+    words = None
+    if not arm.attends_padding:
+        words = torch.arange(length) <= whole.train.read[:, None]
+    rows = slice(40, 52)
+    x, at, is_spam, *seen = data.train.rows(rows)
+    loss, _ = model.loss(x, at, is_spam, *seen)
+    loss.backward()
+    ours = {name: p.grad.clone() for name, p in model.module.named_parameters()}
+
+    gpt = Gpt(TINY, vocabulary=1024)
+    gpt.load_state_dict({**pretrained, **{
+        n: p for n, p in model.module.state_dict().items() if not n.startswith("head.")
+    }})  # fmt: skip
+    head = torch.nn.Linear(TINY.width, 2)
+    head.load_state_dict(model.module.head.state_dict())
+    h = gpt(tokens[rows], Sight(arm.causal, None if words is None else words[rows]))
+    answers = head(h).mean(1) if token == "mean" else head(h)[torch.arange(12), read[rows]]
+    expected = F.cross_entropy(answers, is_spam)
+    expected.backward()
+    torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-6)
+    theirs = dict(gpt.named_parameters()) | {
+        f"head.{name}": p for name, p in head.named_parameters()
+    }
+    for name, gradient in ours.items():
+        torch.testing.assert_close(gradient, theirs[name].grad, rtol=1e-3, atol=1e-6)
+
+
+@few
+@given(place=st.integers(0, 9), causal=st.booleans(), seed=st.integers(0, 99))
+def test_a_place_depends_on_what_comes_after_it_only_without_the_mask(
+    place, causal, seed, pretrained
+):
+    gpt = Gpt(TINY, vocabulary=1024)
+    gpt.load_state_dict(pretrained)
+    tokens = torch.randint(1024, (2, 12), generator=torch.Generator().manual_seed(seed))
+    changed = tokens.clone()
+    changed[:, place + 1 :] = (changed[:, place + 1 :] + 7) % 1024
+    with torch.no_grad():
+        before, after = (gpt(x, Sight(causal))[:, : place + 1] for x in (tokens, changed))
+    assert torch.equal(before, after) == causal
+
+
+@pytest.mark.parametrize("trained", ["last block", "all"])
+def test_no_padding_is_the_text_alone(trained, pretrained):
+    arm = small(LATER_ROWS[15], trained=trained)
+    data = loaded(arm, pretrained)
+    module = STUDY.reference(Run(arm, 3), data, CPU).module
+    messages = load_messages(arm.data, tokenizer=arm.tokenizer).test
+    x, read, *_ = data.test.rows(slice(0, 8))
+    with torch.no_grad():
+        ours = module(x, read, None, True)
+        for row in range(8):
+            tokens = torch.from_numpy(messages.tokens[row].astype("int64"))[None]
+            alone = plain_answers(module, arm, pretrained, tokens, torch.tensor([-1]))
+            torch.testing.assert_close(ours[row], alone[0], rtol=1e-4, atol=1e-5)
+
+
+def test_no_padding_without_the_mask_is_the_text_alone_too(pretrained):
+    arm = small(FIRST_ROW, padding="none", causal=False)
+    data = loaded(arm, pretrained)
+    module = STUDY.reference(Run(arm, 3), data, CPU).module
+    messages = load_messages(arm.data, tokenizer=arm.tokenizer).test
+    x, read, _, words = data.test.rows(slice(0, 8))
+    with torch.no_grad():
+        ours = module(x, read, words, False)
+        for row in range(8):
+            tokens = torch.from_numpy(messages.tokens[row].astype("int64"))[None]
+            alone = plain_answers(module, arm, pretrained, tokens, torch.tensor([-1]))
+            torch.testing.assert_close(ours[row], alone[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("trained", ["last block", "all", "lora"])
+def test_accumulated_messages_are_a_batch(trained, pretrained):
+    arm = small(LATER_ROWS[15], trained=trained)
+    data = loaded(arm, pretrained)
+    model = STUDY.reference(Run(arm, 3), data, CPU)
+    rows = batch_of(arm, data, 8)
+    model.loss(*rows)[0].backward()
+    together = {name: p.grad.clone() for name, p in model.module.named_parameters()}
+    model.module.zero_grad()
+    for row in range(8):
+        (model.loss(*(x[row : row + 1] for x in rows))[0] / 8).backward()
+    for name, parameter in model.module.named_parameters():
+        torch.testing.assert_close(parameter.grad, together[name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("row", [1, 2, 4, 9])
+def test_an_answer_does_not_depend_on_its_batch(row, pretrained):
+    arm = small(ROWS[row])
+    data = loaded(arm, pretrained)
+    model = STUDY.reference(Run(arm, 3), data, CPU)
+    x, read, *_ = data.test.rows(slice(0, 16))
+    with torch.no_grad():
+        together = model.answers(x, read, None)
+        alone = torch.cat([model.answers(x[i : i + 1], read[i : i + 1], None) for i in range(16)])
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+
+
+def stepped(program, data, count=4, size=8):
+    """The program after some steps; their losses [steps, R] are left on it."""
+    losses = []
+    for step in range(count):
+        lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
+        batch = data.batch(lines[:, step * size : (step + 1) * size])
+        losses.append(program.advance(batch, Moment(step=step, per_epoch=130, total=650)))
+    program.losses = torch.stack(losses)
+    return program
+
+
+@pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks", "lora"])
+def test_what_is_frozen_is_unchanged_to_the_bit(trained, pretrained):
+    arm = small(FIRST_ROW, trained=trained)
+    before = {name: p.clone() for name, p in pretrained.items()}
+    data = loaded(arm, pretrained)
+    program = stepped(LoopProgram(STUDY, [Run(arm, 3)], data, CPU), data)
+    assert all(torch.equal(pretrained[name], p) for name, p in before.items())
+    module = program.model.module
+    changed = {name for name, _ in module.named_parameters()}
+    if trained == "lora":
+        for place, block in module.blocks.items():
+            for layer in ("attention.query", "attention.out", "up", "down"):
+                kept = block.get_submodule(layer).linear.weight
+                assert torch.equal(kept, before[f"blocks.{place}.{layer}.weight"])
+            assert torch.equal(block.up.linear.bias, before[f"blocks.{place}.up.bias"])
+            assert torch.equal(
+                block.norm_attention.weight, before[f"blocks.{place}.norm_attention.weight"]
+            )
+        assert torch.equal(module.tokens.weight, before["tokens.weight"])
+        assert changed == {
+            f"blocks.{n}.{layer}.{matrix}"
+            for n in range(4)
+            for layer in (
+                "attention.query",
+                "attention.key",
+                "attention.value",
+                "attention.out",
+                "up",
+                "down",
+            )
+            for matrix in "ab"
+        } | {"head.a", "head.b", "head.linear.weight", "head.linear.bias"}
+    fresh = STUDY.reference(Run(arm, 3), data, CPU).module
+    for name, parameter in fresh.named_parameters():
+        assert not torch.equal(parameter, module.get_parameter(name)), name
+
+
+def test_adapters_change_nothing_at_first_and_merge_into_the_plain_model(pretrained):
+    arm = small(ROWS[9], rank=3)
+    data = loaded(arm, pretrained)
+    program = LoopProgram(STUDY, [Run(arm, 3)], data, CPU)
+    module = program.model.module
+    x, read, *_ = data.test.rows(slice(0, 8))
+    with torch.no_grad():
+        untouched = start(
+            arm.but(trained="all"), 3, pretrained=pretrained, vocabulary=1024, device=CPU
+        )
+        assert torch.equal(module(x, read, None, True), untouched(x, read, None, True))
+    stepped(program, data)
+    with torch.no_grad():
+        trained = module(x, read, None, True)
+        assert not torch.allclose(trained, untouched(x, read, None, True), atol=1e-3)
+        merge(module)
+        assert not any(isinstance(part, Adapted) for part in module.modules())
+        torch.testing.assert_close(module(x, read, None, True), trained, rtol=1e-4, atol=1e-5)
+
+
+@few
+@given(
+    rank=st.integers(1, 4),
+    alpha=st.floats(0.5, 32),
+    reads=st.integers(1, 8),
+    gives=st.integers(1, 8),
+    seed=st.integers(0, 99),
+)
+def test_adapters_are_those_of_peft(rank, alpha, reads, gives, seed):
+    peft = pytest.importorskip("peft")
+    torch.manual_seed(seed)
+    theirs = peft.get_peft_model(
+        torch.nn.Sequential(torch.nn.Linear(reads, gives)),
+        peft.LoraConfig(r=rank, lora_alpha=alpha * rank, target_modules=["0"], lora_dropout=0.0),
+    )
+    layer = theirs.base_model.model[0]
+    plain = torch.nn.Linear(reads, gives)
+    plain.load_state_dict(layer.base_layer.state_dict())
+    ours = Adapted(plain, rank=rank, alpha=alpha)
+    with torch.no_grad():
+        for mine, its in ((ours.a, layer.lora_A["default"]), (ours.b, layer.lora_B["default"])):
+            mine.normal_()
+            its.weight.copy_(mine.T)
+    x = torch.randn(5, reads)
+    close = {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(ours(x), theirs(x), **close)
+    ours(x).square().sum().backward()
+    theirs(x).square().sum().backward()
+    scale = max(1.0, float(layer.lora_A["default"].weight.grad.abs().max()))
+    for mine, its in ((ours.a, layer.lora_A["default"]), (ours.b, layer.lora_B["default"])):
+        torch.testing.assert_close(mine.grad / scale, its.weight.grad.T / scale, **close)
+    merged = theirs.merge_and_unload()[0]
+    torch.testing.assert_close(ours.merged().weight, merged.weight, **close)
+    torch.testing.assert_close(ours.merged().bias, merged.bias, **close)
+
+
+def test_every_linear_layer_is_adapted_and_nothing_else(pretrained):
+    module = Classifier(small(FIRST_ROW, trained="all"), 1024)
+    linears = sum(isinstance(part, torch.nn.Linear) for part in module.modules())
+    adapt(module, rank=2, alpha=8.0)
+    assert sum(isinstance(part, Adapted) for part in module.modules()) == linears == 4 * 6 + 1
+
+
+@pytest.mark.parametrize("kind", ["normal", "kaiming"])
+def test_adapters_start_as_the_source_starts_them(kind):
+    module = torch.nn.ModuleList([Adapted(torch.nn.Linear(400, 3), rank=16, alpha=1.0)])
+    initial.adapters(module, 1, kind)
+    like = torch.empty(400, 16)
+    if kind == "normal":
+        like.normal_().div_(math.sqrt(16))
+    else:
+        torch.nn.init.kaiming_uniform_(like, a=math.sqrt(5))
+        assert module[0].a.abs().max() <= like.abs().max() * 1.01
+    assert float(module[0].a.detach().std()) == pytest.approx(float(like.std()), rel=0.05)
+    assert not module[0].b.any()
+
+
+def test_random_weights_are_pytorchs_defaults(pretrained):
+    arm = small(ROWS[8])
+    module = STUDY.reference(Run(arm, 3), loaded(arm, pretrained), CPU).module
+    default = Classifier(arm, 1024)
+    for (name, ours), (_, theirs) in zip(
+        module.named_parameters(), default.named_parameters(), strict=True
+    ):
+        if theirs.numel() > 1000:
+            ours, theirs = ours.detach(), theirs.detach()
+            assert float(ours.std()) == pytest.approx(float(theirs.std()), rel=0.05), name
+        elif "norm" in name:
+            assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("token", ["last", "last word", "mean", "first"])
+@pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
+@pytest.mark.parametrize(
+    "others", [{}, {"causal": False}, {"attends_padding": False}], ids=["usual", "open", "words"]
+)
+def test_stacked_runs_are_what_they_are_alone(trained, token, others, pretrained):
+    arm = small(FIRST_ROW, trained=trained, token=token, **others)
+    data = loaded(arm, pretrained)
+    runs = [Run(arm, seed) for seed in range(5)]
+    everyone = stepped(StackedProgram(STUDY, runs, data, CPU), data)
+    others = stepped(StackedProgram(STUDY, [runs[3], runs[0], runs[4]], data, CPU), data)
+    found = dict(zip(runs, everyone.states(), strict=True))
+    for run, state in zip(others.runs, others.states(), strict=True):
+        assert all(torch.equal(state[name], found[run][name]) for name in state)
+    for row, run in enumerate(runs):
+        alone = stepped(LoopProgram(STUDY, [run], data, CPU), data)
+        torch.testing.assert_close(
+            everyone.losses[:, row], alone.losses[:, 0], rtol=1e-3, atol=1e-4
+        )
+
+
+def test_stacked_gradients_are_those_of_each_run(pretrained):
+    arm = small(LATER_ROWS[4])
+    data = loaded(arm, pretrained)
+    runs = [Run(arm, seed) for seed in range(3)]
+    batch = data.batch(torch.stack([data.epoch(run.seed, 0) for run in runs])[:, :8])
+    _, gradients = STUDY.stacked(runs, data, CPU).gradients(*batch)
+    for row, run in enumerate(runs):
+        model = STUDY.reference(run, data, CPU)
+        model.loss(*(x[row] for x in batch))[0].backward()
+        for name, parameter in model.module.named_parameters():
+            torch.testing.assert_close(gradients[name][row], parameter.grad, rtol=1e-3, atol=1e-6)
+
+
+def trained(arm, pretrained, **changes):
+    class Kept:
+        def load(self, run):
+            return write_tensors({name: p.numpy() for name, p in pretrained.items()})
+
+    arm = small(arm, recipe=arm.at("ci").recipe.but(epochs=1), **changes)
+    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Kept())
+    return values
+
+
+def test_a_label_that_no_message_has_changes_nothing_when_ignored(pretrained):
+    assert trained(LATER_ROWS[18], pretrained) == trained(FIRST_ROW, pretrained)
+    spoilt = trained(FIRST_ROW, pretrained, ignored_label=1)
+    assert spoilt["history"] != trained(FIRST_ROW, pretrained)["history"]
+
+
+def test_accuracies_are_the_means_of_what_they_list(pretrained):
+    measures = trained(FIRST_ROW, pretrained)["measures"]
+    assert len(measures["test_right"]) == 300
+    assert len(measures["validation_right"]) == 149
+    for part in ("test", "validation"):
+        mean = sum(measures[f"{part}_right"]) / len(measures[f"{part}_right"])
+        assert measures[f"{part}_accuracy"] == pytest.approx(mean, abs=1e-12)
+        gap = measures["train_accuracy"] - measures[f"{part}_accuracy"]
+        assert measures[f"train_over_{part}"] == pytest.approx(gap, abs=1e-12)
+
+
+def test_features_are_computed_once_for_all_seeds_and_arms_above_them(pretrained, monkeypatch):
+    calls = []
+    computed = finetune_data.computed
+    monkeypatch.setattr(
+        finetune_data, "computed", lambda *given: calls.append(1) or computed(*given)
+    )
+    finetune_data._COMPUTED.clear()
+    for token in ("last", "last word", "mean"):
+        loaded(small(FIRST_ROW, token=token), pretrained)
+    assert len(calls) == 3  # the three parts of the data
+    loaded(small(FIRST_ROW, causal=False), pretrained)
+    assert len(calls) == 6
+    loaded(small(FIRST_ROW, trained="last layer"), pretrained)
+    loaded(small(FIRST_ROW, trained="last layer", token="mean"), pretrained)
+    assert len(calls) == 12
+    loaded(small(FIRST_ROW), pretrained)
+    assert len(calls) == 12
+    monkeypatch.setattr(finetune_data, "KEPT_BYTES", 0)
+    loaded(small(FIRST_ROW, trained="last two blocks"), pretrained)
+    loaded(small(FIRST_ROW), pretrained)
+    assert len(calls) == 18
+    assert len(finetune_data._COMPUTED) == 1
+
+
+def test_messages_are_padded_cut_and_read_where_the_arm_says(pretrained):
+    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    longest = int(found.train.tokens.lengths.max())
+    all_of = {"trained": "all"}
+    usual = loaded(small(FIRST_ROW, **all_of), pretrained)
+    assert usual.train.x.shape == (1045, longest)
+    assert usual.longest == longest
+    assert set(usual.test.read.tolist()) == {longest - 1}
+    row = found.train.tokens[7]
+    assert usual.train.x[7, : len(row)].tolist() == row.tolist()
+    assert set(usual.train.x[7, len(row) :].tolist()) == {1023}
+    cut = loaded(small(FIRST_ROW, longest=9, token="last word", **all_of), pretrained)
+    assert cut.train.x.shape == (1045, 9)
+    assert cut.train.read.tolist() == [min(n, 9) - 1 for n in found.train.tokens.lengths]
+    context = loaded(small(ROWS[10], **all_of), pretrained)
+    assert context.test.x.shape == (300, 512)
+    first = loaded(small(ROWS[2], **all_of), pretrained)
+    assert first.test.x.shape == (300, 1)
+    uncovered = loaded(small(ROWS[2], causal=False, **all_of), pretrained)
+    assert uncovered.test.x.shape == (300, longest)
+    assert set(uncovered.test.read.tolist()) == {0}
+
+
+def test_the_smaller_vocabulary_keeps_the_messages_own_tokens(monkeypatch):
+    given = {"corpus": "wikitext-2-twin", "messages": "sms-spam-twin"}
+    whole = renumbered(**given, tokenizer="gpt2-bpe-twin", size=1024)
+    assert whole.tolist() == list(range(1024))
+    numbers = renumbered(**given, tokenizer="gpt2-bpe-twin", size=700)
+    assert numbers[1023] == 0  # the end of a text, which is the padding
+    assert sorted(set(numbers.tolist())) == list(range(700))
+    counts = np.bincount(
+        load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin").train.tokens.tokens,
+        minlength=1024,
+    )
+    assert (numbers[counts >= 2] < 699).all()
+    kept = numbers[numbers < 699]
+    assert len(kept) == len(set(kept.tolist())) == 699
+
+
+def test_baselines_are_what_they_say():
+    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    train_part, test = found.train, found.test
+    lengths, is_spam = train_part.tokens.lengths, train_part.is_spam.astype(bool)
+    best = max(range(60), key=lambda n: ((lengths >= n) == is_spam).sum())
+    assert (by_length(train_part, test, 1024) == (test.tokens.lengths >= best)).all()
+    of_first = {}
+    for message, spam in zip(train_part.tokens, is_spam, strict=True):
+        of_first.setdefault(int(message[0]), []).append(spam)
+    for message, answer in zip(test.tokens, by_first_token(train_part, test, 1024), strict=True):
+        votes = of_first.get(int(message[0]), [])
+        if 2 * sum(votes) != len(votes):
+            assert answer == (2 * sum(votes) > len(votes))
+    logs = []
+    for kind in (False, True):
+        tokens = np.concatenate([m for m, s in zip(train_part.tokens, is_spam, strict=True)
+                                 if s == kind])  # fmt: skip
+        counts = np.bincount(tokens, minlength=1024) + 1
+        logs.append((counts / counts.sum(), math.log((is_spam == kind).mean())))
+    for message, answer in zip(test.tokens, by_words(train_part, test, 1024), strict=True):
+        ham, spam = (prior + np.log(share[message]).sum() for share, prior in logs)
+        assert answer == (spam > ham)
+
+
+def test_pretraining_reads_pass_after_pass_and_learns():
+    arm = PretrainArm(data="wikitext-2-twin", messages="sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    data = PRETRAINING.load(arm, CPU)
+    count = len(data.train)
+    read = torch.cat([data.epoch(1, number) for number in range(3)])[:, 0].tolist()
+    assert sorted(read[:count]) == sorted(read[count : 2 * count]) == list(range(count))
+    x, y = data.batch(torch.tensor([[[3]]]))
+    assert torch.equal(x[0, 0, 1:], y[0, 0, :-1])
+    assert x.shape == (1, 1, 512)
+
+
+def test_arms_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="padding='none' reads the last word"):
+        FIRST_ROW.but(padding="none", token="first")
+    with pytest.raises(ValueError, match="must be at least 1"):
+        FIRST_ROW.but(rank=0)
+    with pytest.raises(Needs, match=r"GPT-2's medium model: needs --profile paper"):
+        ROWS[5].at("ci")
+    with pytest.raises(ValueError, match="has no profile 'quick'"):
+        FIRST_ROW.at("quick")
+
+
+def test_the_rates_of_an_update_are_kept_where_the_model_is_smaller():
+    paper, ci = ROWS[9], ROWS[9].at("ci")
+    assert paper.recipe.lr * paper.shape.width == pytest.approx(ci.recipe.lr * ci.shape.width)
+    assert paper.rank / paper.shape.width == pytest.approx(ci.rank / ci.shape.width)
+    assert paper.steps == ci.steps == 650
+    assert BY_ONE.steps == 5225
+    longer = ROWS[10].shape.context / FIRST_ROW.longest
+    assert ROWS[10].at("ci").shape.context / FIRST_ROW.at("ci").longest == pytest.approx(
+        longer, rel=0.07
+    )
+
+
+def published(folder, shape, vocabulary=20):
+    """A file of weights like those of the public repository."""
+    d, numbers = shape.width, np.random.default_rng(1)
+    sizes = {"wte.weight": (vocabulary, d), "wpe.weight": (shape.context, d),
+             "ln_f.weight": (d,), "ln_f.bias": (d,)}  # fmt: skip
+    for n in range(shape.layers):
+        linears = {
+            "attn.c_attn": (d, 3 * d),
+            "attn.c_proj": (d, d),
+            "mlp.c_fc": (d, 4 * d),
+            "mlp.c_proj": (4 * d, d),
+        }
+        for name, (reads, gives) in linears.items():
+            sizes |= {f"h.{n}.{name}.weight": (reads, gives), f"h.{n}.{name}.bias": (gives,)}
+        for name in ("ln_1", "ln_2"):
+            sizes |= {f"h.{n}.{name}.weight": (d,), f"h.{n}.{name}.bias": (d,)}
+    tensors = {name: numbers.normal(size=s).astype("float32") for name, s in sizes.items()}
+    folder.mkdir()
+    path = folder / "model.safetensors"
+    path.write_bytes(write_tensors(tensors))
+    return path, tensors
+
+
+def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
+        public_weights.require_weights("small")
+    tiny = Shape(16, 2, 2, context=8)
+    monkeypatch.setitem(public_weights.SHAPES, "small", tiny)
+    path, tensors = published(tmp_path / "gpt2-small", tiny)
+    public_weights.require_weights("small")
+    found = public_weights.load_weights("small")
+    Gpt(tiny, vocabulary=20).load_state_dict(
+        {name: torch.from_numpy(x.copy()) for name, x in found.items()}
+    )
+    assert (found["blocks.1.attention.key.weight"]
+            == tensors["h.1.attn.c_attn.weight"][:, 16:32].T).all()  # fmt: skip
+    before = public_weights.weights_hash("small")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4])
+    with pytest.raises(DataError, match=r"is cut short; remove it and run `python -m repro data"):
+        public_weights.load_weights("small")
+    path.write_bytes(write_tensors({"wte.weight": tensors["wte.weight"]}))
+    assert public_weights.weights_hash("small") != before
+    with pytest.raises(DataError, match=r"has no tensor 'wpe.weight'; remove it"):
+        public_weights.load_weights("small")
+    monkeypatch.setitem(public_weights.SHAPES, "small", Shape(32, 2, 2, context=8))
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match=r"holds a model that is 16 wide, not 32"):
+        public_weights.load_weights("small")
+
+
+def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(Needs, match="run `python -m repro data fetch sms-spam`"):
+        FIRST_ROW.located()
+    for name in ("sms-spam", "gpt2-bpe"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(Needs, match="starts from GPT-2's small weights"):
+        FIRST_ROW.located()
+    assert ROWS[8].located().start == "random"
+
+
+def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
+    """The path that the documented sizes take, at a size that a test has time for."""
+    tiny = Shape(16, 2, 2, context=40)
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    monkeypatch.setitem(SHAPES, "small", tiny)
+    published(tmp_path / "gpt2-small", tiny, vocabulary=1024)
+    recipe = FIRST_ROW.recipe.but(epochs=1)
+    for row in (ROWS[1], ROWS[9]):
+        arm = row.but(**TWINS, recipe=recipe)
+        assert isinstance(arm, FinetuneArm)
+        assert arm.starts_from is None
+        [(_, values)] = train(STUDY, [Run(arm, 1)], engine="loop", device=CPU)
+        assert 0.2 < values["measures"]["test_accuracy"] <= 1
