@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import pytest
 
 from repro.arm import Needs
+from repro.data.locate import DataError
 from repro.document import ANY_PROFILE
+from repro.executor.protocol import TrainingFailed
 from repro.judge import Outcome
 from repro.ledger import NAME, Ledger
 from repro.report.record import ArmData, Finding, Record, finding_data
@@ -77,6 +79,10 @@ class Gate:
             return
         outcome = _outcome(raised, evidence)
         if outcome is None:
+            if isinstance(raised, TrainingFailed | DataError):
+                report.longrepr = str(
+                    raised
+                )  # it says all; the way there is ours
             return  # not a finding but an error in the test or in training: pytest reports it
         ledger = self._ledger_of(item)
         record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}

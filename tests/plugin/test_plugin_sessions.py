@@ -174,6 +174,7 @@ def test_a_run_that_cannot_be_trained_fails_its_claim_with_the_reason(project):
     result = run(project, "-k", "flatter")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*failed to train: ZeroDivisionError*"])
+    assert "repro/judge" not in result.stdout.str()  # the way there is not the reader's
 
 
 def test_a_run_that_diverges_leaves_its_claim_undecided(project):
