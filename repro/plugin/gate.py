@@ -80,9 +80,7 @@ class Gate:
         outcome = _outcome(raised, evidence)
         if outcome is None:
             if isinstance(raised, TrainingFailed | DataError):
-                report.longrepr = str(
-                    raised
-                )  # it says all; the way there is ours
+                report.longrepr = str(raised)  # it says all; the way there is ours
             return  # not a finding but an error in the test or in training: pytest reports it
         ledger = self._ledger_of(item)
         record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}

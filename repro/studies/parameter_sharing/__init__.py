@@ -1,0 +1,1 @@
+"""Source 002: layers that share their parameters, judged by BLiMP and LAMBADA."""

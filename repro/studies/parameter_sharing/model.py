@@ -1,0 +1,118 @@
+"""A transformer whose layers draw their parameters from a few sets.
+
+A set that several layers use is one module: one storage, one gradient, one optimiser state.
+
+Shapes: B texts, T tokens, d width, H heads, V vocabulary, C compressed places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a layer is like."""
+
+    width: int
+    heads: int
+    hidden: int
+    context: int
+    """Tokens that can be read."""
+
+    causal: bool
+    key_heads: int | None = None
+    """Heads of keys and values, where groups of query heads share them; None for one each."""
+
+    biases: bool = True
+    compressed: int | None = None
+    """Linformer: keys and values of all places are mixed into so many."""
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"width={self.width} cannot be shared out among {self.heads} heads.")
+        if self.key_heads is not None and self.heads % self.key_heads:
+            raise ValueError(
+                f"key_heads={self.key_heads} must divide heads={self.heads} into equal groups."
+            )
+        if self.compressed is not None and self.causal:
+            raise ValueError(
+                "compressed mixes what stands before a place with what comes after it: it is for"
+                " encoders, causal=False."
+            )
+
+
+class Attention(nn.Module):
+    """Attention, of one kind or another."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        each = shape.width // shape.heads
+        stored = each * (shape.key_heads or shape.heads)
+        self.query = nn.Linear(shape.width, shape.width, bias=shape.biases)
+        self.key = nn.Linear(shape.width, stored, bias=shape.biases)
+        self.value = nn.Linear(shape.width, stored, bias=shape.biases)
+        self.out = nn.Linear(shape.width, shape.width, bias=shape.biases)
+        self.mix = None
+        if shape.compressed is not None:
+            self.mix = nn.Linear(shape.context, shape.compressed, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
+        q, k, v = (self._heads(layer(x)) for layer in (self.query, self.key, self.value))
+        if self.mix is not None:
+            weights = self.mix.weight[:, : x.shape[1]]  # [C, T]
+            k, v = weights @ k, weights @ v  # [B, H, C, d/H]
+        mixed = F.scaled_dot_product_attention(
+            q, k, v, is_causal=self.shape.causal, enable_gqa=self.shape.key_heads is not None
+        )
+        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
+        return found
+
+    def _heads(self, x: Tensor) -> Tensor:  # [B, T, h d/H] -> [B, h, T, d/H]
+        return x.view(*x.shape[:2], -1, self.shape.width // self.shape.heads).transpose(1, 2)
+
+
+class Layer(nn.Module):
+    """One set of parameters: attention and a feed-forward layer, pre-norm."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm_attention = nn.LayerNorm(shape.width, bias=shape.biases)
+        self.attention = Attention(shape)
+        self.norm_feed_forward = nn.LayerNorm(shape.width, bias=shape.biases)
+        self.up = nn.Linear(shape.width, shape.hidden, bias=shape.biases)
+        self.down = nn.Linear(shape.hidden, shape.width, bias=shape.biases)
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
+        x = x + self.attention(self.norm_attention(x))
+        found: Tensor = x + self.down(F.gelu(self.up(self.norm_feed_forward(x))))
+        return found
+
+
+class SharingTransformer(nn.Module):
+    """A language model: causal, it tells what comes next; else, what stands behind a mask.
+
+    >>> shape = Shape(width=16, heads=2, hidden=32, context=8, causal=True)
+    >>> SharingTransformer(shape, (0, 1, 0, 1), vocabulary=50)(torch.zeros(1, 4).long()).shape
+    torch.Size([1, 4, 50])
+    """
+
+    def __init__(self, shape: Shape, order: Sequence[int], *, vocabulary: int) -> None:
+        super().__init__()
+        self.order = tuple(order)
+        self.tokens = nn.Embedding(vocabulary, shape.width)
+        self.positions = nn.Embedding(shape.context, shape.width)
+        self.sets = nn.ModuleList(Layer(shape) for _ in range(max(self.order) + 1))
+        self.norm = nn.LayerNorm(shape.width, bias=shape.biases)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """[B, T] -> [B, T, V], by the embedding read backwards."""
+        h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        for index in self.order:
+            h = self.sets[index](h)
+        return F.linear(self.norm(h), self.tokens.weight)

@@ -1,0 +1,173 @@
+"""Scores of texts as the field takes them: BLiMP's pairs, and the last words of LAMBADA.
+
+A decoder's score of a text is the sum of its tokens' log-probabilities, each given those before it;
+the first one's, given the token between texts. An encoder's is the pseudo-log-likelihood (Salazar
+et al. 2020): each token's, given all others, with a mask in its place. Texts of one length are
+scored together, so that there is no padding to see.
+
+Shapes: B texts, T tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Logits = Callable[[Tensor], Tensor]
+"""A model: tokens [B, T] to logits [B, T, V]."""
+
+TOKENS_AT_ONCE = 4096
+
+Texts = Sequence[NDArray[np.uint16]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A model, and how it reads: from left to right, or around a mask.
+
+    >>> Reader(model, end=1023).scores([np.array([5, 7], dtype=np.uint16)]).shape
+    torch.Size([1])
+    """
+
+    logits: Logits
+    end: int
+    """The token between texts. A decoder reads it before a text; an encoder, after it too."""
+
+    mask: int | None = None
+    """The token that stands for what an encoder is to tell; None for a decoder."""
+
+    at_once: int = TOKENS_AT_ONCE
+
+    @torch.no_grad()
+    def scores(self, texts: Texts) -> Tensor:
+        """[texts]: the (pseudo-)log-likelihood of each."""
+        found = torch.zeros(len(texts), dtype=torch.float64)
+        for rows, tokens in self._by_length(texts, [0] * len(texts)):
+            each = self._left_to_right if self.mask is None else self._one_by_one
+            found[rows] = each(tokens)
+        return found
+
+    @torch.no_grad()
+    def last_words(self, contexts: Texts, words: Texts, *, longest: int) -> LastWords:
+        """What follows each context: of a word, all tokens, each given those before it.
+
+        A decoder reads the context alone, without a token before it; an encoder is shown a mask
+        for each of the word's tokens. Of what is longer than `longest`, the end is read.
+        """
+        score = torch.zeros(len(words), dtype=torch.float64)
+        first = torch.zeros(len(words), dtype=torch.bool)
+        room = longest + 1 if self.mask is None else longest - 2  # the last is not read, or framed
+        cut = [
+            np.concatenate([context, word])[-room:]
+            for context, word in zip(contexts, words, strict=True)
+        ]
+        for rows, tokens in self._by_length(cut, [len(word) for word in words]):
+            count = len(words[rows[0]])
+            asked = tokens[:, -count:]  # [B, n]
+            log_p = self._of_last(tokens, count)  # [B, n, V]
+            chosen = log_p.gather(2, asked[..., None]).squeeze(2).double()
+            score[rows] = chosen.sum(1)
+            first[rows] = (log_p.argmax(2) == asked).all(1)
+        return LastWords(score, first)
+
+    def _of_last(self, tokens: Tensor, count: int) -> Tensor:
+        """[B, T] -> [B, n, V]: log-probabilities at the last `count` places."""
+        if self.mask is None:
+            return self.logits(tokens[:, :-1])[:, -count:].float().log_softmax(-1)
+        hidden = tokens.clone()
+        hidden[:, -count:] = self.mask
+        return self.logits(self._framed(hidden))[:, -count - 1 : -1].float().log_softmax(-1)
+
+    def _left_to_right(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
+        log_p = self.logits(self._framed(tokens)[:, :-1]).float().log_softmax(-1)
+        return log_p.gather(2, tokens[..., None]).squeeze(2).double().sum(1)
+
+    def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
+        assert self.mask is not None
+        total = torch.zeros(len(tokens), dtype=torch.float64)
+        for place in range(tokens.shape[1]):
+            hidden = tokens.clone()
+            hidden[:, place] = self.mask
+            at_place = self.logits(self._framed(hidden))[:, place + 1]  # [B, V]
+            log_p = at_place.float().log_softmax(-1)
+            total += log_p.gather(1, tokens[:, place, None]).squeeze(1).double()
+        return total
+
+    def _framed(self, tokens: Tensor) -> Tensor:
+        """[B, T] -> [B, T+2], or [B, T+1] and one to be left out: the ends around a text."""
+        ends = torch.full_like(tokens[:, :1], self.end)
+        return torch.cat([ends, tokens] if self.mask is None else [ends, tokens, ends], dim=1)
+
+    def _by_length(self, texts: Texts, kinds: Sequence[int]) -> Iterator[tuple[list[int], Tensor]]:
+        """Texts of one length and kind at a time: which they are, and their tokens [B, T]."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        for row, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            groups.setdefault((len(text), kind), []).append(row)
+        for (length, _), rows in sorted(groups.items()):
+            size = max(1, self.at_once // (length + 2))
+            for at in range(0, len(rows), size):
+                some = rows[at : at + size]
+                stacked = np.stack([texts[row].astype(np.int64) for row in some])
+                yield some, torch.from_numpy(stacked)
+
+
+@dataclass(frozen=True)
+class LastWords:
+    """What a model says of the last words of passages."""
+
+    score: Tensor
+    """[passages]: the log-probability of the whole word."""
+
+    is_first: Tensor
+    """[passages]: whether each of its tokens is the likeliest in its place."""
+
+    @property
+    def accuracy(self) -> float:
+        """The share of words that are told whole."""
+        return float(self.is_first.double().mean())
+
+    @property
+    def perplexity(self) -> float:
+        """Of the whole word, however many tokens it has."""
+        return float(self.score.neg().mean().exp())
+
+
+def preferred(good: Tensor, bad: Tensor) -> Tensor:
+    """[pairs]: 1 where the good sentence scores higher, a half where both score alike.
+
+    >>> preferred(torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -2.0])).tolist()
+    [1.0, 0.5]
+    """
+    return (good > bad).double() + 0.5 * (good == bad).double()
+
+
+def by_paradigm(right: Tensor, paradigm: NDArray[np.int64]) -> list[float]:
+    """The mean of each paradigm, in their order.
+
+    >>> by_paradigm(torch.tensor([1.0, 0.0, 1.0]), np.array([0, 0, 1]))
+    [0.5, 1.0]
+    """
+    index = torch.from_numpy(paradigm)
+    return [float(right[index == n].mean()) for n in range(int(index.max()) + 1)]
+
+
+@torch.no_grad()
+def told_by_the_input(logits: Tensor) -> float:
+    """How much a model's answers depend on what it reads, in nats: [answers, V] -> one number.
+
+    The mutual information of input and answer: the entropy of the mean answer less the mean
+    entropy. A collapsed model, which says the same whatever it reads, has 0.
+
+    >>> told_by_the_input(torch.zeros(3, 4))
+    0.0
+    """
+    log_p = logits.double().log_softmax(-1)
+    p = log_p.exp()
+    mean = p.mean(0)
+    of_mean = -(mean * mean.clamp_min(1e-300).log()).sum()
+    return float((of_mean - (-(p * log_p).sum(-1)).mean()).clamp_min(0.0))
