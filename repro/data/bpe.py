@@ -16,9 +16,11 @@ from functools import cache
 from itertools import pairwise
 
 from repro.data.files import content_hash, file_names, read_file
+from repro.data.locate import DataError
 from repro.data.ragged import Ragged
 
 END_OF_TEXT = "<|endoftext|>"
+_BYTES = 256
 
 _PIECES = re.compile(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII
@@ -118,15 +120,28 @@ class Tokenizer:
 def load_tokenizer(name: str) -> Tokenizer:
     """The tokenizer of `gpt2-bpe` or its twin, read from files whose hashes are verified.
 
-    Every use of it in a process shares one, with what it has met so far.
+    `gpt2-bpe:1024` is what its first merges make, with so many tokens in all: a small vocabulary
+    that knows every text. Every use in a process shares one, with what it has met so far.
 
     >>> load_tokenizer("gpt2-bpe-twin").end_of_text
     1023
+    >>> load_tokenizer("gpt2-bpe-twin:512").end_of_text
+    511
     """
+    name, _, size = name.partition(":")
     encoder = json.loads(read_file(name, "encoder.json"))
     lines = read_file(name, "vocab.bpe").decode("utf-8").split("\n")
-    merges = [tuple(line.split(" ")) for line in lines[1:] if line]
-    return Tokenizer(encoder, [(first, second) for first, second in merges])
+    merges = [(first, second) for first, second in (x.split(" ") for x in lines[1:] if x)]
+    if not size:
+        return Tokenizer(encoder, merges)
+    kept = int(size) if size.isdigit() else 0
+    if not _BYTES < kept <= len(encoder):
+        raise DataError(
+            f"{name}:{size} is no vocabulary: after the colon stands how many tokens it has, from"
+            f" {_BYTES + 1} to {len(encoder)}."
+        )
+    smaller = {token: number for token, number in encoder.items() if number < kept - 1}
+    return Tokenizer({**smaller, END_OF_TEXT: kept - 1}, merges[: kept - 1 - _BYTES])
 
 
 def tokenizer_hash(name: str) -> str:
@@ -135,7 +150,9 @@ def tokenizer_hash(name: str) -> str:
     >>> tokenizer_hash("gpt2-bpe") == tokenizer_hash("gpt2-bpe-twin")
     False
     """
-    return content_hash(name, tuple(file_names(name)))
+    name, colon, size = name.partition(":")
+    whole = content_hash(name, tuple(file_names(name)))
+    return f"{whole}{colon}{size}"
 
 
 def pieces_of(text: str) -> list[str]:

@@ -75,6 +75,25 @@ def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
     return identity("byte pairs", _VERSION, content, tokenizer_hash(tokenizer))
 
 
+def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
+    """The paragraphs of `wikitext-2` or its twin as tokens, each between ends of text.
+
+    >>> int(load_paragraphs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").train[0])
+    1023
+    """
+    address = paragraphs_identity(name, tokenizer=tokenizer)
+    return _corpus(name, prepared(address, lambda: _prepare_paragraphs(name, tokenizer)))
+
+
+def paragraphs_identity(name: str, *, tokenizer: str) -> str:
+    """The content hash that results on these paragraphs are stored under.
+
+    >>> len(paragraphs_identity("wikitext-2", tokenizer="gpt2-bpe"))
+    64
+    """
+    return identity("paragraphs", _VERSION, byte_pairs_identity(name, tokenizer=tokenizer))
+
+
 def _corpus(name: str, arrays: dict[str, Any]) -> Corpus:
     vocabulary = arrays.pop("vocabulary")
     return Corpus(name, int(vocabulary[0]), **arrays)
@@ -84,6 +103,19 @@ def _prepare_byte_pairs(name: str, tokenizer: str) -> dict[str, NDArray[np.gener
     found = load_tokenizer(tokenizer)
     streams = _read(name, lambda text: np.array(found.encode(text), dtype=np.uint16))
     return {**streams, "vocabulary": np.array([len(found)])}
+
+
+def _prepare_paragraphs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+    found = load_tokenizer(tokenizer)
+
+    def numbers(text: str) -> Tokens:
+        paragraphs = filter(None, map(str.strip, text.split("\n")))
+        tokens = [found.end_of_text]
+        for paragraph in paragraphs:
+            tokens += [*found.encode(paragraph), found.end_of_text]
+        return np.array(tokens, dtype=np.uint16)
+
+    return {**_read(name, numbers), "vocabulary": np.array([len(found)])}
 
 
 def _read(name: str, numbers: Callable[[str], Tokens]) -> dict[str, NDArray[np.generic]]:

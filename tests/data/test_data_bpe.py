@@ -131,3 +131,24 @@ def test_another_vocabulary_is_refused(data):
     with pytest.raises(DataError, match=r"encoder\.json is not gpt2-bpe's file"):
         load_tokenizer("gpt2-bpe")
     load_tokenizer.cache_clear()
+
+
+@settings(max_examples=40)
+@given(text=texts, size=st.integers(257, 1024))
+def test_a_cut_vocabulary_knows_every_text_by_its_first_merges(text, size):
+    whole, cut = load_tokenizer("gpt2-bpe-twin"), load_tokenizer(f"gpt2-bpe-twin:{size}")
+    tokens = cut.encode(text)
+    assert cut.decode(tokens) == text
+    assert len(cut) == size
+    assert cut.end_of_text == size - 1
+    assert all(token < size - 1 for token in tokens)
+    for token in tokens:  # a token means what it means in the whole vocabulary
+        assert cut.decode([token]) == whole.decode([token])
+    if size == 1024:
+        assert tokens == whole.encode(text)
+
+
+@pytest.mark.parametrize("size", ["256", "1025", "0", "many", "-3"])
+def test_sizes_that_no_vocabulary_has_are_refused(size):
+    with pytest.raises(DataError, match=rf"gpt2-bpe-twin:{size} is no vocabulary: .* 257 to 1024"):
+        load_tokenizer(f"gpt2-bpe-twin:{size}")

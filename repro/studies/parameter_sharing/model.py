@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from repro.studies.parameter_sharing.halting import Halting
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -102,17 +104,29 @@ class SharingTransformer(nn.Module):
     torch.Size([1, 4, 50])
     """
 
-    def __init__(self, shape: Shape, order: Sequence[int], *, vocabulary: int) -> None:
+    def __init__(
+        self, shape: Shape, order: Sequence[int], *, vocabulary: int, halting: bool = False
+    ) -> None:
         super().__init__()
         self.order = tuple(order)
         self.tokens = nn.Embedding(vocabulary, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.sets = nn.ModuleList(Layer(shape) for _ in range(max(self.order) + 1))
         self.norm = nn.LayerNorm(shape.width, bias=shape.biases)
+        self.halting = Halting(shape.width) if halting else None
 
     def forward(self, tokens: Tensor) -> Tensor:
         """[B, T] -> [B, T, V], by the embedding read backwards."""
+        return self.with_cost(tokens)[0]
+
+    def with_cost(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, and how many layers each place took, [B, T] or one number for all."""
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
-        for index in self.order:
-            h = self.sets[index](h)
-        return F.linear(self.norm(h), self.tokens.weight)
+        layers = [self.sets[index] for index in self.order]
+        cost = h.new_tensor(float(len(layers)))
+        if self.halting is not None:
+            h, cost = self.halting(h, layers)
+        else:
+            for layer in layers:
+                h = layer(h)
+        return F.linear(self.norm(h), self.tokens.weight), cost

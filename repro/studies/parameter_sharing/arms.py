@@ -1,0 +1,233 @@
+"""The arms of source 002: how many layers draw on how many sets of parameters, and how.
+
+The source gives neither sizes nor data. What was chosen, and why:
+
+- The families hold the number of parameters in the layers equal to the baseline's, within 5 %:
+  sharing is a way to spend a budget, on depth or on width. `deep` and `very deep` use the
+  six sets twice and three times. `wide` has wider layers and so fewer, which leaves nothing to
+  share, as its three equal rows say. `wide deep` has one layer more than sets, the only case in
+  which SEQUENCE and CYCLE (REV) agree and CYCLE does not, as its rows do. `very wide` has two sets.
+- Width, vocabulary, batch and learning rate are near those of small models that students are
+  given: 384, 10,000, 64 and 0.001. The text is WikiText-2, which is here; it is read many times.
+
+Everything that makes the `ci` profile smaller stands in `at`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal, Self
+
+from repro.arm import Arm, Metric, Needs, Run
+from repro.data.corpus import paragraphs_identity
+from repro.data.files import TWIN, resolve
+from repro.data.pairs import pairs_identity
+from repro.data.passages import Variant, passages_identity
+from repro.data.prepared import identity
+from repro.recipe import Recipe
+from repro.studies.parameter_sharing.assignment import Order, Strategy, assigned
+
+NARROWER = 12
+FEWER_FEATURES = 6
+SHORTER = 25
+"""Width, features of a head, and steps of the documented size over those of `ci`."""
+
+HEAD = 48
+STEPS_AN_EPOCH = 100
+
+LONG = Recipe(
+    epochs=250,
+    batch=64,
+    lr=1e-3,
+    weight_decay=0.01,
+    schedule="cosine",
+    warmup=500,
+    clip=1.0,
+    measure_every=250,
+)
+SHORT = LONG.but(epochs=100, measure_every=100)
+"""25,000 and 10,000 steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharingArm(Arm):
+    """A language model whose layers share parameters.
+
+    >>> SharingArm(kind="decoder", width=384, layers=12, sets=6, strategy="cycle")
+    """
+
+    study: ClassVar[str] = "repro.studies.parameter_sharing.study"
+    metrics: ClassVar[dict[str, Metric]] = {
+        "blimp": Metric("log-odds"),
+        "paradigms": Metric("log-odds", examples=1000, listed=True),
+        "lambada_accuracy": Metric("log-odds", examples=5153),
+        "lambada_perplexity": Metric("log"),
+        "perplexity": Metric("log"),
+        "told_by_the_input": Metric("identity"),
+        "parameters": Metric("log"),
+        "multiplications": Metric("log"),
+    }
+
+    kind: Literal["decoder", "encoder"] = "decoder"
+    width: int = 384
+    layers: int = 6
+    sets: int = 6
+    strategy: Strategy = "sequence"
+    head: int = HEAD
+    """Features of an attention head."""
+
+    key_heads: int | None = None
+    """Grouped-query attention: heads of keys and values, fewer than those of queries."""
+
+    biases: bool = True
+    compressed: int | None = None
+    """Linformer, for encoders: into how many places keys and values are mixed."""
+
+    teacher_width: int | None = None
+    """Distilled from a model of the same kind that is so wide."""
+
+    pruned: float = 0.0
+    """The share of the layers' weights that is set to zero, growing over training."""
+
+    halting: bool = False
+    """Universal Transformer: each place says itself after how many layers it is done."""
+
+    data: str = "wikitext-2"
+    pairs: str = "blimp"
+    passages: str = "lambada"
+    variant: Variant = "openai"
+    tokenizer: str = "gpt2-bpe"
+    vocabulary: int = 10_000
+    """The tokenizer's first merges make so many tokens."""
+
+    context: int = 256
+    pairs_a_paradigm: int = 1000
+    last_words: int = 5153
+    recipe: Recipe = SHORT
+
+    def __post_init__(self) -> None:
+        if self.width % self.head:
+            raise ValueError(f"width={self.width} is no multiple of head={self.head} features.")
+        if not 0 <= self.pruned < 1:
+            raise ValueError(f"pruned={self.pruned} is a share; give 0 to less than 1.")
+        if self.halting and self.sets != 1:
+            raise ValueError(f"halting repeats one set of parameters; sets={self.sets} must be 1.")
+
+    def at(self, profile: str) -> Self:
+        """The same experiment at a profile's size.
+
+        `ci`: a twelfth of the width, a 25th of the steps, a fourth of batch and context, 1,024
+        tokens, 40 pairs a paradigm and 400 last words. The learning rate grows by what the width
+        shrinks by, since a step of Adam changes what a layer computes by the rate times the width.
+        Layers and sets stay, and with them what is shared; there are half as many heads, of a sixth
+        of the features.
+        """
+        if profile not in ("ci", "paper"):
+            raise ValueError(f"Parameter sharing has no profile {profile!r}; it has ci and paper.")
+        if profile == "paper":
+            return self
+        recipe = self.recipe
+        epochs = max(1, recipe.epochs // SHORTER)
+        return self.but(
+            width=self.width // NARROWER,
+            head=self.head // FEWER_FEATURES,
+            teacher_width=self.teacher_width and self.teacher_width // NARROWER,
+            compressed=self.compressed and self.compressed // 4,
+            vocabulary=1024,
+            context=self.context // 4,
+            pairs_a_paradigm=40,
+            last_words=400,
+            recipe=recipe.but(
+                epochs=epochs,
+                measure_every=epochs,
+                batch=recipe.batch // 4,
+                lr=recipe.lr * NARROWER,
+                warmup=recipe.warmup // SHORTER,
+            ),
+        )
+
+    def located(self) -> Self:
+        here = self.but(
+            data=resolve(self.data),
+            pairs=resolve(self.pairs),
+            passages=resolve(self.passages),
+            tokenizer=resolve(self.tokenizer),
+        )
+        if here.tokenizer.endswith(TWIN) and self.vocabulary > 1024:
+            raise Needs(
+                "is judged at the documented size on GPT-2's own vocabulary: run `python -m repro"
+                " data fetch gpt2-bpe`"
+            )
+        return here
+
+    def content(self) -> str:
+        cut = self.cut_tokenizer
+        return identity(
+            paragraphs_identity(self.data, tokenizer=cut),
+            pairs_identity(self.pairs, tokenizer=cut),
+            passages_identity(self.passages, self.variant, tokenizer=cut),
+        )
+
+    @property
+    def starts_from(self) -> Run | None:
+        if self.teacher_width is None:
+            return None
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Run(TeacherArm(**plain | {"width": self.teacher_width, "teacher_width": None}), 1)
+
+    @property
+    def cut_tokenizer(self) -> str:
+        """The vocabulary by the name that `repro.data.bpe` has for it."""
+        return f"{self.tokenizer}:{self.vocabulary}"
+
+    @property
+    def order(self) -> Order:
+        """The set of each layer."""
+        return assigned(self.strategy, layers=self.layers, sets=self.sets)
+
+    @property
+    def steps(self) -> int:
+        return self.recipe.epochs * STEPS_AN_EPOCH
+
+    @property
+    def products(self) -> float:
+        """Multiplications of one token, forwards."""
+        layer = 12 * self.width**2 + 2 * self.context * self.width
+        return self.layers * layer + self.width * self.vocabulary
+
+    @property
+    def effort(self) -> float:
+        return 3.0 * self.context * self.products
+
+    @property
+    def label(self) -> str:
+        found = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
+        if self.sets < self.layers:
+            found.append(f"{self.sets} sets by {self.strategy}")
+        variants = {
+            f"{self.key_heads} key heads": self.key_heads is not None,
+            "no biases": not self.biases,
+            f"compressed to {self.compressed}": self.compressed is not None,
+            f"taught by {self.teacher_width} wide": self.teacher_width is not None,
+            f"{self.pruned:.0%} pruned": bool(self.pruned),
+            "halting": self.halting,
+        }
+        found += [text for text, is_so in variants.items() if is_so]
+        return ", ".join([*found, f"{self.steps:,} steps"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherArm(SharingArm):
+    """The same, for others to be distilled from."""
+
+    keeps_weights: ClassVar[bool] = True
+
+
+FAMILIES = {
+    "deep": SharingArm(layers=12),
+    "very deep": SharingArm(layers=18),
+    "wide": SharingArm(width=480, layers=4, sets=4),
+    "very wide": SharingArm(width=672, layers=6, sets=2),
+    "wide deep": SharingArm(width=480, layers=5, sets=4),
+}
+BASELINE = SharingArm()

@@ -1,0 +1,93 @@
+"""Windows of paragraphs; for encoders, which places are masked.
+
+Shapes: R runs, B windows, T tokens.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from repro.core.streams import stream
+from repro.core.weights import Parameters
+from repro.data.corpus import load_paragraphs
+from repro.data.pairs import load_pairs
+from repro.data.passages import load_passages
+from repro.data.ragged import Tokens
+from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
+
+MASKED = 0.15
+NOT_ASKED = -100
+"""What stands for a place whose token is not to be told."""
+
+FRAME = 2
+"""The ends of text around a sentence."""
+
+VALIDATION_WINDOWS = 64
+_VALIDATION_KEY = 1
+
+
+class SharingData:
+    """What is read for training, and what is scored."""
+
+    def __init__(self, arm: SharingArm, teacher: Parameters | None, device: torch.device) -> None:
+        self.arm, self.teacher, self.device = arm, teacher, device
+        corpus = load_paragraphs(arm.data, tokenizer=arm.cut_tokenizer)
+        self.end, self.mask = corpus.vocabulary - 1, corpus.vocabulary
+        self.vocabulary = corpus.vocabulary + 1
+        self.train = self._windows(corpus.train)
+        self.validation = self._windows(corpus.validation)[:VALIDATION_WINDOWS]
+        self.pairs = load_pairs(arm.pairs, tokenizer=arm.cut_tokenizer)
+        longest = max(x.lengths.max() for x in (self.pairs.good, self.pairs.bad))
+        if longest + FRAME > arm.context:
+            raise ValueError(
+                f"context={arm.context} cannot hold the longest sentence, of {longest} tokens and"
+                f" {FRAME} around it."
+            )
+        self.passages = load_passages(arm.passages, arm.variant, tokenizer=arm.cut_tokenizer)
+
+    def _windows(self, tokens: Tokens) -> Tensor:
+        length = self.arm.context
+        count = (len(tokens) - 1) // length
+        rows = [tokens[n * length : (n + 1) * length + 1].astype(np.int64) for n in range(count)]
+        return torch.from_numpy(np.stack(rows)).to(self.device)  # [windows, T+1]
+
+    def epoch(self, seed: int, number: int) -> Tensor:
+        """[n, 3]: the next windows of one pass after another, the key of each one's mask, and the
+        epoch."""
+        count, size = len(self.train), STEPS_AN_EPOCH * self.arm.recipe.batch
+        first = number * size
+        passes = range(first // count, (first + size - 1) // count + 1)
+        orders = [torch.randperm(count, generator=stream(seed, f"order/{n}")) for n in passes]
+        windows = torch.cat(orders)[first - passes[0] * count :][:size]
+        keys = torch.empty_like(windows).random_(generator=stream(seed, f"masks/{number}"))
+        return torch.stack([windows, keys, torch.full_like(windows, number)], dim=1)
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        """Lines [R, B, 3] to what is read and what is to be told, [R, B, T], and epochs [R, B]."""
+        windows = self.train[lines[..., 0]]
+        return (*self.task(windows, lines[..., 1]), lines[..., 2])
+
+    def task(self, windows: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        """Windows [..., T+1] to what a model reads and what it is to tell."""
+        if self.arm.kind == "decoder":
+            return windows[..., :-1], windows[..., 1:]
+        text = windows[..., :-1]
+        hidden = masked_places(keys, text.shape[-1]).to(text.device)
+        return text.where(~hidden, self.mask), text.where(hidden, NOT_ASKED)
+
+    def validation_task(self) -> tuple[Tensor, Tensor]:
+        """The same of the validation windows, masked alike for every run."""
+        keys = torch.arange(len(self.validation)) + _VALIDATION_KEY
+        return self.task(self.validation, keys)
+
+
+def masked_places(keys: Tensor, length: int) -> Tensor:
+    """[...] keys to [..., T]: of each window the same number of places, as its key draws them."""
+    generator = torch.Generator()
+    rows = []
+    for key in keys.flatten().tolist():
+        order = torch.rand(length, generator=generator.manual_seed(key)).argsort()
+        rows.append(order < max(1, round(MASKED * length)))
+    return torch.stack(rows).view(*keys.shape, length)

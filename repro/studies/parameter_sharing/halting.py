@@ -1,0 +1,36 @@
+"""Layers that each place repeats until it says that it is done (Graves 2016, Dehghani et al. 2019).
+
+Shapes: B texts, T tokens, d width.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+DONE = 0.99
+"""A place is done when the shares of its states add up to this; the rest goes to the last one."""
+
+
+class Halting(nn.Module):
+    """How likely each place is to be done, and the mixture of its states that this makes."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.likely = nn.Linear(width, 1)
+
+    def forward(self, h: Tensor, layers: list[nn.Module]) -> tuple[Tensor, Tensor]:
+        """[B, T, d] -> the mixture [B, T, d], and after how many layers a place was done [B, T]."""
+        spent = h.new_zeros(h.shape[:-1])  # [B, T], what the shares add up to so far
+        mixture = torch.zeros_like(h)
+        cost = torch.zeros_like(spent)
+        for number, layer in enumerate(layers, 1):
+            h = layer(h)
+            share = self.likely(h).squeeze(-1).sigmoid()
+            runs = (spent < DONE).to(h.dtype)
+            ends = ((spent + share >= DONE) | (number == len(layers))).to(h.dtype)
+            share = runs * (ends * (1 - spent) + (1 - ends) * share)
+            mixture = mixture + share[..., None] * h
+            cost = cost + runs + runs * ends * share  # layers, and what remained for the last
+            spent = spent + share
+        return mixture, cost

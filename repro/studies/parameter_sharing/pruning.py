@@ -1,0 +1,20 @@
+"""Weights that are set to zero while a network trains: the smallest, in each matrix."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+@torch.no_grad()
+def prune(layers: nn.Module, *, share: float) -> None:
+    """Set this share of every matrix to zero: its smallest numbers.
+
+    >>> prune(linear := nn.Linear(4, 2), share=0.5); int((linear.weight == 0).sum())
+    4
+    """
+    for parameter in layers.parameters():
+        gone = int(share * parameter.numel())
+        if parameter.ndim == 2 and gone:
+            flat = parameter.view(-1)
+            flat[flat.abs().argsort()[:gone]] = 0.0

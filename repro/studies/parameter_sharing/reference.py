@@ -1,0 +1,165 @@
+"""One run of parameter sharing, trained by autograd.
+
+Shapes: B windows, T tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from repro.arm import Run
+from repro.core.streams import normal
+from repro.core.study import Measures
+from repro.core.weights import Parameters
+from repro.studies.parameter_sharing.arms import SharingArm
+from repro.studies.parameter_sharing.data import NOT_ASKED, SharingData
+from repro.studies.parameter_sharing.model import Shape, SharingTransformer
+from repro.studies.parameter_sharing.pruning import prune
+from repro.studies.parameter_sharing.scoring import (
+    Reader,
+    by_paradigm,
+    preferred,
+    told_by_the_input,
+)
+
+STD = 0.02
+TAUGHT = 0.5
+"""The share of the loss that is the distance from the teacher's answers."""
+
+TEMPERATURE = 2.0
+PONDER = 0.01
+"""What a layer costs where places halt."""
+
+WINDOWS_AT_ONCE = 16
+
+
+class SharingModel:
+    """One run."""
+
+    def __init__(self, run: Run, data: SharingData, device: torch.device) -> None:
+        assert isinstance(run.arm, SharingArm)
+        self.arm, self.data = run.arm, data
+        self.module = network(self.arm, data.vocabulary)
+        with torch.no_grad():
+            for name, parameter in self.module.named_parameters():
+                if parameter.ndim == 2:
+                    adds = name.endswith(("out.weight", "down.weight"))
+                    std = STD / (2 * self.arm.layers) ** 0.5 if adds else STD
+                    shape = tuple(parameter.shape)
+                    parameter.copy_(normal(run.seed, f"initial/{name}", shape, std=std))
+                elif name.endswith("bias"):
+                    parameter.zero_()  # the others are the norms' scales, which start at 1
+        self.module.to(device)
+        self.teacher = taught_by(self.arm, data.teacher, data.vocabulary, device)
+
+    def lr_scales(self) -> Mapping[str, float]:
+        return {}
+
+    def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
+        if self.arm.pruned:
+            prune(self.module.sets, share=self.share_pruned(int(epochs[0])))
+        logits, cost = self.module.with_cost(x)
+        asked = y != NOT_ASKED
+        told = logits[asked]  # [places, V]
+        plain = F.cross_entropy(told, y[asked])
+        objective = plain
+        if self.teacher is not None:
+            with torch.no_grad():
+                wanted = self.teacher(x)[asked]
+            objective = (1 - TAUGHT) * plain + TAUGHT * distance(told, wanted)
+        if self.arm.halting:
+            objective = objective + PONDER * cost.mean()
+        return objective, plain
+
+    def share_pruned(self, epoch: int) -> float:
+        """It grows evenly over the first half of training, and stays."""
+        return self.arm.pruned * min(1.0, 2 * epoch / self.arm.recipe.epochs)
+
+    def measure(self) -> Measures:
+        arm, data = self.arm, self.data
+        if arm.pruned:
+            prune(self.module.sets, share=arm.pruned)
+        mask = data.mask if arm.kind == "encoder" else None
+        reader = Reader(lambda tokens: self.module(tokens.to(data.device)).cpu(), data.end, mask)
+        rows = [
+            first + n
+            for first in range(0, len(data.pairs.paradigm), self._pairs_each)
+            for n in range(min(arm.pairs_a_paradigm, self._pairs_each))
+        ]
+        good, bad = (
+            reader.scores([sentences[row] for row in rows])
+            for sentences in (data.pairs.good, data.pairs.bad)
+        )
+        paradigms = by_paradigm(preferred(good, bad), data.pairs.paradigm[rows])
+        count = min(arm.last_words, len(data.passages.last))
+        words = reader.last_words(
+            [data.passages.context[row] for row in range(count)],
+            [data.passages.last[row] for row in range(count)],
+            longest=arm.context,
+        )
+        loss, told = self._on_validation()
+        return {
+            "blimp": sum(paradigms) / len(paradigms),
+            "paradigms": paradigms,
+            "lambada_accuracy": words.accuracy,
+            "lambada_perplexity": words.perplexity,
+            "perplexity": float(loss.exp()),
+            "told_by_the_input": told,
+            "parameters": float(sum(p.numel() for p in self.module.parameters())),
+            "multiplications": arm.products,
+        }
+
+    @property
+    def _pairs_each(self) -> int:
+        return len(self.data.pairs.paradigm) // len(self.data.pairs.paradigms)
+
+    def _on_validation(self) -> tuple[Tensor, float]:
+        """The loss, and how much the answers depend on what is read."""
+        x, y = self.data.validation_task()
+        answers, wanted = [], []
+        for read, tell in zip(
+            torch.split(x, WINDOWS_AT_ONCE), torch.split(y, WINDOWS_AT_ONCE), strict=True
+        ):
+            asked = tell != NOT_ASKED
+            answers.append(self.module(read)[asked])
+            wanted.append(tell[asked])
+        logits = torch.cat(answers)
+        return F.cross_entropy(logits, torch.cat(wanted)), told_by_the_input(logits)
+
+
+def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
+    """The network of an arm."""
+    shape = Shape(
+        width=arm.width,
+        heads=arm.width // arm.head,
+        hidden=4 * arm.width,
+        context=arm.context,
+        causal=arm.kind == "decoder",
+        key_heads=arm.key_heads,
+        biases=arm.biases,
+        compressed=arm.compressed,
+    )
+    return SharingTransformer(shape, arm.order, vocabulary=vocabulary, halting=arm.halting)
+
+
+def taught_by(
+    arm: SharingArm, parameters: Parameters | None, vocabulary: int, device: torch.device
+) -> SharingTransformer | None:
+    """The teacher of an arm, if it has one."""
+    if arm.starts_from is None:
+        return None
+    assert parameters is not None
+    assert isinstance(arm.starts_from.arm, SharingArm)
+    teacher = network(arm.starts_from.arm, vocabulary)
+    teacher.load_state_dict(parameters)
+    return teacher.to(device).requires_grad_(False)
+
+
+def distance(told: Tensor, wanted: Tensor) -> Tensor:
+    """Of answers from a teacher's, both softened (Hinton et al. 2015), as large as the loss."""
+    ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (told, wanted))
+    return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

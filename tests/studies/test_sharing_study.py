@@ -1,0 +1,251 @@
+"""Training with shared parameters: families, masks, distillation, pruning, halting."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from repro.arm import Needs, Run
+from repro.core.train import train
+from repro.core.weights import to_file
+from repro.studies.parameter_sharing import reference
+from repro.studies.parameter_sharing.arms import (
+    BASELINE,
+    FAMILIES,
+    STEPS_AN_EPOCH,
+    SharingArm,
+    TeacherArm,
+)
+from repro.studies.parameter_sharing.assignment import STRATEGIES, assigned
+from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
+from repro.studies.parameter_sharing.halting import Halting
+from repro.studies.parameter_sharing.pruning import prune
+from repro.studies.parameter_sharing.reference import distance
+from repro.studies.parameter_sharing.study import STUDY
+
+CPU = torch.device("cpu")
+TINY = {
+    "data": "wikitext-2-twin", "pairs": "blimp-twin", "passages": "lambada-twin",
+    "tokenizer": "gpt2-bpe-twin", "vocabulary": 300, "width": 16, "head": 8, "layers": 3,
+    "sets": 2, "context": 48, "pairs_a_paradigm": 3, "last_words": 5,
+}  # fmt: skip
+SMALL = SharingArm(**TINY, recipe=BASELINE.recipe.but(epochs=1, batch=2, warmup=0))
+
+
+def model(arm, seed=1, teacher=None):
+    data = SharingData(arm, teacher, CPU)
+    return STUDY.reference(Run(arm, seed), data, CPU), data
+
+
+def first_batch(data, rows=2):
+    x, y, epochs = data.batch(data.epoch(1, 0)[None, :rows])
+    return x[0], y[0], epochs[0]
+
+
+def test_families_spend_the_same_budget():
+    def in_layers(arm):
+        module = reference.network(arm.but(vocabulary=300), 301)
+        return sum(p.numel() for p in module.sets.parameters())
+
+    for family in FAMILIES.values():
+        assert in_layers(family) / in_layers(BASELINE) == pytest.approx(1, abs=0.05)
+        small, usual = family.at("ci"), BASELINE.at("ci")
+        assert in_layers(small) / in_layers(usual) == pytest.approx(1, abs=0.09)
+        assert small.order == family.order
+
+
+def test_families_coincide_as_the_rows_of_the_source_do():
+    def orders(name):
+        family = FAMILIES[name]
+        return {s: assigned(s, layers=family.layers, sets=family.sets) for s in STRATEGIES}
+
+    assert len(set(orders("wide").values())) == 1
+    wide_deep = orders("wide deep")
+    assert wide_deep["sequence"] == wide_deep["cycle (rev)"] != wide_deep["cycle"]
+    for name in ("deep", "very deep", "very wide"):
+        assert len(set(orders(name).values())) == 3
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_a_run_is_trained_scored_and_measured(kind):
+    [(_, values)] = train(STUDY, [Run(SMALL.but(kind=kind), 3)], engine="loop", device=CPU)
+    measures = values["measures"]
+    assert values["steps"] == STEPS_AN_EPOCH
+    assert len(measures["paradigms"]) == 6
+    assert measures["blimp"] == pytest.approx(sum(measures["paradigms"]) / 6)
+    assert 0 <= measures["lambada_accuracy"] <= 1
+    assert measures["lambada_perplexity"] > 1
+    assert measures["perplexity"] < 300
+    assert measures["told_by_the_input"] >= 0
+
+
+def test_the_right_pairs_and_words_are_scored(monkeypatch):
+    asked = []
+
+    class Noted(reference.Reader):
+        def scores(self, texts):
+            asked.append([text.tolist() for text in texts])
+            return super().scores(texts)
+
+        def last_words(self, contexts, words, *, longest):
+            asked.append([word.tolist() for word in words])
+            return super().last_words(contexts, words, longest=longest)
+
+    monkeypatch.setattr(reference, "Reader", Noted)
+    one, data = model(SMALL)
+    with torch.no_grad():
+        one.measure()
+    good, bad, words = asked
+    rows = [200 * paradigm + n for paradigm in range(6) for n in range(3)]
+    assert good == [data.pairs.good[row].tolist() for row in rows]
+    assert bad == [data.pairs.bad[row].tolist() for row in rows]
+    assert words == [data.passages.last[row].tolist() for row in range(5)]
+
+
+def test_a_decoder_is_asked_for_what_follows():
+    _, data = model(SMALL)
+    x, y, _ = first_batch(data)
+    assert torch.equal(x[:, 1:], y[:, :-1])
+    assert int(data.train[0, 0]) == data.end == 299
+
+
+def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
+    _, data = model(SMALL.but(kind="encoder"))
+    lines = data.epoch(1, 0)[None, :2]
+    x, y, _ = data.batch(lines)
+    text = data.train[lines[..., 0]][..., :-1]
+    hidden = y != NOT_ASKED
+    assert (hidden.sum(-1) == round(MASKED * 48)).all()
+    assert (x[hidden] == data.mask).all()
+    assert torch.equal(y[hidden], text[hidden])
+    assert torch.equal(x[~hidden], text[~hidden])
+    again, _, _ = data.batch(data.epoch(1, 0)[None, :2])
+    assert torch.equal(again, x)
+    other, _, _ = data.batch(data.epoch(1, 1)[None, :2])
+    assert not torch.equal(other == data.mask, x == data.mask)
+
+
+def test_masks_are_drawn_evenly():
+    places = masked_places(torch.arange(2000), 20).double().mean(0)
+    assert float((places - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)
+
+
+def test_one_pass_follows_another():
+    _, data = model(SMALL)
+    count, size = len(data.train), STEPS_AN_EPOCH * 2
+    epochs = -(-2 * count // size)
+    read = torch.cat([data.epoch(1, n)[:, 0] for n in range(epochs)]).tolist()
+    assert sorted(read[:count]) == sorted(read[count : 2 * count]) == list(range(count))
+    assert read[:count] != read[count : 2 * count]
+
+
+def taught(**changes):
+    arm = SMALL.but(teacher_width=32, **changes)
+    base = arm.starts_from
+    assert isinstance(base.arm, TeacherArm)
+    teacher, _ = model(base.arm, base.seed)
+    parameters = {name: p.detach() for name, p in teacher.module.named_parameters()}
+    return arm, teacher, parameters
+
+
+def test_a_pupil_learns_from_its_teacher_and_from_the_text():
+    arm, teacher, parameters = taught()
+    pupil, data = model(arm, teacher=parameters)
+    x, y, epochs = first_batch(data)
+    objective, loss = pupil.loss(x, y, epochs)
+    with torch.no_grad():
+        ours, theirs = (one.module(x).flatten(0, 1) for one in (pupil, teacher))
+    softened = F.kl_div((ours / 2).log_softmax(-1), (theirs / 2).softmax(-1), reduction="batchmean")
+    plain = F.cross_entropy(ours, y.flatten())
+    torch.testing.assert_close(loss.detach(), plain)
+    torch.testing.assert_close(objective.detach(), 0.5 * plain + 0.5 * 4 * softened)
+    assert float(distance(ours, ours)) == pytest.approx(0.0, abs=1e-6)
+    objective.backward()
+    assert all(p.grad is None for p in pupil.teacher.parameters())
+
+
+def test_a_pupil_starts_from_a_run_of_its_teacher():
+    arm, _, parameters = taught()
+
+    class Kept:
+        def load(self, run):
+            assert run.arm.width == 32
+            assert run.arm.keeps_weights
+            return to_file(parameters)
+
+    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Kept())
+    assert values["steps"] == STEPS_AN_EPOCH
+
+
+def test_pruning_sets_the_smallest_to_zero_and_keeps_them_there():
+    weight = torch.nn.Linear(10, 10)
+    before = weight.weight.detach().clone()
+    prune(weight, share=0.3)
+    gone = weight.weight == 0
+    assert int(gone.sum()) == 30
+    assert before[gone].abs().max() <= before[~gone].abs().min()
+    assert torch.equal(weight.weight[~gone], before[~gone])
+    arm = SMALL.but(pruned=0.5)
+    one, _ = model(arm)
+    assert [one.share_pruned(n) for n in (0, 1)] == [0.0, 0.5]
+    with torch.no_grad():
+        one.measure()
+    for name, parameter in one.module.sets.named_parameters():
+        if parameter.ndim == 2:
+            assert int((parameter == 0).sum()) == parameter.numel() // 2, name
+
+
+class Adds(torch.nn.Module):
+    def __init__(self, amount):
+        super().__init__()
+        self.amount = amount
+
+    def forward(self, x):
+        return x + self.amount
+
+
+def test_places_halt_when_they_are_sure_enough():
+    halting = Halting(4)
+    torch.nn.init.zeros_(halting.likely.weight)
+    for share, layers_taken in ((0.999, 1), (0.6, 2), (0.3, 4), (0.01, 5)):
+        torch.nn.init.constant_(halting.likely.bias, math.log(share / (1 - share)))
+        found, cost = halting(torch.zeros(2, 3, 4), [Adds(1.0) for _ in range(5)])
+        shares = [share] * (layers_taken - 1)
+        shares.append(1 - sum(shares))
+        expected = sum(s * (n + 1) for n, s in enumerate(shares))
+        torch.testing.assert_close(
+            found, torch.full((2, 3, 4), float(expected)), rtol=1e-4, atol=1e-4
+        )
+        torch.testing.assert_close(cost, torch.full((2, 3), float(layers_taken + shares[-1])))
+
+
+def test_a_halting_model_repeats_one_set_and_pays_for_each_layer():
+    arm = SMALL.but(halting=True, sets=1)
+    one, data = model(arm)
+    objective, loss = one.loss(*first_batch(data))
+    cost = one.module.with_cost(first_batch(data)[0])[1].mean()
+    torch.testing.assert_close(objective, loss + 0.01 * cost)
+    assert len(one.module.sets) == 1
+    objective.backward()
+    assert one.module.halting.likely.weight.grad.abs().sum() > 0
+
+
+def test_a_context_that_holds_no_sentence_is_refused():
+    with pytest.raises(
+        ValueError, match=r"context=16 cannot hold the longest sentence, of \d+ tok"
+    ):
+        SharingData(SMALL.but(context=16), None, CPU)
+
+
+def test_arms_that_cannot_be_are_refused(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="width=100 is no multiple of head=48"):
+        SharingArm(width=100)
+    with pytest.raises(ValueError, match="pruned=1 is a share"):
+        SharingArm(pruned=1)
+    with pytest.raises(ValueError, match="sets=6 must be 1"):
+        SharingArm(halting=True)
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-bpe`"):
+        BASELINE.located()
+    assert BASELINE.at("ci").located().cut_tokenizer == "gpt2-bpe-twin:1024"
