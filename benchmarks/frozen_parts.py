@@ -48,6 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shape", choices=("tiny", "small"), default="tiny")
     parser.add_argument("--rounds", type=int, default=7, help="updates timed each way")
+    parser.add_argument("--messages", type=int, default=256, help="computed ahead, to time that")
     options = parser.parse_args()
     one_thread()
     torch.manual_seed(0)
@@ -57,18 +58,23 @@ def main() -> None:
     gpt = Gpt(whole.shape, vocabulary=data.vocabulary)
     initial.as_gpt2(gpt, 1)
     parameters = {name: p.detach() for name, p in gpt.named_parameters()}
-    batch = Part(data.train.x[:8], data.train.read[:8], None, data.train.is_spam[:8])
+    batch, many = (
+        Part(data.train.x[:n], data.train.read[:n], None, data.train.is_spam[:n])
+        for n in (whole.recipe.batch, options.messages)
+    )
     print(f"{whole.shape}, messages of {data.train.x.shape[1]} tokens ({whole.data})")
     for name, row in ARMS.items():
-        plain, once = both(row.at("ci").but(size=options.shape), batch, parameters, options.rounds)
-        message = seconds(
-            lambda row=row: computed(row.but(size=options.shape), batch, parameters), 3
-        ) / len(batch.x)
-        updates = row.steps
-        total = updates * once + TRAINING_MESSAGES * message
+        arm = row.at("ci").but(size=options.shape)
+        plain, once = both(arm, batch, parameters, options.rounds)
+        began = time.process_time()
+        computed(arm, many, parameters)
+        ahead = (time.process_time() - began) / options.messages * TRAINING_MESSAGES
+        alone, of_twelve = (
+            arm.steps * plain / (arm.steps * once + ahead / seeds) for seeds in (1, 12)
+        )
         print(
-            f"{name}: an update {plain / once:.1f} times faster,"
-            f" a training {updates * plain / total:.1f} times"
+            f"{name}: an update {plain / once:.1f} times faster, a training {alone:.1f} times,"
+            f" each of 12 seeds {of_twelve:.1f} times"
         )
 
 
