@@ -38,6 +38,7 @@ from repro.studies.finetuning.vocabulary import renumbered
 
 CPU = torch.device("cpu")
 TINY = SHAPES["tiny"]
+SIZES = ("small", "medium", "large", "xl")
 TWINS = {"data": "sms-spam-twin", "tokenizer": "gpt2-bpe-twin", "corpus": "wikitext-2-twin"}
 few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -77,18 +78,24 @@ def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None)
     return module.head(h)[torch.arange(len(h)), read]
 
 
-@pytest.mark.parametrize("width", [32, 48])
-def test_logits_are_those_of_transformers_for_the_same_weights(width, tmp_path):
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(32, 3, 4, context=24),
+        *(Shape(SHAPES[s].width, 1, SHAPES[s].heads, context=24) for s in SIZES),
+    ],
+    ids=["deep", *SIZES],
+)
+def test_logits_are_those_of_transformers_for_the_same_weights(shape):
     transformers = pytest.importorskip("transformers")
-    shape = Shape(width, 3, 4, context=24)
     torch.manual_seed(1)
     theirs = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(
             vocab_size=50,
             n_positions=24,
-            n_embd=width,
-            n_layer=3,
-            n_head=4,
+            n_embd=shape.width,
+            n_layer=shape.layers,
+            n_head=shape.heads,
             resid_pdrop=0,
             embd_pdrop=0,
             attn_pdrop=0,
@@ -349,6 +356,29 @@ def test_every_linear_layer_is_adapted_and_nothing_else(pretrained):
     linears = sum(isinstance(part, torch.nn.Linear) for part in module.modules())
     adapt(module, rank=2, alpha=8.0)
     assert sum(isinstance(part, Adapted) for part in module.modules()) == linears == 4 * 6 + 1
+
+
+@pytest.mark.parametrize(
+    ("adapted", "count"), [("every layer", 25), ("attention", 16), ("head", 1)]
+)
+def test_adapters_stand_where_the_arm_says(adapted, count, pretrained):
+    arm = small(ROWS[9], adapted=adapted)
+    data = loaded(arm, pretrained)
+    module = STUDY.reference(Run(arm, 3), data, CPU).module
+    found = {name for name, part in module.named_modules() if isinstance(part, Adapted)}
+    assert len(found) == count
+    assert adapted == "every layer" or all(adapted in name for name in found)
+    trained = {name for name, _ in module.named_parameters()}
+    head = {"head.linear.weight", "head.linear.bias"}
+    if adapted == "attention":
+        head = {"head.weight", "head.bias"}
+    assert trained == {f"{name}.{x}" for name in found for x in "ab"} | head
+
+
+def test_fewer_adapters_cost_less():
+    costs = [ROWS[9].but(adapted=x).multiplications for x in ("every layer", "attention", "head")]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[2] < ROWS[1].multiplications < costs[1] < ROWS[4].multiplications
 
 
 @pytest.mark.parametrize("kind", ["normal", "kaiming"])

@@ -136,6 +136,9 @@ class FinetuneArm(Arm):
     lora_start: Literal["normal", "kaiming"] = "normal"
     """How the adapters' first matrices are drawn: the source had both, one after the other."""
 
+    adapted: Literal["every layer", "attention", "head"] = "every layer"
+    """Which linear layers have an adapter."""
+
     vocabulary: int | None = None
     """How many tokens the model knows, where those are not all of the tokenizer's."""
 
@@ -268,14 +271,16 @@ class FinetuneArm(Arm):
         """Of one update as the source computes it: without what is frozen computed once.
 
         Forwards through every block; backwards through the trained ones, once for what they read
-        and once for their weights. Adapters keep the weights, so they save the second.
+        and once for their weights. Adapters keep the weights, so they save the second; and both
+        where the head alone has one.
         """
         shape, blocks = self.shape, self.trained_blocks
         block = shape.products(self.length)
         total = block * (shape.layers + 2 * blocks)
         if self.trained == "lora":
-            adapters = 3 * self.rank * shape.layers * sum(map(sum, shape.linears))
-            total = block * 2 * shape.layers + adapters
+            beside = {"every layer": shape.linears, "attention": shape.linears[:4], "head": []}
+            adapters = 3 * self.rank * sum(map(sum, beside[self.adapted]))
+            total = shape.layers * (block * (2 if adapters else 1) + adapters)
         return self.recipe.batch * self.length * total
 
     @property
@@ -296,6 +301,7 @@ class FinetuneArm(Arm):
                 ("padding not attended", not self.attends_padding),
                 (f"label {self.ignored_label} ignored", self.ignored_label != -100),
                 (f"{self.lora_start} start", self.lora_start != usual.lora_start),
+                (f"{self.adapted} adapted", self.adapted != usual.adapted),
             )
             if other
         ]

@@ -69,7 +69,8 @@ def start(arm: FinetuneArm, seed: int, pretrained: Parameters | None, vocabulary
         for part in (module.tokens, module.positions, module.norm):
             assert part is not None
             freeze(part)
-        adapt(module, rank=arm.rank, alpha=arm.alpha)
+        within = "" if arm.adapted == "every layer" else arm.adapted
+        adapt(module, rank=arm.rank, alpha=arm.alpha, within=within)
         assert all(p.requires_grad for p in head.parameters())
         initial.adapters(module, seed, arm.lora_start)
     return module

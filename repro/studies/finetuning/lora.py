@@ -47,13 +47,14 @@ class Adapted(nn.Module):
         return plain
 
 
-def adapt(module: nn.Module, *, rank: int, alpha: float) -> None:
-    """Put an adapter beside every linear layer within a module."""
+def adapt(module: nn.Module, *, rank: int, alpha: float, within: str = "") -> None:
+    """Put an adapter beside every linear layer of a module, or of its parts of that name."""
     for name, child in list(module.named_children()):
-        if isinstance(child, nn.Linear):
+        inside = "" if name == within else within
+        if not isinstance(child, nn.Linear):
+            adapt(child, rank=rank, alpha=alpha, within=inside)
+        elif not inside:
             setattr(module, name, Adapted(child, rank=rank, alpha=alpha))
-        else:
-            adapt(child, rank=rank, alpha=alpha)
 
 
 def merge(module: nn.Module) -> None:
