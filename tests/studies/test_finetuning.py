@@ -667,3 +667,31 @@ def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
         assert arm.starts_from is None
         [(_, values)] = train(STUDY, [Run(arm, 1)], engine="loop", device=CPU)
         assert 0.2 < values["measures"]["test_accuracy"] <= 1
+
+
+def test_heads_differ_between_seeds_and_are_shared_between_arms(pretrained):
+    def head(arm, seed):
+        arm = small(arm)
+        return STUDY.reference(Run(arm, seed), loaded(arm, pretrained), CPU).module.head
+
+    one = head(FIRST_ROW, 3)
+    for kind in ("weight", "bias"):
+        assert not torch.equal(getattr(one, kind), getattr(head(FIRST_ROW, 4), kind))
+        for arm in (ROWS[2], ROWS[3], ROWS[4], ROWS[8], LATER_ROWS[4]):
+            assert torch.equal(getattr(one, kind), getattr(head(arm, 3), kind))
+
+
+def test_each_run_of_a_stack_is_measured_as_it_is_alone(pretrained):
+    arm = small(FIRST_ROW, token="last word", recipe=FIRST_ROW.recipe.but(lr=1e-3))
+    data = loaded(arm, pretrained)
+    runs = [Run(arm, seed) for seed in (1, 2, 3)]
+    together = stepped(StackedProgram(STUDY, runs, data, CPU), data, count=60)
+    measured = together.measure()
+    for state, found in zip(together.states(), measured, strict=True):
+        model = STUDY.reference(runs[0], data, CPU)
+        model.module.load_state_dict(
+            {n.partition("/")[2]: p for n, p in state.items() if n.startswith("parameter/")}
+        )
+        with torch.no_grad():
+            assert model.measure() == found
+    assert len({tuple(found["test_right"]) for found in measured}) == 3
