@@ -427,14 +427,14 @@ FAULTS = [
     Fault(
         "finetuning: features of a block too early",
         FINETUNING + "data.py",
-        "gpt.blocks[:below]",
-        "gpt.blocks[: below - 1]",
+        "gpt.blocks[: arm.frozen_blocks]",
+        "gpt.blocks[: arm.frozen_blocks - 1]",
     ),
     Fault(
         "finetuning: features shared between masks",
         FINETUNING + "data.py",
-        'f"{below} {arm.causal} ',
-        'f"{below} ',
+        "*(arm.frozen_blocks, arm.causal, arm.attends_padding),",
+        "*(arm.frozen_blocks, arm.attends_padding),",
     ),
     Fault(
         "finetuning: the frozen part starts anew",
@@ -505,7 +505,7 @@ FAULTS = [
     Fault(
         "pretraining: told the token that it predicts",
         FINETUNING + "pretraining.py",
-        "return windows[..., :-1], windows[..., 1:]",
-        "return windows[..., 1:], windows[..., 1:]",
+        "return found[..., :-1], found[..., 1:]",
+        "return found[..., 1:], found[..., 1:]",
     ),
 ]

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from repro.core.device import one_thread
-from repro.studies.finetuning import initial
+from repro.core.initial import as_gpt2
 from repro.studies.finetuning.arms import (
     FIRST_ROW,
     LATER_ROWS,
@@ -56,7 +56,7 @@ def main() -> None:
     whole = FIRST_ROW.at("ci").located().but(size=options.shape, trained="all", start="random")
     data = FinetuneData(whole, None, CPU)
     gpt = Gpt(whole.shape, vocabulary=data.vocabulary)
-    initial.as_gpt2(gpt, 1)
+    as_gpt2(gpt, 1, layers=whole.shape.layers)
     parameters = {name: p.detach() for name, p in gpt.named_parameters()}
     batch, many = (
         Part(data.train.x[:n], data.train.read[:n], None, data.train.is_spam[:n])

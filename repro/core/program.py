@@ -25,8 +25,8 @@ CLIP_EPSILON = 1e-6  # as in torch.nn.utils.clip_grad_norm_
 
 def parameters_of(state: RunState) -> dict[str, Tensor]:
     """The parameters in a run's state, by the names that its module gives them."""
-    kept = {name.partition("/"): tensor for name, tensor in state.items()}
-    return {name: tensor for (part, _, name), tensor in kept.items() if part == "parameter"}
+    mark = "parameter/"
+    return {name.removeprefix(mark): x for name, x in state.items() if name.startswith(mark)}
 
 
 class Program(Protocol):

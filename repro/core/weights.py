@@ -13,7 +13,7 @@ from torch import Tensor
 
 from repro.arm import Arm, Run
 from repro.core.study import Data, Study
-from repro.data.safetensors import read_tensors, write_tensors
+from repro.data.safetensors import Arrays, read_tensors, write_tensors
 
 Parameters = dict[str, Tensor]
 """Parameters by the names that their module gives them."""
@@ -42,12 +42,12 @@ def load_data(study: Study, arm: Arm, device: torch.device, weights: Weights | N
         return study.load(arm, device)
     assert weights is not None, f"{arm.label} starts from a run; give the weights of finished runs"
     assert isinstance(study, StartsFromRuns), f"{arm.study} has no load_from(arm, parameters, …)"
-    return study.load_from(arm, from_file(weights.load(base)), device)
+    return study.load_from(arm, as_parameters(read_tensors(weights.load(base))), device)
 
 
-def from_file(content: bytes) -> Parameters:
-    """The parameters of a safetensors file."""
-    return {name: torch.from_numpy(x.copy()) for name, x in read_tensors(content).items()}
+def as_parameters(arrays: Arrays) -> Parameters:
+    """Arrays as tensors with memory of their own."""
+    return {name: torch.from_numpy(x.copy()) for name, x in arrays.items()}
 
 
 def to_file(parameters: Parameters) -> bytes:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from repro.data.files import content_hash, read_file
 from repro.data.prepared import identity, prepared
+from repro.data.windows import windows
 
 SENTENCES = "repeated-sentences"
 """The text that source 000's numbers were made on."""
@@ -68,10 +69,9 @@ def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.
     >>> batches(np.arange(10, dtype=np.uint16), length=2, batch=2).tolist()
     [[[0, 1, 2], [2, 3, 4]], [[4, 5, 6], [6, 7, 8]]]
     """
-    windows = np.lib.stride_tricks.sliding_window_view(text, length + 1)[::length]
-    count = len(windows) // batch
-    found: NDArray[np.uint16] = windows[: count * batch].reshape(count, batch, length + 1)
-    return found
+    found = windows(text, length=length)
+    count = len(found) // batch
+    return found[: count * batch].reshape(count, batch, length + 1)
 
 
 def _prepare(name: str, training: int) -> dict[str, NDArray[np.generic]]:

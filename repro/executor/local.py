@@ -73,31 +73,33 @@ class LocalExecutor:
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
         while wanted_now := wanted():
-            missing = self._startable(wanted_now)
-            self.pace.learn([run.arm for run in missing])
-            programs = self._programs(missing)
-            left = sum(self._seconds(runs) for runs in self._programs(wanted_now))
+            startable = self._startable(wanted_now)
+            self.pace.learn([run.arm for run in startable])
+            programs = self._programs(wanted_now)
+            left = sum(self._seconds(runs) for runs in programs)
             self.work_left = Work(looked_at=time.time(), missing=len(wanted_now), seconds_left=left)
             self.watch = watch
             watch(self.work_left)
-            if not any(self._train_some(runs) for runs in programs):
+            ready = (runs for runs in programs if runs[0] in startable)
+            if not any(self._train_some(runs) for runs in ready):
                 time.sleep(POLL_SECONDS)
 
-    def _startable(self, runs: Sequence[Run]) -> list[Run]:
+    def _startable(self, runs: Sequence[Run]) -> set[Run]:
         """Of these runs those that can start now: whose own start is not wanted still.
 
-        Where that has failed, they fail with it.
+        Where that has failed, they fail with it. All runs of a program start from the same.
         """
-        startable = []
+        by_start: dict[Run | None, list[Run]] = {}
+        starts = {arm: arm.starts_from for arm in {run.arm for run in runs}}
         for run in runs:
-            base = run.arm.starts_from
-            if base in self.failed:
-                self.failed[run] = (
-                    f"{_name(run)}, cannot be trained without what it starts from:"
-                    f" {self.failed[base]}"
-                )
-            elif base is None or self.result(base) is not None:
-                startable.append(run)
+            by_start.setdefault(starts[run.arm], []).append(run)
+        startable: set[Run] = set()
+        for start, theirs in by_start.items():
+            if start in self.failed:
+                why = f"cannot be trained without what it starts from: {self.failed[start]}"
+                self.failed.update((run, f"{_name(run)}, {why}") for run in theirs)
+            elif start is None or self.result(start) is not None:
+                startable.update(theirs)
         return startable
 
     def _seconds(self, runs: Sequence[Run]) -> float:

@@ -30,9 +30,9 @@ class Sample:
     label: str
     values: tuple[float, ...]
     is_fixed: bool = False
+    """True for a number that a claim names, which is the same on every seed."""
     examples: int = 0
     """How many examples each value is the mean of, where their error is counted."""
-    """True for a number that a claim names, which is the same on every seed."""
 
     @property
     def mean(self) -> float:

@@ -126,7 +126,7 @@ class Trials:
         claim lack, since the judge will ask for the same seeds of each.
         """
         runs = [Run(company, seed) for company in self.arms for seed in company.seeds(count)]
-        starts = {start for run in runs if (start := run.arm.starts_from) is not None}
+        starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         self.asked.update(runs, starts)
         found = {run: self.executor.result(run) for run in runs}
         missing = [run for run, values in found.items() if values is None]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro.arm import Needs, Run
+from repro.core.initial import as_gpt2
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
 from repro.data.locate import DataError
@@ -40,6 +41,11 @@ CPU = torch.device("cpu")
 TINY = SHAPES["tiny"]
 SIZES = ("small", "medium", "large", "xl")
 TWINS = {"data": "sms-spam-twin", "tokenizer": "gpt2-bpe-twin", "corpus": "wikitext-2-twin"}
+each_token = pytest.mark.parametrize("token", ["last", "first", "last word", "mean"])
+each_depth = pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
+each_sight = pytest.mark.parametrize(
+    "others", [{}, {"causal": False}, {"attends_padding": False}], ids=["usual", "open", "words"]
+)
 few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -47,7 +53,7 @@ few = settings(max_examples=10, deadline=None, suppress_health_check=list(Health
 def pretrained():
     """Parameters that differ from their initialisation, so that nothing in them is zero."""
     gpt = Gpt(TINY, vocabulary=1024)
-    initial.as_gpt2(gpt, 5)
+    as_gpt2(gpt, 5, layers=TINY.layers)
     noise = torch.Generator().manual_seed(6)
     return {
         name: p.detach() + 0.02 * torch.randn(p.shape, generator=noise)
@@ -132,11 +138,9 @@ def test_what_is_trained_has_the_documented_size(trained, count):
     assert sum(p.numel() for p in module.parameters()) == count
 
 
-@pytest.mark.parametrize("token", ["last", "first", "last word", "mean"])
-@pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
-@pytest.mark.parametrize(
-    "others", [{}, {"causal": False}, {"attends_padding": False}], ids=["usual", "open", "words"]
-)
+@each_token
+@each_depth
+@each_sight
 def test_what_is_computed_once_changes_nothing(trained, token, others, pretrained):
     arm = small(FIRST_ROW, trained=trained, token=token, **others)
     data = loaded(arm, pretrained)
@@ -409,11 +413,9 @@ def test_random_weights_are_pytorchs_defaults(pretrained):
             assert torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize("token", ["last", "last word", "mean", "first"])
-@pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
-@pytest.mark.parametrize(
-    "others", [{}, {"causal": False}, {"attends_padding": False}], ids=["usual", "open", "words"]
-)
+@each_token
+@each_depth
+@each_sight
 def test_stacked_runs_are_what_they_are_alone(trained, token, others, pretrained):
     arm = small(FIRST_ROW, trained=trained, token=token, **others)
     data = loaded(arm, pretrained)

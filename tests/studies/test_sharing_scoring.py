@@ -37,13 +37,11 @@ def model(*, causal, context=64, seed=1):
     return found
 
 
-texts = st.lists(
-    st.lists(st.integers(0, 1022), min_size=1, max_size=12).map(
-        lambda tokens: np.array(tokens, dtype=np.uint16)
-    ),
-    min_size=1,
-    max_size=8,
+text = st.lists(st.integers(0, 1022), min_size=1, max_size=12).map(
+    lambda tokens: np.array(tokens, dtype=np.uint16)
 )
+texts = st.lists(text, min_size=1, max_size=8)
+passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
 
 
 def by_hand(decoder, text):
@@ -86,11 +84,10 @@ def test_the_batch_changes_no_score_beyond_rounding(mask):
 
 
 @few
-@given(texts, texts)
+@given(passages)
 @torch.no_grad()
-def test_last_words_are_told_token_by_token(contexts, words):
-    count = min(len(contexts), len(words))
-    contexts, words = contexts[:count], words[:count]
+def test_last_words_are_told_token_by_token(given_passages):
+    contexts, words = zip(*given_passages, strict=True)
     decoder = model(causal=True)
     found = Reader(decoder, END).last_words(contexts, words, longest=64)
     for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
@@ -105,11 +102,10 @@ def test_last_words_are_told_token_by_token(contexts, words):
 
 
 @few
-@given(texts, texts)
+@given(passages)
 @torch.no_grad()
-def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(contexts, words):
-    count = min(len(contexts), len(words))
-    contexts, words = contexts[:count], words[:count]
+def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(given_passages):
+    contexts, words = zip(*given_passages, strict=True)
     encoder = model(causal=False)
     found = Reader(encoder, END, MASK).last_words(contexts, words, longest=64)
     for row, (context, word) in enumerate(zip(contexts, words, strict=True)):

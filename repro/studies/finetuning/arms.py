@@ -242,6 +242,11 @@ class FinetuneArm(Arm):
         return blocks.get(self.trained, self.shape.layers)
 
     @property
+    def frozen_blocks(self) -> int:
+        """How many blocks it leaves as they are, counted from the input."""
+        return self.shape.layers - self.trained_blocks
+
+    @property
     def is_frozen_below(self) -> bool:
         """Whether training changes the last blocks at most: what lies below is computed once."""
         return self.trained not in ("all", "lora")

@@ -31,11 +31,10 @@ class Classifier(nn.Module):
         if not arm.is_frozen_below:
             self.tokens = nn.Embedding(vocabulary, shape.width)
             self.positions = nn.Embedding(shape.context, shape.width)
-        count = arm.trained_blocks
         self.blocks = nn.ModuleDict(  # named by their places in the whole network
-            {str(n): Block(shape) for n in range(shape.layers - count, shape.layers)}
+            {str(n): Block(shape) for n in range(arm.frozen_blocks, shape.layers)}
         )
-        if count:
+        if arm.trained_blocks:
             self.norm = nn.LayerNorm(shape.width)
         self.head = nn.Linear(shape.width, ANSWERS)
 
@@ -54,24 +53,28 @@ class Classifier(nn.Module):
         return found
 
 
-def start(arm: FinetuneArm, seed: int, pretrained: Parameters | None, vocabulary: int,
-          device: torch.device) -> Classifier:  # fmt: skip
+def start(
+    arm: FinetuneArm,
+    seed: int,
+    *,
+    pretrained: Parameters | None,
+    vocabulary: int,
+    device: torch.device,
+) -> Classifier:
     """A classifier as it is before training: pretrained or random, with a head at random."""
     module = Classifier(arm, vocabulary)
-    initial.as_torch(module, seed)
+    initial.as_torch(module, seed, within="" if pretrained is None else "head")
     if pretrained is not None:
         own = {name for name, _ in module.named_parameters() if not name.startswith("head.")}
         module.load_state_dict({name: pretrained[name] for name in own}, strict=False)
     module.to(device)
     if arm.trained == "lora":
-        head = module.head
         freeze(module.blocks)
         for part in (module.tokens, module.positions, module.norm):
             assert part is not None
             freeze(part)
         within = "" if arm.adapted == "every layer" else arm.adapted
         adapt(module, rank=arm.rank, alpha=arm.alpha, within=within)
-        assert all(p.requires_grad for p in head.parameters())
         initial.adapters(module, seed, arm.lora_start)
     return module
 

@@ -105,7 +105,7 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
     return Part(tokens.to(device), read.to(device), words, is_spam.to(device))
 
 
-_COMPUTED: dict[tuple[str, ...], dict[str, Tensor]] = {}
+_COMPUTED: dict[tuple[object, ...], dict[str, Tensor]] = {}
 """The last features that this process computed: seeds, epochs and arms share them."""
 
 KEPT_BYTES = 400e6
@@ -120,13 +120,14 @@ def _features(
     arm: FinetuneArm, parts: dict[str, Part], pretrained: Parameters, device: torch.device
 ) -> dict[str, Part]:
     """What comes out of the frozen part, for every message."""
-    below = arm.shape.layers - arm.trained_blocks
     what = [to_file(pretrained), *(part.x.cpu().numpy().tobytes() for part in parts.values())]
-    if below == arm.shape.layers:  # all there is to compute: only what is read is kept
+    if not arm.trained_blocks:  # all there is to compute: only what is read is kept
         what.append(parts["test"].read.cpu().numpy().tobytes() + arm.token.encode())
     key = (
         hashlib.sha256(b"".join(what)).hexdigest(),
-        f"{below} {arm.causal} {arm.attends_padding} {parts['test'].words is None} {device}",
+        *(arm.frozen_blocks, arm.causal, arm.attends_padding),
+        parts["test"].words is None,
+        str(device),
     )
     if key not in _COMPUTED:
         _COMPUTED[key] = {name: computed(arm, part, pretrained) for name, part in parts.items()}
@@ -141,16 +142,15 @@ def _features(
 @torch.no_grad()
 def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
     """What comes out of the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
-    below = arm.shape.layers - arm.trained_blocks
     gpt = frozen_part(arm, pretrained).to(part.x.device)
     found = []
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)
         h = gpt.embed(part.x[rows])
         sight = Sight(arm.causal, None if part.words is None else part.words[rows])
-        for block in gpt.blocks[:below]:
+        for block in gpt.blocks[: arm.frozen_blocks]:
             h = block(h, sight)
-        if below == len(gpt.blocks):
+        if not arm.trained_blocks:
             h = gpt.norm(h)
             places = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
             h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, places)

@@ -51,8 +51,8 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, sight: Sight, read: Tensor | None) -> Tensor:  # -> [B, Q, d]
         q = self._heads(self.query(_at(x, read)))
         k, v = self._heads(self.key(x)), self._heads(self.value(x))
-        if read is None and sight == EVERYTHING_BEFORE:
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if read is None and sight.words is None:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=sight.causal)
         else:
             mask = sight.mask(x.shape[1], read, x.device)
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)

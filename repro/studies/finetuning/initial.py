@@ -6,28 +6,18 @@ import torch
 from torch import Tensor, nn
 
 from repro.core.streams import normal, stream
-from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.lora import Adapted
 
-GPT_STD = 0.02
-
 
 @torch.no_grad()
-def as_gpt2(gpt: Gpt, seed: int) -> None:
-    """As GPT-2 was started: small normal weights, smaller still where a block adds to its input."""
-    for name, parameter in gpt.named_parameters():
-        if parameter.ndim == 2:
-            adds = name.endswith(("out.weight", "down.weight"))
-            std = GPT_STD / (2 * len(gpt.blocks)) ** 0.5 if adds else GPT_STD
-            parameter.copy_(normal(seed, f"initial/{name}", tuple(parameter.shape), std=std))
-        elif name.endswith("bias"):
-            parameter.zero_()  # the others are the norms' scales, which start at 1
+def as_torch(module: nn.Module, seed: int, *, within: str) -> None:
+    """As PyTorch starts its layers by default, which is what the source calls random weights.
 
-
-@torch.no_grad()
-def as_torch(module: nn.Module, seed: int) -> None:
-    """As PyTorch starts its layers by default, which is what the source calls random weights."""
+    Only those whose names begin with `within`: what is loaded afterwards need not be drawn.
+    """
     for name, part in module.named_modules():
+        if not name.startswith(within):
+            continue
         if isinstance(part, nn.Embedding):
             shape = tuple(part.weight.shape)
             part.weight.copy_(normal(seed, f"initial/{name}", shape, std=1.0))

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.streams import stream
+from repro.core.initial import as_gpt2
+from repro.core.passes import shuffled_passes
 from repro.core.study import Measures
 from repro.data.corpus import load_byte_pairs
+from repro.data.windows import windows
 from repro.studies.finetuning.arms import WINDOWS_AN_EPOCH, PretrainArm
 from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.initial import as_gpt2
-from repro.studies.finetuning.vocabulary import Numbers, renumbered
+from repro.studies.finetuning.vocabulary import renumbered
 
 VALIDATION_WINDOWS = 32
 
@@ -33,30 +33,23 @@ class PretrainData:
             corpus=arm.data, messages=arm.messages, tokenizer=arm.tokenizer, size=arm.vocabulary
         )
         self.vocabulary = int(numbers.max()) + 1
-        length = arm.shape.context
         self.train, validation = (
-            torch.from_numpy(_windows(numbers[part], length)).to(device)
+            torch.from_numpy(windows(numbers[part], length=arm.shape.context).copy()).to(device)
             for part in (corpus.train, corpus.validation)
         )  # [windows, T+1]
         self.validation = validation[:VALIDATION_WINDOWS]
 
     def epoch(self, seed: int, number: int) -> Tensor:
         """[n, 1]: the next windows of one pass over the corpus after another, each shuffled."""
-        count = len(self.train)
-        first, last = number * WINDOWS_AN_EPOCH, (number + 1) * WINDOWS_AN_EPOCH
-        passes = range(first // count, (last - 1) // count + 1)
-        orders = (torch.randperm(count, generator=stream(seed, f"order/{n}")) for n in passes)
-        return torch.cat(list(orders))[first - passes[0] * count :][:WINDOWS_AN_EPOCH, None]
+        first = number * WINDOWS_AN_EPOCH
+        lines = len(self.train)
+        order = shuffled_passes(seed, lines=lines, first=first, size=WINDOWS_AN_EPOCH)
+        return order[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
         """Lines [R, B, 1] to tokens [R, B, T], and those that follow."""
-        windows = self.train[lines[..., 0]]
-        return windows[..., :-1], windows[..., 1:]
-
-
-def _windows(tokens: Numbers, length: int) -> Numbers:
-    count = (len(tokens) - 1) // length
-    return np.stack([tokens[n * length : (n + 1) * length + 1] for n in range(count)])
+        found = self.train[lines[..., 0]]
+        return found[..., :-1], found[..., 1:]
 
 
 class PretrainModel:
@@ -66,7 +59,7 @@ class PretrainModel:
         assert isinstance(run.arm, PretrainArm)
         self.data = data
         self.module = Gpt(run.arm.shape, vocabulary=data.vocabulary)
-        as_gpt2(self.module, run.seed)
+        as_gpt2(self.module, run.seed, layers=run.arm.shape.layers)
         self.module.to(device)
 
     def lr_scales(self) -> Mapping[str, float]:
@@ -78,8 +71,7 @@ class PretrainModel:
 
     def measure(self) -> Measures:
         losses = [
-            self.loss(windows[:, :-1], windows[:, 1:])[0]
-            for windows in torch.split(self.data.validation, 4)
+            self.loss(some[:, :-1], some[:, 1:])[0] for some in torch.split(self.data.validation, 4)
         ]
         return {"perplexity": float(torch.stack(losses).mean().exp())}
 
@@ -94,9 +86,6 @@ class Pretraining:
 
     def reference(self, run: Run, data: PretrainData, device: torch.device) -> PretrainModel:
         return PretrainModel(run, data, device)
-
-    def stacked(self, *_: object) -> None:
-        raise NotImplementedError("a transformer of this size fills a core alone")
 
 
 STUDY = Pretraining()

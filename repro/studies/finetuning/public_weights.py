@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repro.arm import Needs
 from repro.data.inventory import sha256_of, take_inventory
 from repro.data.locate import DataError, data_folder
 from repro.data.registry import find
-from repro.data.safetensors import NotSafetensors, read_tensors
+from repro.data.safetensors import Arrays, NotSafetensors, read_tensors
 from repro.studies.finetuning.shape import SHAPES, Shape
 
 FILE = "model.safetensors"
-
-Arrays = dict[str, NDArray[Any]]
 
 NORMS = {"ln_1": "norm_attention", "ln_2": "norm_feed_forward"}
 LINEARS = {"attn.c_proj": "attention.out", "mlp.c_fc": "up", "mlp.c_proj": "down"}

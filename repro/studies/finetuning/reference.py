@@ -22,7 +22,9 @@ class FinetuneModel:
         assert isinstance(run.arm, FinetuneArm)
         self.arm, self.data = run.arm, data
         pretrained = data.pretrained if self.arm.start == "pretrained" else None
-        self.module = start(self.arm, run.seed, pretrained, data.vocabulary, device)
+        self.module = start(
+            self.arm, run.seed, pretrained=pretrained, vocabulary=data.vocabulary, device=device
+        )
 
     def lr_scales(self) -> Mapping[str, float]:
         return {}

@@ -58,12 +58,12 @@ class StackedFinetune:
     ) -> Tensor:
         """Features [R, B, T, d] to answers [R, B, 2]."""
         sight = Sight(self.arm.causal, None if words is None else words.flatten(0, 1))
-        layers, count = self.arm.shape.layers, self.arm.trained_blocks
+        layers = self.arm.shape.layers
         h = x
-        for place in range(layers - count, layers):
+        for place in range(self.arm.frozen_blocks, layers):
             is_read = place == layers - 1 and self.arm.token != "mean"
             h = self._block(p, f"blocks.{place}.", h, sight, read.flatten() if is_read else None)
-        if count:
+        if self.arm.trained_blocks:
             h = _norm(p, "norm", h)
         return _linear(p, "head", h).mean(2)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from repro.arm import Run
-from repro.core.weights import Parameters
+from repro.core.weights import Parameters, as_parameters
 from repro.studies.finetuning.arms import FinetuneArm
 from repro.studies.finetuning.data import FinetuneData
 from repro.studies.finetuning.public_weights import load_weights
@@ -23,8 +23,7 @@ class Finetuning:
     def load(self, arm: FinetuneArm, device: torch.device) -> FinetuneData:
         if arm.start == "random":
             return FinetuneData(arm, None, device)
-        arrays = load_weights(arm.size)
-        return FinetuneData(arm, {n: torch.from_numpy(x.copy()) for n, x in arrays.items()}, device)
+        return FinetuneData(arm, as_parameters(load_weights(arm.size)), device)
 
     def load_from(
         self, arm: FinetuneArm, parameters: Parameters, device: torch.device

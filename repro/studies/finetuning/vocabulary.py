@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ TWICE = 2
 """How often the training messages must have a token for it to be kept in any case."""
 
 
+@cache
 def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> Numbers:
     """[tokens of the tokenizer]: the number of each in a vocabulary of at most `size`.
 

@@ -9,12 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from repro.core.passes import shuffled_passes
 from repro.core.streams import stream
 from repro.core.weights import Parameters
 from repro.data.corpus import load_paragraphs
 from repro.data.pairs import load_pairs
 from repro.data.passages import load_passages
 from repro.data.ragged import Tokens
+from repro.data.windows import windows
 from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
 
 MASKED = 0.15
@@ -47,33 +49,27 @@ class SharingData:
             )
         self.passages = load_passages(arm.passages, arm.variant, tokenizer=arm.cut_tokenizer)
 
-    def _windows(self, tokens: Tokens) -> Tensor:
-        length = self.arm.context
-        count = (len(tokens) - 1) // length
-        rows = [tokens[n * length : (n + 1) * length + 1].astype(np.int64) for n in range(count)]
-        return torch.from_numpy(np.stack(rows)).to(self.device)  # [windows, T+1]
+    def _windows(self, tokens: Tokens) -> Tensor:  # [windows, T+1]
+        found = windows(tokens, length=self.arm.context).astype(np.int64)
+        return torch.from_numpy(found).to(self.device)
 
     def epoch(self, seed: int, number: int) -> Tensor:
         """[n, 3]: the next windows of one pass after another, the key of each one's mask, and the
         epoch."""
-        count, size = len(self.train), STEPS_AN_EPOCH * self.arm.recipe.batch
-        first = number * size
-        passes = range(first // count, (first + size - 1) // count + 1)
-        orders = [torch.randperm(count, generator=stream(seed, f"order/{n}")) for n in passes]
-        windows = torch.cat(orders)[first - passes[0] * count :][:size]
-        keys = torch.empty_like(windows).random_(generator=stream(seed, f"masks/{number}"))
-        return torch.stack([windows, keys, torch.full_like(windows, number)], dim=1)
+        size = STEPS_AN_EPOCH * self.arm.recipe.batch
+        order = shuffled_passes(seed, lines=len(self.train), first=number * size, size=size)
+        keys = torch.empty_like(order).random_(generator=stream(seed, f"masks/{number}"))
+        return torch.stack([order, keys, torch.full_like(order, number)], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
         """Lines [R, B, 3] to what is read and what is to be told, [R, B, T], and epochs [R, B]."""
-        windows = self.train[lines[..., 0]]
-        return (*self.task(windows, lines[..., 1]), lines[..., 2])
+        return (*self.task(self.train[lines[..., 0]], lines[..., 1]), lines[..., 2])
 
-    def task(self, windows: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    def task(self, lines: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Windows [..., T+1] to what a model reads and what it is to tell."""
         if self.arm.kind == "decoder":
-            return windows[..., :-1], windows[..., 1:]
-        text = windows[..., :-1]
+            return lines[..., :-1], lines[..., 1:]
+        text = lines[..., :-1]
         hidden = masked_places(keys, text.shape[-1]).to(text.device)
         return text.where(~hidden, self.mask), text.where(hidden, NOT_ASKED)
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.streams import normal
+from repro.core.initial import as_gpt2
 from repro.core.study import Measures
 from repro.core.weights import Parameters
 from repro.studies.parameter_sharing.arms import SharingArm
@@ -26,7 +26,6 @@ from repro.studies.parameter_sharing.scoring import (
     told_by_the_input,
 )
 
-STD = 0.02
 TAUGHT = 0.5
 """The share of the loss that is the distance from the teacher's answers."""
 
@@ -44,15 +43,7 @@ class SharingModel:
         assert isinstance(run.arm, SharingArm)
         self.arm, self.data = run.arm, data
         self.module = network(self.arm, data.vocabulary)
-        with torch.no_grad():
-            for name, parameter in self.module.named_parameters():
-                if parameter.ndim == 2:
-                    adds = name.endswith(("out.weight", "down.weight"))
-                    std = STD / (2 * self.arm.layers) ** 0.5 if adds else STD
-                    shape = tuple(parameter.shape)
-                    parameter.copy_(normal(run.seed, f"initial/{name}", shape, std=std))
-                elif name.endswith("bias"):
-                    parameter.zero_()  # the others are the norms' scales, which start at 1
+        as_gpt2(self.module, run.seed, layers=self.arm.layers)
         self.module.to(device)
         self.teacher = taught_by(self.arm, data.teacher, data.vocabulary, device)
 

@@ -47,9 +47,9 @@ class Reader:
     def scores(self, texts: Texts) -> Tensor:
         """[texts]: the (pseudo-)log-likelihood of each."""
         found = torch.zeros(len(texts), dtype=torch.float64)
+        score = self._left_to_right if self.mask is None else self._one_by_one
         for rows, tokens in self._by_length(texts, [0] * len(texts)):
-            each = self._left_to_right if self.mask is None else self._one_by_one
-            found[rows] = each(tokens)
+            found[rows] = score(tokens)
         return found
 
     @torch.no_grad()
@@ -69,23 +69,21 @@ class Reader:
         for rows, tokens in self._by_length(cut, [len(word) for word in words]):
             count = len(words[rows[0]])
             asked = tokens[:, -count:]  # [B, n]
-            log_p = self._of_last(tokens, count)  # [B, n, V]
-            chosen = log_p.gather(2, asked[..., None]).squeeze(2).double()
-            score[rows] = chosen.sum(1)
-            first[rows] = (log_p.argmax(2) == asked).all(1)
+            logits = self._of_last(tokens, count)  # [B, n, V]
+            score[rows] = _told(logits, asked).sum(1)
+            first[rows] = (logits.argmax(2) == asked).all(1)
         return LastWords(score, first)
 
     def _of_last(self, tokens: Tensor, count: int) -> Tensor:
-        """[B, T] -> [B, n, V]: log-probabilities at the last `count` places."""
+        """[B, T] -> [B, n, V]: logits for the last `count` places."""
         if self.mask is None:
-            return self.logits(tokens[:, :-1])[:, -count:].float().log_softmax(-1)
+            return self.logits(tokens[:, :-1])[:, -count:]
         hidden = tokens.clone()
         hidden[:, -count:] = self.mask
-        return self.logits(self._framed(hidden))[:, -count - 1 : -1].float().log_softmax(-1)
+        return self.logits(self._framed(hidden))[:, -count - 1 : -1]
 
     def _left_to_right(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
-        log_p = self.logits(self._framed(tokens)[:, :-1]).float().log_softmax(-1)
-        return log_p.gather(2, tokens[..., None]).squeeze(2).double().sum(1)
+        return _told(self.logits(self._framed(tokens)[:, :-1]), tokens).sum(1)
 
     def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
         assert self.mask is not None
@@ -94,12 +92,11 @@ class Reader:
             hidden = tokens.clone()
             hidden[:, place] = self.mask
             at_place = self.logits(self._framed(hidden))[:, place + 1]  # [B, V]
-            log_p = at_place.float().log_softmax(-1)
-            total += log_p.gather(1, tokens[:, place, None]).squeeze(1).double()
+            total += _told(at_place, tokens[:, place])
         return total
 
     def _framed(self, tokens: Tensor) -> Tensor:
-        """[B, T] -> [B, T+2], or [B, T+1] and one to be left out: the ends around a text."""
+        """[B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder: with the ends of text."""
         ends = torch.full_like(tokens[:, :1], self.end)
         return torch.cat([ends, tokens] if self.mask is None else [ends, tokens, ends], dim=1)
 
@@ -114,6 +111,12 @@ class Reader:
                 some = rows[at : at + size]
                 stacked = np.stack([texts[row].astype(np.int64) for row in some])
                 yield some, torch.from_numpy(stacked)
+
+
+def _told(logits: Tensor, tokens: Tensor) -> Tensor:
+    """[..., V], [...] -> [...]: the log-probability of each token."""
+    log_p = logits.float().log_softmax(-1)
+    return log_p.gather(-1, tokens[..., None]).squeeze(-1).double()
 
 
 @dataclass(frozen=True)

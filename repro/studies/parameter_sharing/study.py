@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 
 from repro.arm import Run
@@ -28,9 +26,6 @@ class ParameterSharing:
 
     def reference(self, run: Run, data: SharingData, device: torch.device) -> SharingModel:
         return SharingModel(run, data, device)
-
-    def stacked(self, runs: Sequence[Run], data: SharingData, device: torch.device) -> None:
-        raise NotImplementedError("a transformer of this size fills a core alone")
 
 
 STUDY = ParameterSharing()

@@ -1,0 +1,18 @@
+"""Training that reads one pass over its lines after another, in epochs of a size of their own."""
+
+from __future__ import annotations
+
+import torch
+
+from repro.core.streams import stream
+
+
+def shuffled_passes(seed: int, *, lines: int, first: int, size: int) -> torch.Tensor:
+    """[size]: which of the lines are read from the place `first` on; each pass is shuffled anew.
+
+    >>> shuffled_passes(42, lines=3, first=0, size=6).sort().values.tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    passes = range(first // lines, (first + size - 1) // lines + 1)
+    orders = [torch.randperm(lines, generator=stream(seed, f"order/{n}")) for n in passes]
+    return torch.cat(orders)[first - passes[0] * lines :][:size]

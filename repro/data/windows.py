@@ -1,0 +1,20 @@
+"""A long text in windows side by side."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = TypeVar("Kind", bound=np.integer)
+
+
+def windows(text: NDArray[Kind], *, length: int) -> NDArray[Kind]:
+    """[windows, length + 1]: each with the token that follows it; a rest that fills none is left.
+
+    >>> windows(np.arange(6), length=2).tolist()
+    [[0, 1, 2], [2, 3, 4]]
+    """
+    found: NDArray[Kind] = np.lib.stride_tricks.sliding_window_view(text, length + 1)[::length]
+    return found
