@@ -32,7 +32,7 @@ from itertools import product
 import numpy as np
 
 from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Statement, Verdict
-from repro.judge.evidence import settle
+from repro.judge.evidence import is_hopeless, settle
 from repro.judge.ranking import rank_correlation, tau_b
 from repro.judge.scale import Array, ScaleName
 
@@ -183,7 +183,9 @@ def rates(statement: Statement, design: Design) -> tuple[float, float]:
         implied = [term.weigh(readings) for term in statement.implied]
         yes, no = settle(needed, implied, design)
         reproduced, refuted = reproduced | (~decided & yes), refuted | (~decided & no)
-        decided = reproduced | refuted
+        decided = decided | yes | no
+        if seeds < design.looks[-1]:
+            decided = decided | is_hopeless(needed, implied, design)
     return float(reproduced.mean()), float(refuted.mean())
 
 

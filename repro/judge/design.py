@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from repro.judge.boundary import threshold
+from repro.judge.futility import HOPELESS, chance_of_crossing
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import critical
+from repro.judge.student import tail
 
 _DRAWS = 20_000
 _SEED = 80
@@ -27,7 +28,7 @@ class Design:
 
     >>> print(Design(looks=(5, 8, 12)))
     looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
-    80% power for an effect of 1.31 sd over seeds (one comparison)
+    80% power for an effect of 1.32 sd over seeds (one comparison)
     """
 
     looks: tuple[int, ...]
@@ -69,15 +70,21 @@ class Design:
         means, spreads = simulated_looks(self.looks)
         undecided = np.ones(len(means), dtype=bool)
         reproduced = np.zeros(len(means), dtype=bool)
+        # Other terms are other, independent rows of the same simulation.
+        shifts = [term * len(means) // terms for term in range(terms)]
         for look, seeds in enumerate(self.looks):
             t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
-            holds, fails = t >= critical(confirm, seeds), t <= -critical(refute, seeds)
-            # Other terms are other, independent rows of the same simulation.
-            shifts = [term * len(t) // terms for term in range(terms)]
-            all_hold = np.all([np.roll(holds, shift) for shift in shifts], axis=0)
-            any_fails = np.any([np.roll(fails, shift) for shift in shifts], axis=0)
-            reproduced |= undecided & all_hold
-            undecided &= ~(all_hold | any_fails)
+            p_for, p_against = (
+                [np.roll(p, shift) for shift in shifts] for p in (tail(t, seeds), tail(-t, seeds))
+            )
+            holds, fails = np.max(p_for, axis=0) <= confirm, np.min(p_against, axis=0) <= refute
+            reproduced |= undecided & holds
+            undecided &= ~(holds | fails)
+            if seeds < self.looks[-1]:
+                share = seeds / self.looks[-1]
+                will_hold = np.min(chance_of_crossing(p_for, confirm, share), axis=0)
+                will_fail = np.sum(chance_of_crossing(p_against, refute, share), axis=0)
+                undecided &= will_hold + will_fail >= HOPELESS
         return float(reproduced.mean())
 
     def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:

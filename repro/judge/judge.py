@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from repro.judge.design import Design
-from repro.judge.evidence import settle
+from repro.judge.evidence import is_hopeless, settle
+from repro.judge.futility import HOPELESS
 from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
 from repro.judge.student import MOST_SEEDS
@@ -44,6 +45,8 @@ def _decide(statement: Statement, design: Design) -> Verdict:
         if reproduced or refuted:
             outcome = Outcome.REPRODUCED if reproduced else Outcome.REFUTED
             break
+        if seeds < design.looks[-1] and is_hopeless(needed, implied, design):
+            break
     effects = [
         term.report(evidence, readings, design, terms=len(statement.terms), comparisons=len(every))
         for term, evidence in zip(every, needed + implied, strict=True)
@@ -53,7 +56,9 @@ def _decide(statement: Statement, design: Design) -> Verdict:
         replace(effect, sides=tuple(place[side] for side in term.sides), needed=i < len(needed))
         for i, (term, effect) in enumerate(zip(every, effects, strict=True))
     ]
-    advice = _advice(every, effects) if outcome is Outcome.INCONCLUSIVE else ""
+    advice = ""
+    if outcome is Outcome.INCONCLUSIVE:
+        advice = _given_up(seeds, design) + _advice(every, effects)
     against = outcome is Outcome.REFUTED
     # No earlier look had a smaller p, or it would have settled the statement.
     weakest = max(effect.p_for for effect in effects if effect.needed)
@@ -135,6 +140,16 @@ def _ranking(
         low=low,
         high=high,
         tau_of_means=tau_b(np.array([arm.mean() for arm in arms])),
+    )
+
+
+def _given_up(seeds: int, design: Design) -> str:
+    """Why there were no more looks, where there could have been."""
+    if seeds == design.looks[-1]:
+        return ""
+    return (
+        f"given up after {seeds} of {design.looks[-1]} seeds: the others would have settled it with"
+        f" a chance below {HOPELESS:.0%}; "
     )
 
 

@@ -261,7 +261,7 @@ def test_an_open_look_asks_for_more_and_lets_the_answer_through():
         asked.append(seeds)
         if seeds > 5:
             raise RunsMissing
-        return np.array([1.0, -1.0, 1.0, -1.0, 0.5])
+        return np.array([1.0, 2.0, 1.0, -1.0, 0.5])
 
     judge = Judge(LOOKS)
     arm = Measured(judge=judge, label="a", metric="m", values=values)
@@ -272,7 +272,7 @@ def test_an_open_look_asks_for_more_and_lets_the_answer_through():
 
 
 def test_an_open_budget_is_inconclusive_with_advice():
-    d = np.array([1.0, -1.0] * 6) + 0.4
+    d = np.array([1.0, -1.0] * 6) + 0.75
     verdict = measured(d, judge=Judge(LOOKS)) > 0.0
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert not verdict
@@ -285,7 +285,7 @@ def test_an_open_budget_is_inconclusive_with_advice():
     )
     assert 0.8 <= power < 0.82
     # A conjunction waits for its slowest term, unless one can refute it sooner.
-    base, quick, slow = np.zeros(12), np.array([1.0, -1.0] * 6) + 0.6, -d
+    base, quick, slow = np.zeros(12), np.array([1.0, -1.0] * 6) + 0.9, -d
     judged = Ladder(arms(base, base + d, base + quick, design=LOOKS)).bottoms_at(0)
     assert judged.advice == verdict.advice
     contrary = Ladder(arms(base, base + slow, base + quick, design=LOOKS)).bottoms_at(0)
