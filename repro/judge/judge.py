@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from repro.judge.design import Design
-from repro.judge.evidence import is_hopeless, settle
+from repro.judge.evidence import Evidence, is_hopeless, settle
 from repro.judge.futility import HOPELESS
 from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
@@ -19,21 +19,25 @@ from repro.judge.verdict import Effect, Outcome, Sample, Verdict
 
 @dataclass
 class Judge:
-    """Decides statements by one design, and keeps the verdicts in the order they fell."""
+    """Decides statements by one design, and keeps the verdicts in the order they fell.
+
+    Without `explains` they are outcomes alone, for whoever only has to know whether more seeds are
+    needed.
+    """
 
     design: Design
+    explains: bool = True
     verdicts: list[Verdict] = field(default_factory=list)
 
     def decide(self, statement: Statement) -> Verdict:
         """Judge a statement; called by the words of `Measured`, `Gain`, `Ladder` and `Curve`."""
-        verdict = _decide(statement, self.design)
+        verdict = _decide(statement, self.design, explains=self.explains)
         self.verdicts.append(verdict)
         return verdict
 
 
-def _decide(statement: Statement, design: Design) -> Verdict:
+def _decide(statement: Statement, design: Design, *, explains: bool) -> Verdict:
     outcome = Outcome.INCONCLUSIVE
-    every = (*statement.terms, *statement.implied)
     for seeds in design.looks:
         readings = {side: _read(side, seeds) for side in statement.sides}
         broken = _not_finite(readings)
@@ -47,6 +51,22 @@ def _decide(statement: Statement, design: Design) -> Verdict:
             break
         if seeds < design.looks[-1] and is_hopeless(needed, implied, design):
             break
+    verdict = _verdict(statement, design, readings, outcome)
+    return (
+        _explained(verdict, statement, design, readings, needed, implied) if explains else verdict
+    )
+
+
+def _explained(
+    verdict: Verdict,
+    statement: Statement,
+    design: Design,
+    readings: Readings,
+    needed: list[Evidence],
+    implied: list[Evidence],
+) -> Verdict:
+    """The verdict with everything that is needed to check it by hand."""
+    every = (*statement.terms, *statement.implied)
     effects = [
         term.report(evidence, readings, design, terms=len(statement.terms), comparisons=len(every))
         for term, evidence in zip(every, needed + implied, strict=True)
@@ -57,13 +77,14 @@ def _decide(statement: Statement, design: Design) -> Verdict:
         for i, (term, effect) in enumerate(zip(every, effects, strict=True))
     ]
     advice = ""
-    if outcome is Outcome.INCONCLUSIVE:
-        advice = _given_up(seeds, design) + _advice(every, effects)
-    against = outcome is Outcome.REFUTED
+    if verdict.outcome is Outcome.INCONCLUSIVE:
+        advice = _given_up(verdict.seeds, design) + _advice(every, effects)
+    against = verdict.outcome is Outcome.REFUTED
     # No earlier look had a smaller p, or it would have settled the statement.
     weakest = max(effect.p_for for effect in effects if effect.needed)
     return replace(
-        _verdict(statement, design, readings, outcome, advice=advice),
+        verdict,
+        advice=advice,
         effects=tuple(effects),
         ranking=_ranking(statement, effects, readings, design) if statement.ranking else None,
         deciding_p=min(effect.p_against for effect in effects) if against else weakest,
@@ -104,7 +125,6 @@ def _verdict(
     outcome: Outcome,
     *,
     reason: str = "",
-    advice: str = "",
 ) -> Verdict:
     return Verdict(
         outcome=outcome,
@@ -116,7 +136,6 @@ def _verdict(
         looks=design.looks,
         level=design.level,
         reason=reason,
-        advice=advice,
     )
 
 

@@ -67,12 +67,12 @@ class ClaimSession:
         self.asked: set[Run] = set()
         self.evidence: dict[pytest.Item, Evidence] = {}
 
-    def trials_of(self, item: pytest.Item) -> Trials:
+    def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
         """A fresh view of the results for one reading of a claim."""
         mark = item.get_closest_marker("claim")
         assert mark is not None
         only_at = mark.kwargs.get("only_at")
-        trials = Trials(self.executor, self.profile, self.asked, only_at=only_at)
+        trials = Trials(self.executor, self.profile, self.asked, only_at=only_at, explains=explains)
         self.evidence[item] = trials
         return trials
 
@@ -103,7 +103,9 @@ class ClaimSession:
         takes_trials = "trials" in item.fixturenames
 
         def read() -> None:
-            given = {**values, "trials": self.trials_of(item)} if takes_trials else values
+            # that more seeds are needed, or not, is all that a plan has to know
+            trials = {"trials": self.trials_of(item, explains=False)} if takes_trials else {}
+            given = {**values, **trials}
             with suppress(*_ENDS_OF_TESTS):
                 item.obj(**given)
 

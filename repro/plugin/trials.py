@@ -29,10 +29,16 @@ class Trials:
     """
 
     def __init__(
-        self, executor: Executor, profile: Profile, asked: set[Run], *, only_at: str | None = None
+        self,
+        executor: Executor,
+        profile: Profile,
+        asked: set[Run],
+        *,
+        only_at: str | None = None,
+        explains: bool = True,
     ) -> None:
         self.executor, self.profile, self.asked, self.only_at = executor, profile, asked, only_at
-        self.judge = Judge(Design(looks=profile.looks))
+        self.judge = Judge(Design(looks=profile.looks), explains=explains)
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []

@@ -445,3 +445,16 @@ def test_importing_the_judge_is_cheap():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "[]"
+
+
+def test_a_judge_that_need_not_explain_comes_to_the_same_outcomes():
+    rng = np.random.default_rng(5)
+    for gap in (0.0, 0.4, 1.0, 3.0, -3.0):
+        sample = (gap + rng.standard_normal(12)).tolist()
+        full, short = (
+            measured(sample, judge=Judge(LOOKS, explains=explains)) > 0.0
+            for explains in (True, False)
+        )
+        assert (short.outcome, short.seeds) == (full.outcome, full.seeds)
+        assert full.effects
+        assert not short.effects

@@ -1,0 +1,193 @@
+"""How planning, judging, reporting and the store grow with their number: nothing is trained.
+
+    python benchmarks/scale.py                                  # some minutes
+    python benchmarks/scale.py --claims 10000 --runs 1000000    # an hour, and 20 GB of disk
+
+A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
+collects it, plans it with an empty store, judges it with one full of made-up results, and writes
+the report. A store of so many runs is filled, and asked for some that it has and for some that it
+has not. `times` is what a line took, over the same line at a tenth of the number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from repro.executor.local import LocalExecutor
+from repro.executor.provenance import provenance
+from repro.own.arm import OutsideArm
+from repro.plan import PROFILES
+from repro.store import Store, entry, run_key
+
+STUDY = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made(OutsideArm):
+    study: ClassVar[str] = "made_up"
+    metrics: ClassVar[dict[str, Metric]] = {"score": Metric("identity")}
+
+    number: int = 0
+    better: bool = False
+    data: str = "none"
+
+
+def train(arm, seed):
+    raise RuntimeError("all results are in the store")
+
+
+STUDY = OutsideStudy(train)
+'''
+CLAIMS = '''
+"""Claims of nothing."""
+
+import pytest
+from made_up import Made
+
+from repro import claim
+
+
+@claim("The better one is better", source="made up, everywhere")
+@pytest.mark.parametrize("number", range({count}))
+def test_better(trials, number):
+    better, usual = trials(Made(number=number, better=True), Made(number=number))
+    assert better.score > usual.score
+'''
+LOOKUPS = 2000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--claims", type=int, default=1000, help="of the largest project")
+    parser.add_argument("--runs", type=int, default=10_000, help="of the largest store")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
+        print(f"{'claims':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}{'MiB':>7}")
+        grow(tenfold(options.claims, least=100), lambda n: projects(Path(folder) / str(n), n))
+        print(f"\n{'runs':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}")
+        store = Path(folder) / "store"
+        grow(tenfold(options.runs, least=10_000), lambda n: stores(store, n))
+
+
+def tenfold(most: int, *, least: int) -> list[int]:
+    """Sizes that grow tenfold."""
+    sizes = [least]
+    while sizes[-1] * 10 <= most:
+        sizes.append(sizes[-1] * 10)
+    return sizes
+
+
+Line = tuple[str, float, float]
+"""What was done, seconds, MiB (0 where they were not looked at)."""
+
+
+def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> None:
+    before: dict[str, float] = {}
+    for size in sizes:
+        for what, seconds, memory in measure(size):
+            times = f"{seconds / before[what]:7.1f}" if what in before else " " * 7
+            held = f"{memory:7.0f}" if memory else ""
+            print(f"{size:>9,}{'':4}{what:<22}{seconds:9.4f}{times}{held}", flush=True)
+            before[what] = seconds
+
+
+def projects(folder: Path, count: int) -> Iterator[Line]:
+    """A project of so many claims, from collection to report."""
+    folder.mkdir()
+    (folder / "made_up.py").write_text(STUDY)
+    (folder / "test_made_up.py").write_text(CLAIMS.format(count=count))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    store = folder / "full"
+    yield "collect", *pytest(folder, "--collect-only")
+    yield "plan, nothing stored", *pytest(folder, "--plan", "--store", "empty")
+    fill(folder, Store(store), count)
+    yield "judge, all stored", *pytest(folder, "--store", str(store), "--update-ledger")
+    yield "judge, -n 4", *pytest(folder, "--store", str(store), "-n", "4")
+    yield "report", *pytest(folder, "--store", str(store), "--report", "report")
+    shutil.rmtree(folder)
+
+
+def pytest(folder: Path, *options: str) -> tuple[float, float]:
+    """Seconds and the most memory of any of its processes, of one pytest session."""
+    command = ["pytest", "-q", "-p", "no:cacheprovider", *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
+    began = time.perf_counter()
+    log = folder / "log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=out, stderr=out
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
+    return time.perf_counter() - began, usage.ru_maxrss / 1024
+
+
+def fill(folder: Path, store: Store, count: int) -> None:
+    """Made-up results for every claim of a project."""
+    sys.path.insert(0, str(folder))
+    sys.modules.pop("made_up", None)
+    from made_up import Made  # type: ignore[import-not-found]
+
+    executor = LocalExecutor(store, device="cpu", engine="auto", workers=1)
+    seeds = PROFILES["ci"].looks[-1]
+    for number in range(count):
+        for better in (False, True):
+            add(executor, Made(number=number, better=better), seeds)
+    sys.path.pop(0)
+
+
+def add(executor: LocalExecutor, arm: OutsideArm, seeds: int) -> None:
+    from repro.arm import Run
+
+    for seed in arm.seeds(seeds):
+        run = Run(arm, seed)
+        value = random.Random(f"{arm.label} {seed}").gauss(2.0 * ("better" in arm.label), 1.0)
+        values = {"measures": {"score": value}, "history": {}, "steps": 0}
+        write(executor.store, executor.identity(run), values)
+
+
+def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:
+    """As `Store.put` does, but for waiting until it is on the disk."""
+    key = run_key(identity)
+    folder = store.root / "runs" / key[:2] / key
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in entry.encode(identity, values, provenance(0.0, 1)).items():
+        (folder / name).write_bytes(content)
+
+
+def stores(folder: Path, count: int) -> Iterator[Line]:
+    """A store of so many runs; it grows from one size to the next."""
+    store = Store(folder)
+    have = sum(1 for _ in (folder / "runs").glob("*/*"))
+    for number in range(have, count):
+        write(store, {"number": number}, {"measures": {"score": 0.5}})
+    choice = random.Random(1)
+    began = time.perf_counter()
+    Store(folder)
+    yield "open", time.perf_counter() - began, 0
+    for what, least in (("2,000 that it has", 0), ("2,000 that it has not", count)):
+        keys = [{"number": least + choice.randrange(count)} for _ in range(LOOKUPS)]
+        began = time.perf_counter()
+        found = sum(store.get(key) is not None for key in keys)
+        yield what, time.perf_counter() - began, 0
+        assert found == (0 if least else LOOKUPS)
+
+
+if __name__ == "__main__":
+    main()
