@@ -28,15 +28,16 @@ class LadderData:
         values = arm.pixels**2  # of each channel, which lie next to each other pixel by pixel
         self.mean = flat.mean(0).float().repeat(values).to(device)  # [P]
         self.scale = (1 / flat.std(0, unbiased=False)).float().repeat(values).to(device)  # [P]
+        self.examples = len(pixels)
         border = (arm.shift,) * 4
-        self.images = F.pad(pixels, (0, 0, *border)).to(device)
+        padded = F.pad(pixels, (0, 0, *border)).to(device)
+        both = torch.cat([padded, padded.flip(2)])  # the images, and all of them mirrored
+        # every place that a shift can cut an image from, as a view
+        windows = both.unfold(1, arm.pixels, 1).unfold(2, arm.pixels, 1)
+        self.windows = windows.permute(0, 1, 2, 4, 5, 3)  # [2N, down, right, H, W, 3]
         test = torch.from_numpy(images.test_images.copy()).to(device)
         self.test_inputs = self._flat(test)  # [T, P]
         self.test_labels = torch.from_numpy(images.test_labels.copy()).to(device)  # [T]
-
-    @property
-    def examples(self) -> int:
-        return len(self.images)
 
     def epoch(self, seed: int, number: int) -> Tensor:
         """[N, 4]: which image, its shift down, its shift right, whether it is mirrored."""
@@ -51,19 +52,13 @@ class LadderData:
         """Lines of epochs [R, B, 4] to inputs [R, B, P] and labels [R, B]."""
         image, down, right, mirrored = lines.flatten(0, 1).unbind(1)  # each [R*B]
         if self.shift:
-            images = self._shifted_and_mirrored(image, down, right, mirrored)
+            # mirrored, what lay to the left lies to the right
+            right = torch.where(mirrored == 1, 2 * self.shift - right, right)
+            image = image + self.examples * mirrored
         else:
-            images = self.images.index_select(0, image)
+            down = right = torch.zeros_like(image)
+        images = self.windows[image, down, right]
         return self._flat(images).view(*lines.shape[:2], -1), self.labels[lines[..., 0]]
-
-    def _shifted_and_mirrored(
-        self, image: Tensor, down: Tensor, right: Tensor, mirrored: Tensor
-    ) -> Tensor:
-        side = self.images.shape[1] - 2 * self.shift  # the images were padded by the shift
-        along = torch.arange(side, device=image.device)
-        across = torch.where(mirrored[:, None] == 1, along.flip(0), along)  # [R*B, side]
-        rows, columns = down[:, None] + along, right[:, None] + across
-        return self.images[image[:, None, None], rows[:, :, None], columns[:, None, :]]
 
     def _flat(self, images: Tensor) -> Tensor:
         """[N, H, W, 3] bytes -> [N, P], each channel of mean 0 and standard deviation 1."""
