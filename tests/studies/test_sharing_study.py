@@ -16,6 +16,7 @@ from repro.studies.parameter_sharing.arms import (
     STEPS_AN_EPOCH,
     SharingArm,
     TeacherArm,
+    untrained,
 )
 from repro.studies.parameter_sharing.assignment import STRATEGIES, assigned
 from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
@@ -50,7 +51,7 @@ def test_families_spend_the_same_budget():
 
     for family in FAMILIES.values():
         assert in_layers(family) / in_layers(BASELINE) == pytest.approx(1, abs=0.05)
-        small, usual = family.at("ci"), BASELINE.at("ci")
+        small, usual = untrained(family).at("ci"), untrained(BASELINE).at("ci")
         assert in_layers(small) / in_layers(usual) == pytest.approx(1, abs=0.09)
         assert small.order == family.order
 

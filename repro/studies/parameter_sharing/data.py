@@ -26,7 +26,7 @@ NOT_ASKED = -100
 FRAME = 2
 """The ends of text around a sentence."""
 
-VALIDATION_WINDOWS = 64
+VALIDATION_WINDOWS = 32
 _VALIDATION_KEY = 1
 
 

@@ -119,8 +119,11 @@ class SharingTransformer(nn.Module):
         """[B, T] -> [B, T, V], by the embedding read backwards."""
         return self.with_cost(tokens)[0]
 
-    def with_cost(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The same, and how many layers each place took, [B, T] or one number for all."""
+    def with_cost(self, tokens: Tensor, asked: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The same, and how many layers each place took, [B, T] or one number for all.
+
+        Of the places that are asked for alone, where they are given: [places, V].
+        """
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         layers = [self.sets[index] for index in self.order]
         cost = h.new_tensor(float(len(layers)))
@@ -129,4 +132,6 @@ class SharingTransformer(nn.Module):
         else:
             for layer in layers:
                 h = layer(h)
+        if asked is not None:
+            h = h[asked]
         return F.linear(self.norm(h), self.tokens.weight), cost

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from repro.arm import Run
 from repro.core.initial import as_gpt2
@@ -44,8 +44,15 @@ class SharingModel:
         self.arm, self.data = run.arm, data
         self.module = network(self.arm, data.vocabulary)
         as_gpt2(self.module, run.seed, layers=self.arm.layers)
+        self._start_at(self.arm.initial_scale)
         self.module.to(device)
         self.teacher = taught_by(self.arm, data.teacher, data.vocabulary, device)
+
+    @torch.no_grad()
+    def _start_at(self, scale: float) -> None:
+        for parameter in self.module.parameters():
+            if parameter.ndim == 2:
+                parameter.mul_(scale)
 
     def lr_scales(self) -> Mapping[str, float]:
         return {}
@@ -53,14 +60,13 @@ class SharingModel:
     def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
         if self.arm.pruned:
             prune(self.module.sets, share=self.share_pruned(int(epochs[0])))
-        logits, cost = self.module.with_cost(x)
         asked = y != NOT_ASKED
-        told = logits[asked]  # [places, V]
+        told, cost = self.module.with_cost(x, asked)
         plain = F.cross_entropy(told, y[asked])
         objective = plain
         if self.teacher is not None:
             with torch.no_grad():
-                wanted = self.teacher(x)[asked]
+                wanted, _ = self.teacher.with_cost(x, asked)
             objective = (1 - TAUGHT) * plain + TAUGHT * distance(told, wanted)
         if self.arm.halting:
             objective = objective + PONDER * cost.mean()
@@ -100,7 +106,8 @@ class SharingModel:
             "lambada_perplexity": words.perplexity,
             "perplexity": float(loss.exp()),
             "told_by_the_input": told,
-            "parameters": float(sum(p.numel() for p in self.module.parameters())),
+            "parameters": _count(self.module),
+            "parameters_in_layers": _count(self.module.sets),
             "multiplications": arm.products,
         }
 
@@ -116,10 +123,14 @@ class SharingModel:
             torch.split(x, WINDOWS_AT_ONCE), torch.split(y, WINDOWS_AT_ONCE), strict=True
         ):
             asked = tell != NOT_ASKED
-            answers.append(self.module(read)[asked])
+            answers.append(self.module.with_cost(read, asked)[0])
             wanted.append(tell[asked])
         logits = torch.cat(answers)
         return F.cross_entropy(logits, torch.cat(wanted)), told_by_the_input(logits)
+
+
+def _count(module: nn.Module) -> float:
+    return float(sum(p.numel() for p in module.parameters()))
 
 
 def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:

@@ -87,13 +87,19 @@ class Reader:
 
     def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
         assert self.mask is not None
-        total = torch.zeros(len(tokens), dtype=torch.float64)
-        for place in range(tokens.shape[1]):
-            hidden = tokens.clone()
-            hidden[:, place] = self.mask
-            at_place = self.logits(self._framed(hidden))[:, place + 1]  # [B, V]
-            total += _told(at_place, tokens[:, place])
-        return total
+        count = tokens.shape[1]
+        place = torch.arange(count).repeat(len(tokens))[:, None]  # [B T, 1]
+        hidden = tokens.repeat_interleave(count, 0)  # [B T, T]
+        asked = hidden.gather(1, place)
+        framed = self._framed(hidden.scatter(1, place, self.mask))
+        size = max(1, self.at_once // framed.shape[1])
+        found = [
+            _told(self.logits(some)[torch.arange(len(some)), at[:, 0] + 1], wanted[:, 0])
+            for some, at, wanted in zip(
+                *(torch.split(x, size) for x in (framed, place, asked)), strict=True
+            )
+        ]
+        return torch.cat(found).view(-1, count).sum(1)
 
     def _framed(self, tokens: Tensor) -> Tensor:
         """[B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder: with the ends of text."""
