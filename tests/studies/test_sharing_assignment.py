@@ -189,13 +189,13 @@ def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
 def test_grouped_heads_are_heads_that_are_repeated():
     grouped, plain = network((0,), key_heads=2), network((0,))
     state = grouped.state_dict()
-    for part in ("key", "value"):
-        for kind in ("weight", "bias"):
-            name = f"sets.0.attention.{part}.{kind}"
-            heads = state[name].view(2, 4, -1)  # two heads of four features
-            state[name] = heads.repeat_interleave(2, dim=0).flatten(0, 1).view(16, -1).squeeze()
-            if kind == "weight":
-                state[name] = state[name].view(16, 16)
+    for kind in ("weight", "bias"):
+        name = f"sets.0.attention.query_key_value.{kind}"
+        query, *stored = state[name].split((16, 8, 8))
+        repeated = [  # two heads of four features
+            part.unflatten(0, (2, 4)).repeat_interleave(2, dim=0).flatten(0, 1) for part in stored
+        ]
+        state[name] = torch.cat([query, *repeated])
     plain.load_state_dict(state)
     tokens = torch.randint(40, (2, 9))
     torch.testing.assert_close(grouped(tokens), plain(tokens), rtol=1e-4, atol=1e-5)

@@ -13,6 +13,8 @@ from repro.studies.parameter_sharing import reference
 from repro.studies.parameter_sharing.arms import (
     BASELINE,
     FAMILIES,
+    LONG,
+    SHORT,
     STEPS_AN_EPOCH,
     SharingArm,
     TeacherArm,
@@ -23,6 +25,7 @@ from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData,
 from repro.studies.parameter_sharing.halting import Halting
 from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.reference import distance
+from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
 from repro.studies.parameter_sharing.study import STUDY
 
 CPU = torch.device("cpu")
@@ -79,6 +82,89 @@ def test_a_run_is_trained_scored_and_measured(kind):
     assert measures["lambada_perplexity"] > 1
     assert measures["perplexity"] < 300
     assert measures["told_by_the_input"] >= 0
+
+
+class Kept:
+    """What a run's parameters are saved to."""
+
+    def __init__(self):
+        self.payloads = []
+
+    def save(self, run, payload):
+        self.payloads.append(payload)
+
+
+def test_with_as_many_sets_as_layers_the_strategies_are_one_run():
+    def parameters(**changes):
+        kept, arm = Kept(), TeacherArm(**TINY | changes, recipe=SMALL.recipe)
+        [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=kept)
+        return kept.payloads, values
+
+    first, *others = (parameters(strategy=strategy, sets=3) for strategy in STRATEGIES)
+    assert len(first[0]) == 1
+    assert all(other == first for other in others)
+    assert parameters(strategy="cycle", sets=2) != first
+
+
+def test_rows_that_are_one_model_are_one_arm():
+    assert [name for name in ROWS if name not in MODELS] == [
+        "wide cycle",
+        "wide rev",
+        "wide deep rev",
+    ]
+    for name in ("wide cycle", "wide rev"):
+        assert ROWS[name] == ROWS["wide seq"]
+    assert ROWS["wide deep rev"] == ROWS["wide deep seq"]
+    assert ROWS["deep rev"].order == assigned("cycle (rev)", layers=12, sets=6)
+    assert at("decoder 25k", "deep").steps == 25_000
+    assert at("encoder 10k", "deep cycle").steps == 10_000
+
+
+def test_sharing_divides_the_parameters_in_layers_and_nothing_else():
+    def measures(sets):
+        one, _ = model(SMALL.but(layers=6, sets=sets))
+        with torch.no_grad():
+            return one.measure()
+
+    shared, own = measures(2), measures(6)
+    assert own["parameters_in_layers"] == 3 * shared["parameters_in_layers"]
+    difference = own["parameters_in_layers"] - shared["parameters_in_layers"]
+    assert own["parameters"] - shared["parameters"] == difference
+
+
+def test_a_collapsed_encoder_is_recognised_whatever_it_prefers():
+    """It says the same everywhere, and so still prefers sentences of what it finds likely."""
+    one, _ = model(SMALL.but(kind="encoder"))
+    with torch.no_grad():
+        says = one.measure()
+        torch.nn.init.zeros_(one.module.norm.weight)
+        torch.nn.init.normal_(one.module.norm.bias, std=10.0)
+        collapsed = one.measure()
+    assert says["told_by_the_input"] > 1e-4
+    assert collapsed["told_by_the_input"] < 1e-9
+    assert collapsed["blimp"] != 0.5
+
+
+def test_weights_start_at_the_scale_that_is_asked_for():
+    plain, wider = (
+        dict(model(SMALL.but(initial_scale=scale))[0].module.named_parameters())
+        for scale in (1.0, 3.0)
+    )
+    for name, parameter in plain.items():
+        scale = 3.0 if parameter.ndim == 2 else 1.0
+        assert torch.equal(wider[name], scale * parameter), name
+    assert BASELINE.at("ci").initial_scale == pytest.approx(12**0.5)
+
+
+def test_ci_trains_two_fifths_of_the_steps_and_refuses_what_is_too_large():
+    assert (at("decoder 10k", "deep").at("ci").steps, LONG.epochs // SHORT.epochs) == (80, 2)
+    assert at("decoder 25k", "very wide").at("ci").steps == 200
+    too_large = [("10k", "very deep"), ("10k", "deep cycle"), ("25k", "deep")]
+    for arm in (at(f"decoder {steps}", name) for steps, name in too_large):
+        with pytest.raises(Needs, match="too large for ci .*: needs --profile paper"):
+            arm.at("ci")
+        assert arm.at("paper") == arm
+        assert untrained(arm).at("ci").steps == 0
 
 
 def test_the_right_pairs_and_words_are_scored(monkeypatch):
@@ -169,13 +255,13 @@ def test_a_pupil_learns_from_its_teacher_and_from_the_text():
 def test_a_pupil_starts_from_a_run_of_its_teacher():
     arm, _, parameters = taught()
 
-    class Kept:
+    class Held:
         def load(self, run):
             assert run.arm.width == 32
             assert run.arm.keeps_weights
             return to_file(parameters)
 
-    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Kept())
+    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Held())
     assert values["steps"] == STEPS_AN_EPOCH
 
 

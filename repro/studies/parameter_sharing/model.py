@@ -54,18 +54,16 @@ class Attention(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        each = shape.width // shape.heads
-        stored = each * (shape.key_heads or shape.heads)
-        self.query = nn.Linear(shape.width, shape.width, bias=shape.biases)
-        self.key = nn.Linear(shape.width, stored, bias=shape.biases)
-        self.value = nn.Linear(shape.width, stored, bias=shape.biases)
+        stored = shape.width // shape.heads * (shape.key_heads or shape.heads)
+        self.sizes = (shape.width, stored, stored)
+        self.query_key_value = nn.Linear(shape.width, sum(self.sizes), bias=shape.biases)
         self.out = nn.Linear(shape.width, shape.width, bias=shape.biases)
         self.mix = None
         if shape.compressed is not None:
             self.mix = nn.Linear(shape.context, shape.compressed, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
-        q, k, v = (self._heads(layer(x)) for layer in (self.query, self.key, self.value))
+        q, k, v = map(self._heads, self.query_key_value(x).split(self.sizes, dim=-1))
         if self.mix is not None:
             weights = self.mix.weight[:, : x.shape[1]]  # [C, T]
             k, v = weights @ k, weights @ v  # [B, H, C, d/H]
