@@ -161,7 +161,7 @@ def test_ci_trains_two_fifths_of_the_steps_and_refuses_what_is_too_large():
     assert at("decoder 25k", "very wide").at("ci").steps == 200
     too_large = [("10k", "very deep"), ("10k", "deep cycle"), ("25k", "deep")]
     for arm in (at(f"decoder {steps}", name) for steps, name in too_large):
-        with pytest.raises(Needs, match="too large for ci .*: needs --profile paper"):
+        with pytest.raises(Needs, match=r"too large for ci .*: needs --profile paper"):
             arm.at("ci")
         assert arm.at("paper") == arm
         assert untrained(arm).at("ci").steps == 0
