@@ -28,7 +28,7 @@ from repro.own.arm import OutsideArm
 from repro.plan import PROFILES
 from repro.store import Store, entry, run_key
 
-STUDY = '''
+STUDY = """
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -52,7 +52,7 @@ def train(arm, seed):
 
 
 STUDY = OutsideStudy(train)
-'''
+"""
 CLAIMS = '''
 """Claims of nothing."""
 

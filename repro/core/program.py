@@ -65,11 +65,14 @@ class LoopProgram:
         self.buffers = dict(self.model.module.named_buffers())
         self.trained = {name: p for name, p in self.parameters.items() if p.requires_grad}
         scales = self.model.lr_scales()
+        by_scale: dict[float, list[Tensor]] = {}
+        for name, p in self.trained.items():
+            by_scale.setdefault(scales.get(name, 1.0), []).append(p)
         kind = torch.optim.AdamW if self.recipe.optimiser == "adamw" else torch.optim.Adam
         self.optimiser = kind(
             [
-                {"params": [p], "lr": 0.0, "base": self.recipe.lr * scales.get(name, 1.0)}
-                for name, p in self.trained.items()
+                {"params": group, "lr": 0.0, "base": self.recipe.lr * scale}
+                for scale, group in by_scale.items()
             ],
             weight_decay=self.recipe.weight_decay,
             fused=True,
