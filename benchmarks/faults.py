@@ -58,14 +58,14 @@ FAULTS = [
     Fault(
         "augmentation without mirroring",
         LADDER + "data.py",
-        "torch.where(mirrored[:, None] == 1, along.flip(0), along)",
-        "torch.where(mirrored[:, None] == 2, along.flip(0), along)",
+        "torch.cat([padded, padded.flip(2)])",
+        "torch.cat([padded, padded])",
     ),
     Fault(
         "images mirrored top to bottom",
         LADDER + "data.py",
-        "rows, columns = down[:, None] + along, right[:, None] + across",
-        "rows, columns = down[:, None] + across, right[:, None] + along",
+        "torch.cat([padded, padded.flip(2)])",
+        "torch.cat([padded, padded.flip(1)])",
     ),
     # randomness
     Fault(
@@ -194,8 +194,8 @@ FAULTS = [
     Fault(
         "learning-rate scales ignored",
         "repro/core/program.py",
-        "self.recipe.lr * scales.get(name, 1.0)",
-        "self.recipe.lr",
+        "self.recipe.lr * scale}",
+        "self.recipe.lr}",
     ),
     Fault(
         "learning-rate scales ignored by the stacked engine",
