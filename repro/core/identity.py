@@ -6,11 +6,11 @@ and the numerics. Computed without importing torch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.core.device import numerics
 from repro.store.code import source_fingerprint
 
 Identity = dict[str, Any]
@@ -19,13 +19,13 @@ ENGINE = "repro.core.train"
 """What trains every study; a study's own imports need not reach it."""
 
 
-def identity(run: Run, *, engine: str, device: str) -> Identity:
-    """The identity of a run trained by an engine on a device.
+def identity(run: Run, *, engine: str, numerics: Mapping[str, str]) -> Identity:
+    """The identity of a run trained by an engine, where the numerics are these.
 
-    >>> identity(Run(D256_L4, 42), engine="stacked", device="cpu")["seed"]
+    >>> identity(Run(D256_L4, 42), engine="stacked", numerics=numerics("cpu"))["seed"]
     42
     """
-    return {**_of_arm(run.arm), "seed": run.seed, "engine": engine, "numerics": numerics(device)}
+    return {**_of_arm(run.arm), "seed": run.seed, "engine": engine, "numerics": dict(numerics)}
 
 
 @cache

@@ -14,3 +14,5 @@ class Pace:
     seconds: float
     not_stacked: str = ""
     """Why the stacked engine did not get through a few steps."""
+    memory: int = 0
+    """Bytes that its process held at most while it was timed; 0 where nobody looked."""

@@ -1,4 +1,4 @@
-"""What was measured of each program's speed on this machine, kept in the store.
+"""What was measured of each program's speed on a kind of machine, kept in the store.
 
 The engine is part of a run's identity, so a program is measured once a store and not again: every
 process, and every later session, must come to the same engine.
@@ -18,6 +18,7 @@ from repro.arm import Arm, Run
 from repro.core.device import numerics, one_thread
 from repro.core.pace import Pace
 from repro.store import Store
+from repro.store.locks import Lock
 from repro.studies.find import study_of
 
 if TYPE_CHECKING:
@@ -30,12 +31,10 @@ USUAL_RATE = 2e10
 
 
 class PaceBook:
-    """Paces by program, read from the store or measured."""
+    """Paces by program, read from the store; who learns those that are not there says how."""
 
-    def __init__(
-        self, store: Store, *, device: str, engine: str, weights: Weights | None = None
-    ) -> None:
-        self.store, self.device, self.engine, self.weights = store, device, engine, weights
+    def __init__(self, store: Store, *, numerics: dict[str, str], engine: str) -> None:
+        self.store, self.numerics, self.engine = store, numerics, engine
         self.folder = store.root / "pace"
         self.folder.mkdir(exist_ok=True)
         self.paces: dict[str, Pace] = {}
@@ -63,37 +62,27 @@ class PaceBook:
                 programs.setdefault(arm.program, []).append(arm)
         waiting = list(programs.values())
         while waiting:
-            held = [group for group in waiting if not self._measure(group)]
-            waiting = [group for group in held if not self.knows(group[0])]
+            self.measure_some(waiting)
+            waiting = [group for group in waiting if not self.knows(group[0])]
             if waiting:
                 time.sleep(POLL_SECONDS)
 
-    def _measure(self, arms: Sequence[Arm]) -> bool:
-        """Measure a program; False where somebody else is at it."""
-        import torch
+    def measure_some(self, programs: Sequence[Sequence[Arm]]) -> None:
+        """Measure what nobody else is measuring now of these programs, and keep it."""
+        raise NotImplementedError
 
-        from repro.core.timing import measure_pace
+    def try_lock(self, arm: Arm) -> Lock | None:
+        """Held by who measures the program of an arm; None where somebody does already."""
+        return self.store.locks.try_lock(f"pace-{self._name(arm)}")
 
-        name = self._name(arms[0])
-        lock = self.store.locks.try_lock(f"pace-{name}")
-        if lock is None:
-            return False
-        with lock:
-            if not self.knows(arms[0]):
-                one_thread()
-                pace = measure_pace(
-                    study_of(arms[0]),
-                    arms,
-                    engine=self.engine,
-                    device=torch.device(self.device),
-                    weights=self.weights,
-                )
-                self.paces[arms[0].program] = pace
-                if math.isfinite(pace.seconds):
-                    beside = self.folder / f"{name}.new"
-                    beside.write_text(json.dumps(asdict(pace)))
-                    beside.replace(self.folder / name)
-        return self.knows(arms[0])
+    def keep(self, arm: Arm, pace: Pace) -> None:
+        """Keep what was measured, for every later session too if it came to a number."""
+        self.paces[arm.program] = pace
+        if math.isfinite(pace.seconds):
+            name = self._name(arm)
+            beside = self.folder / f"{name}.new"
+            beside.write_text(json.dumps(asdict(pace)))
+            beside.replace(self.folder / name)
 
     def seconds(self, runs: Sequence[Run]) -> float:
         """How long these runs of one program take one process: measured, else a guess."""
@@ -110,5 +99,36 @@ class PaceBook:
         return run if is_stacked else run.training
 
     def _name(self, arm: Arm) -> str:
-        what = json.dumps([arm.program, self.engine, numerics(self.device)], sort_keys=True)
+        what = json.dumps([arm.program, self.engine, self.numerics], sort_keys=True)
         return hashlib.sha256(what.encode()).hexdigest()[:32]
+
+
+class PaceHere(PaceBook):
+    """Paces of this machine, measured by this process."""
+
+    def __init__(
+        self, store: Store, *, device: str, engine: str, weights: Weights | None = None
+    ) -> None:
+        super().__init__(store, numerics=numerics(device), engine=engine)
+        self.device, self.weights = device, weights
+
+    def measure_some(self, programs: Sequence[Sequence[Arm]]) -> None:
+        for arms in programs:
+            lock = self.try_lock(arms[0])
+            if lock is None:
+                continue
+            with lock:
+                if not self.knows(arms[0]):
+                    pace = measure(arms, engine=self.engine, device=self.device, by=self.weights)
+                    self.keep(arms[0], pace)
+
+
+def measure(arms: Sequence[Arm], *, engine: str, device: str, by: Weights | None) -> Pace:
+    """Time a program here and now."""
+    import torch
+
+    from repro.core.timing import measure_pace
+
+    one_thread()
+    study = study_of(arms[0])
+    return measure_pace(study, arms, engine=engine, device=torch.device(device), weights=by)

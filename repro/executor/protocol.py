@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from repro.arm import Run
+
+if TYPE_CHECKING:
+    from repro.executor.pace import PaceBook
+
+ENGINE_NAMES = ("auto", "loop", "stacked")
 
 Values = dict[str, Any]
 
@@ -23,7 +28,7 @@ class Work:
 
     missing: int
     seconds_left: float
-    """How long the missing runs take one process."""
+    """How long the missing runs take one such process alone."""
 
     program: str = ""
     runs: int = 0
@@ -39,8 +44,27 @@ class TrainingFailed(Exception):
     """A run could not be trained; says which, and why."""
 
 
+class TrainingStopped(Exception):
+    """Nothing more can be trained now; says why. What is stored stays, and is gone on from."""
+
+
 class Executor(Protocol):
     """Trains runs and keeps their results."""
+
+    @property
+    def pace(self) -> PaceBook: ...
+
+    @property
+    def failed(self) -> Mapping[Run, str]:
+        """Why runs could not be trained."""
+
+    @property
+    def trained(self) -> int:
+        """The runs that were trained for this process."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What there is to say of how they were trained."""
 
     def result(self, run: Run) -> Values | None:
         """The stored result of a run; raises `TrainingFailed` where training it failed here."""
@@ -49,4 +73,13 @@ class Executor(Protocol):
         """What the result of a run is stored under."""
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
-        """Train, together with whoever shares the store, until nothing is wanted any more."""
+        """Train, together with whoever shares the store, until nothing is wanted any more.
+
+        Raises `TrainingStopped` where that has become impossible.
+        """
+
+
+def require_engine(name: str) -> None:
+    """Raises ValueError where there is no such engine."""
+    if name not in ENGINE_NAMES:
+        raise ValueError(f"There is no engine {name!r}; choose one of {', '.join(ENGINE_NAMES)}.")

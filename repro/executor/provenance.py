@@ -19,6 +19,7 @@ def provenance(seconds: float, company: int) -> dict[str, Any]:
     7
     """
     return {
+        **working_copy_state(),
         **_this_process(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -27,11 +28,18 @@ def provenance(seconds: float, company: int) -> dict[str, Any]:
 
 
 @cache
-def _this_process() -> dict[str, Any]:
-    packages = ("torch", "numpy", "scipy")
+def working_copy_state() -> dict[str, Any]:
+    """Which code this is. A cluster's nodes have it without its history, so who asks them says."""
     return {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain")),
+    }
+
+
+@cache
+def _this_process() -> dict[str, Any]:
+    packages = ("torch", "numpy", "scipy")
+    return {
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in packages},
         "host": platform.node(),

@@ -26,6 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--plan", action="store_true", help="show what would be trained, and stop")
     group.addoption("--device", default="auto", help="auto (default), cpu, cuda or mps")
     group.addoption("--engine", default="auto", help="auto (default), loop or stacked")
+    group.addoption(
+        "--executor", default="local", help="local (default), ray (at RAY_ADDRESS) or ray://…"
+    )
     group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
     group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")

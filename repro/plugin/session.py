@@ -12,8 +12,8 @@ import pytest
 
 from repro.arm import Run
 from repro.document import Document
-from repro.executor.local import LocalExecutor
-from repro.executor.protocol import Work
+from repro.executor.choose import executor_named
+from repro.executor.protocol import TrainingStopped, Work
 from repro.plan import PROFILES, Plan, Profile
 from repro.plugin.gate import Evidence, Gate, require_distinct
 from repro.plugin.plot import Plot
@@ -54,11 +54,13 @@ class ClaimSession:
         self.reports: list[str] = []
         self.store = open_store(config, report=self.reports.append)
         trains = not all(map(_is_about_a_document, items))
-        self.executor = LocalExecutor(
+        self.executor = executor_named(
+            option("executor") if trains else "local",
             self.store,
             device=option("device") if trains else "cpu",  # to look for a device imports torch
             engine=option("engine"),
-            workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
+            processes=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
+            root=_project(config),
         )
         self.gate = Gate(accept=option("update_ledger"), insist=option("require_verdict"))
         self.items = [item for item in items if item.get_closest_marker("claim")]
@@ -120,7 +122,10 @@ class ClaimSession:
             self.show(Status(len(plan.readings), decided, len(self.asked), work))
 
         if plan.wanted():
-            self.executor.work(plan.wanted, watch)
+            try:
+                self.executor.work(plan.wanted, watch)
+            except TrainingStopped as stopped:
+                pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
@@ -149,6 +154,11 @@ def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -
     """The store that the command line, the environment or the project names."""
     named = config.getoption("store") or os.environ.get("REPRO_STORE")
     return Store(Path(named or config.rootpath / DEFAULT_STORE), report=report)
+
+
+def _project(config: pytest.Config) -> Path:
+    """The project's folder; `rootpath` may be one above, for the sake of a store elsewhere."""
+    return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def _is_about_a_document(item: pytest.Item) -> bool:

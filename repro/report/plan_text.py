@@ -13,14 +13,14 @@ from repro.judge import Design
 from repro.plan import Profile
 
 if TYPE_CHECKING:
-    from repro.executor.local import LocalExecutor
+    from repro.executor.protocol import Executor
 
 
 def plan_text(
     items: Sequence[pytest.Item],
     asked: set[Run],
     missing: Sequence[Run],
-    executor: LocalExecutor,
+    executor: Executor,
     profile: Profile,
 ) -> str:
     """Claims, distinct runs, programs, estimated time and power."""

@@ -93,12 +93,12 @@ def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
     runs = [Run(ARM.but(recipe=recipe), seed) for seed in range(2)]
     executor = worked(tmp_path, runs[:1], engine="loop")
     executor.known[runs[0]] = {"steps": runs[0].arm.steps // 4}
-    assert executor._seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
+    assert executor.seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
     untrained = Run(ARM.but(recipe=recipe.but(epochs=0)), 1)  # says nothing about it
     executor.known[untrained] = {"steps": 0}
-    assert executor._seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
+    assert executor.seconds(runs[1:]) == pytest.approx(executor.pace.seconds(runs[1:]) / 4)
     patient = [Run(ARM.but(recipe=recipe.but(patience=None)), 1)]
-    assert executor._seconds(patient) == executor.pace.seconds(patient)
+    assert executor.seconds(patient) == executor.pace.seconds(patient)
 
 
 def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):

@@ -1,0 +1,152 @@
+"""Many batches through the executor of a Ray cluster: what one costs, and what a second node gains.
+
+    python benchmarks/cluster.py
+
+Starts a head and two worker nodes on this machine (as the tests do), sends batches of one run each
+from a process on the head, and prints seconds: tiny batches, which cost nothing but the way there
+and back; batches that wait, as for an accelerator, on one node and on two; batches that compute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "executor"))
+
+WORK_SECONDS = 0.1
+
+STUDY = """
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiny(OutsideArm):
+    study: ClassVar[str] = "tiny"
+    metrics: ClassVar[dict[str, Metric]] = {"seed": Metric("identity")}
+    waits: float = 0.0
+    computes: float = 0.0
+    sent: str = ""
+    data: str = "none"
+
+
+def train(arm, seed):
+    time.sleep(arm.waits)
+    began = time.process_time()
+    while time.process_time() - began < arm.computes:
+        pass
+    return {"seed": seed}
+
+
+STUDY = OutsideStudy(train)
+"""
+
+
+def executor_of(where: str, folder: Path):
+    """An executor with an empty store."""
+    from repro.executor.choose import executor_named
+    from repro.store import Store
+
+    store = Store(tempfile.mkdtemp(dir=folder))
+    options = {"device": "cpu", "engine": "auto", "processes": 1, "root": folder}
+    return executor_named(where, store, **options)
+
+
+def seconds(where: str, folder: Path, count: int, **settings: float | str) -> float:
+    """How long an executor takes for so many batches, once it is at work; then it is left."""
+    from tiny import Tiny
+
+    from repro.arm import Run
+
+    executor = executor_of(where, folder)
+    warm = [Run(Tiny(sent="before", waits=0.5), seed) for seed in range(12)]
+    runs = [Run(Tiny(**settings), seed) for seed in range(count)]
+    began = 0.0
+
+    def wanted() -> list[Run]:
+        nonlocal began
+        cold = [run for run in warm if executor.result(run) is None]
+        if not cold:
+            began = began or time.monotonic()
+            return [run for run in runs if executor.result(run) is None]
+        return cold
+
+    executor.work(wanted, lambda work: None)
+    took = time.monotonic() - began
+    assert executor.trained == count + len(warm), executor.failed
+    return took
+
+
+def inside(folder: Path, what: str, count: int) -> None:
+    """One measurement, by a process on the head."""
+    sys.path.insert(0, str(folder))
+    where = "local" if what == "local" else "ray"
+    settings = {"waits": {"waits": WORK_SECONDS}, "computes": {"computes": WORK_SECONDS}}
+    print(seconds(where, folder, count, **settings.get(what, {})))
+
+
+def main() -> None:
+    from ray_cluster import Cluster
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batches", type=int, default=10_000)
+    parser.add_argument("--inside", nargs=2, metavar=("FOLDER", "WHAT"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        inside(Path(options.inside[0]), options.inside[1], options.batches)
+        return
+    began = time.monotonic()
+    with Cluster(workers=2, later=1) as cluster, tempfile.TemporaryDirectory() as name:
+        print("up", time.monotonic() - began, flush=True)
+        (Path(name) / "tiny.py").write_text(STUDY)
+
+        def measured(what: str, count: int) -> float:
+            command = [sys.executable, __file__, "--inside", name, what, "--batches", str(count)]
+            began = time.monotonic()
+            done = subprocess.run(
+                cluster.command(*command),
+                env=cluster.environment(),
+                cwd=name,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            print(what, done.stdout.split()[-1], time.monotonic() - began, flush=True)
+            return float(done.stdout.split()[-1])
+
+        few = options.batches // 50
+        found = {("local", 0): measured("local", options.batches // 50)}
+        for nodes in (1, 2):
+            cluster.revive() if nodes == 2 else None
+            found["tiny", nodes] = measured("tiny", options.batches // (10 if nodes == 1 else 1))
+            found |= {(what, nodes): measured(what, few) for what in ("waits", "computes")}
+
+    each = {
+        ("tiny", 2): options.batches,
+        ("tiny", 1): options.batches // 10,
+        ("local", 0): options.batches // 50,
+    }
+    print(f"{'batches':28}{'nodes':>7}{'count':>8}{'seconds':>9}{'ms each':>9}")
+    for (what, nodes), took in found.items():
+        count = each.get((what, nodes), few)
+        name = {"tiny": "tiny", "local": "tiny, --executor local"}.get(
+            what, f"{what} for {WORK_SECONDS} s"
+        )
+        print(f"{name:28}{nodes:>7}{count:>8}{took:>9.1f}{1000 * took / count:>9.2f}")
+    for what in ("waits", "computes"):
+        print(f"{what}: two nodes are {found[what, 1] / found[what, 2]:.2f} times as fast as one")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Batches as tasks of a Ray cluster. Imported only where that was asked for."""

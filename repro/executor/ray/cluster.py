@@ -1,0 +1,220 @@
+"""A cluster that somebody else runs: joined, looked at, and left. Nothing is started here."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import (
+    ActorUnavailableError,
+    NodeDiedError,
+    RayError,
+    TaskUnschedulableError,
+    WorkerCrashedError,
+)
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from repro.executor.ray.desk import Desk
+from repro.executor.ray.node import facts
+from repro.executor.ray.working_copy import working_copy
+
+HEAD = "node:__internal_head__"
+CONNECT_SECONDS = 5.0
+POLL_SECONDS = 0.1
+PATIENCE_SECONDS = 10.0
+"""How long the head may be silent before it is taken for lost."""
+
+LEAST_MEMORY = 2**29
+USUAL_MEMORY = 2**30
+
+
+class ClusterError(ValueError):
+    """There is no cluster to train on; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of a cluster that can train."""
+
+    id: str
+    slots: int
+    """Batches that it can train at once."""
+
+    memory: float
+    numerics: Mapping[str, str]
+
+
+class Cluster:
+    """The nodes of one kind of machine, which is the one with most slots."""
+
+    def __init__(self, address: str, *, device: str, root: Path, store: Path) -> None:
+        self.address = address
+        with working_copy(root, store) as environment:
+            join(address, environment)
+        on_head = {"num_cpus": 0, "resources": {HEAD: 0.001}, "max_restarts": 0}
+        self.desk: Any = ray.remote(Desk).options(**on_head).remote()
+        self.device = _device(device)
+        self.unit = "GPU" if self.device == "cuda" else "CPU"
+        found = self._look()
+        if not found:
+            raise ClusterError(
+                f"The Ray cluster at {address} has no node with a {self.unit}; add one."
+            )
+        self.nodes = of_one_kind(found)
+        self.numerics = dict(self.nodes[0].numerics)
+        self.others = len(found) - len(self.nodes)
+
+    @property
+    def slots(self) -> int:
+        """Batches that it can train at once."""
+        return sum(node.slots for node in self.nodes)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was left alone, and why."""
+        if not self.others:
+            return []
+        return [
+            f"Nodes of the Ray cluster that were left alone: {self.others}. They are of another"
+            f" kind than {self.numerics['machine']}, and their results would be other results."
+        ]
+
+    def ask_desk(self, question: str, *given: Any) -> Any:
+        """What the desk answers; raises a RayError where it is silent for long."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                answer = getattr(self.desk, question).remote(*given)
+                return ray.get(answer, timeout=PATIENCE_SECONDS)
+            except ActorUnavailableError:
+                if time.monotonic() > deadline or not _answers(self.address):
+                    raise
+                time.sleep(POLL_SECONDS)
+
+    def resources(self, memory: int) -> dict[str, Any]:
+        """What a task that trains is given, at most what the largest node has."""
+        most = max(node.memory for node in self.nodes)
+        declared = max(LEAST_MEMORY, memory + memory // 4) if memory else USUAL_MEMORY
+        found: dict[str, Any] = {"num_cpus": 1, "memory": min(declared, int(most))}
+        if self.device == "cuda":
+            found["num_gpus"] = 1
+        if self.others:
+            ids = ",".join(node.id for node in self.nodes)
+            found["label_selector"] = {"ray.io/node-id": f"in({ids})"}
+        return found
+
+    def _look(self) -> list[Node]:
+        alive = [n for n in _nodes() if n["Alive"] and n["Resources"].get(self.unit, 0) >= 1]
+        asked = [
+            facts.options(
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+                num_gpus=0.001 if self.device == "cuda" else 0,
+            ).remote(self.device)
+            for node in alive
+        ]
+        looked = ((node, self._facts(task)) for node, task in zip(alive, asked, strict=True))
+        return [
+            Node(
+                node["NodeID"],
+                int(node["Resources"][self.unit]),
+                node["Resources"].get("memory", USUAL_MEMORY),
+                found,
+            )
+            for node, found in looked
+            if found is not None
+        ]
+
+    def _facts(self, task: Any) -> dict[str, str] | None:
+        """What a node says of itself; None where it has gone."""
+        try:
+            found: dict[str, str] = ray.get(task)
+        except (TaskUnschedulableError, NodeDiedError, WorkerCrashedError):
+            return None
+        except RayError as error:
+            raise ClusterError(
+                f"The nodes of the Ray cluster at {self.address} cannot run repro:"
+                f" {in_short(error)}; install there what the project imports."
+            ) from error
+        return found
+
+
+def of_one_kind(nodes: Sequence[Node]) -> list[Node]:
+    """Those whose results are the same bits: of the kinds there are, the one with most slots."""
+    kinds: dict[str, list[Node]] = {}
+    for node in nodes:
+        kinds.setdefault(json.dumps(node.numerics, sort_keys=True), []).append(node)
+    return max(sorted(kinds.items()), key=lambda kind: sum(node.slots for node in kind[1]))[1]
+
+
+def join(address: str, environment: dict[str, Any]) -> None:
+    """Join the cluster at an address; raises `ClusterError` where that cannot be done."""
+    _require_somebody(address)
+    # on where Ray has it; who runs a cluster without it has to say so
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    try:
+        ray.init(
+            address=address,
+            runtime_env=environment,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except Exception as error:  # Ray raises whatever it met, of a dozen kinds
+        raise ClusterError(
+            f"The Ray cluster at {address} cannot be joined ({in_short(error)}); its token and its"
+            " version of Ray have to be those here."
+        ) from error
+
+
+def _require_somebody(address: str) -> None:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdecimal()):
+        raise ClusterError(
+            f"{address!r} is no address of a Ray cluster; give HOST:PORT or ray://HOST:PORT."
+        )
+    if not _answers(address):
+        raise ClusterError(
+            f"Nobody answers at {address}; start a Ray cluster there, or give the address of one."
+        )
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _device(name: str) -> str:
+    gpus = sum(node["Resources"].get("GPU", 0) for node in _nodes() if node["Alive"])
+    if name == "auto":
+        return "cuda" if gpus else "cpu"
+    if name == "cuda" and not gpus:
+        raise ClusterError("The Ray cluster has no GPU; try --device cpu.")
+    if name not in ("cpu", "cuda"):
+        raise ClusterError(f"A Ray cluster trains on cpu or cuda, not on {name}.")
+    return name
+
+
+def _nodes() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return found
+
+
+def in_short(error: BaseException) -> str:
+    """What was wrong: of what Ray prints of it, one line."""
+    cause = getattr(error, "cause", None)  # of a task's own error, which Ray prints as a traceback
+    if isinstance(cause, BaseException):
+        return f"{type(cause).__name__}: {in_short(cause)}"
+    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return textwrap.shorten(line.rstrip("."), 240, placeholder=" …")

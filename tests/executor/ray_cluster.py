@@ -1,0 +1,156 @@
+"""A Ray cluster on this machine: a head, and worker nodes with raylets of their own.
+
+Where that is allowed each node has a network namespace of its own, joined by a bridge that leads
+nowhere else; elsewhere they share the loopback device under different addresses.
+"""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PORTS = range(20_000, 30_000)
+"""One of them is the head's: `ray start` refuses an address that a neighbour's head has, too."""
+
+MARK = "REPRO_TEST_NODE"
+RAY = str(Path(sys.executable).with_name("ray"))
+
+
+class Cluster:
+    """One head without cores, and workers of one core each, some of them to be started later."""
+
+    def __init__(self, workers=2, *, later=0):
+        self.folder = Path(tempfile.mkdtemp(prefix="rr-", dir="/tmp"))  # sockets need short paths
+        self.name = f"rr{secrets.token_hex(3)}"
+        self.names = ["head", *(f"worker{n}" for n in range(workers))]
+        self.namespaces = self._namespaces()
+        loop = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}."
+        net = "10.77.0." if self.namespaces else loop
+        self.addresses = {name: f"{net}{n}" for n, name in enumerate(self.names, start=2)}
+        self.port = str(secrets.choice(PORTS))
+        self.address = f"{self.addresses['head']}:{self.port}"
+        self.dead, self.later = set(self.names), later
+        (self.folder / "token").write_text(secrets.token_hex(32))
+
+    @property
+    def workers(self):
+        return self.names[1:]
+
+    def __enter__(self):
+        try:
+            self._connect()
+            for name in self.names[: len(self.names) - self.later]:
+                self.start(name)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            self.kill(name)
+        for space in self.namespaces.values():
+            subprocess.run(["ip", "netns", "del", space], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, name="head"):
+        """What a process on a node has in its environment."""
+        return {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "RAY_ADDRESS": self.address,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN_PATH": str(self.folder / "token"),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "XDG_CACHE_HOME": str(self.cache(name)),
+        }
+
+    def cache(self, name):
+        """The folder that a node, which shares the disk with the others, has for its own caches."""
+        return self.folder / f"cache-{name}"
+
+    def command(self, *command, on="head"):
+        """A command as it is run on a node."""
+        space = self.namespaces.get(on)
+        return [*(["nsenter", f"--net=/run/netns/{space}"] if space else []), *command]
+
+    def revive(self):
+        """Start what was killed; without its head the rest is worth nothing."""
+        if "head" in self.dead:
+            for name in self.workers:
+                self.kill(name)
+        for name in self.names:
+            if name in self.dead:
+                self.start(name)
+
+    def start(self, name):
+        """Start a node, and wait until it is there."""
+        place = ["--node-ip-address", self.addresses[name], "--object-store-memory", "80000000"]
+        place += ["--temp-dir", str(self.folder / name[0] / name[-1])]  # as on a disk of its own
+        if name == "head":
+            what = ["--head", "--port", self.port, "--num-cpus", "0", "--disable-usage-stats"]
+            what += ["--include-dashboard=false"]
+        else:
+            what = ["--address", self.address, "--num-cpus", "1"]
+        started = subprocess.run(
+            self.command(RAY, "start", *what, *place, on=name),
+            env={**self.environment(name), MARK: f"{self.name}-{name}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+        )
+        assert started.returncode == 0, started.stdout
+        self.dead.discard(name)
+
+    def kill(self, name):
+        """`kill -9` of all that runs on a node: its raylet, its workers, for the head the rest."""
+        self.dead.add(name)
+        mark = f"{MARK}={self.name}-{name}".encode()
+        for _ in range(2):  # what was being started meanwhile
+            for process in Path("/proc").iterdir():
+                try:
+                    if mark in (process / "environ").read_bytes().split(b"\0"):
+                        os.kill(int(process.name), signal.SIGKILL)
+                except (OSError, ValueError):
+                    continue
+
+    def _namespaces(self):
+        """A namespace for each node, where this user may have them."""
+        names = {name: f"{self.name}-{name}" for name in self.names}
+        for space in names.values():
+            if not shutil.which("nsenter") or not _worked("ip", "netns", "add", space):
+                return {}
+        return names
+
+    def _connect(self):
+        head = self.namespaces.get("head")
+        if not head:
+            return
+        mask = {name: f"{address}/24" for name, address in self.addresses.items()}
+        _run("ip", "-n", head, "link", "add", "bridge", "type", "bridge")
+        for name, space in self.namespaces.items():
+            _run("ip", "-n", space, "link", "set", "lo", "up")
+            if name != "head":
+                other = ["type", "veth", "peer", "name", "eth0", "netns", space]
+                _run("ip", "-n", head, "link", "add", name, *other)
+                _run("ip", "-n", head, "link", "set", name, "master", "bridge", "up")
+                _run("ip", "-n", space, "addr", "add", mask[name], "dev", "eth0")
+                _run("ip", "-n", space, "link", "set", "eth0", "up")
+        _run("ip", "-n", head, "addr", "add", mask["head"], "dev", "bridge")
+        _run("ip", "-n", head, "link", "set", "bridge", "up")
+
+
+def _run(*command):
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _worked(*command):
+    try:
+        return subprocess.run(command, capture_output=True).returncode == 0
+    except OSError:
+        return False
