@@ -4,7 +4,8 @@
 
 Starts a head and two worker nodes on this machine (as the tests do), sends batches of one run each
 from a process on the head, and prints seconds: tiny batches, which cost nothing but the way there
-and back; batches that wait, as for an accelerator, on one node and on two; batches that compute.
+and back, and as many runs on this machine alone; on one node and on two, batches that wait, as for
+an accelerator, and batches that compute. Nodes here share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "executor"))
 
-WORK_SECONDS = 0.1
+WORK_SECONDS, FEW = 0.5, 40
 
 STUDY = """
 import time
@@ -106,14 +107,11 @@ def main() -> None:
     if options.inside:
         inside(Path(options.inside[0]), options.inside[1], options.batches)
         return
-    began = time.monotonic()
     with Cluster(workers=2, later=1) as cluster, tempfile.TemporaryDirectory() as name:
-        print("up", time.monotonic() - began, flush=True)
         (Path(name) / "tiny.py").write_text(STUDY)
 
         def measured(what: str, count: int) -> float:
             command = [sys.executable, __file__, "--inside", name, what, "--batches", str(count)]
-            began = time.monotonic()
             done = subprocess.run(
                 cluster.command(*command),
                 env=cluster.environment(),
@@ -122,13 +120,13 @@ def main() -> None:
                 text=True,
             )
             assert done.returncode == 0, done.stdout + done.stderr
-            print(what, done.stdout.split()[-1], time.monotonic() - began, flush=True)
             return float(done.stdout.split()[-1])
 
-        few = options.batches // 50
+        few = FEW
         found = {("local", 0): measured("local", options.batches // 50)}
         for nodes in (1, 2):
-            cluster.revive() if nodes == 2 else None
+            if nodes == 2:
+                cluster.revive()
             found["tiny", nodes] = measured("tiny", options.batches // (10 if nodes == 1 else 1))
             found |= {(what, nodes): measured(what, few) for what in ("waits", "computes")}
 

@@ -155,7 +155,7 @@ def test_baseline_is_best_at_25k(trials, family):
     documented="in four of five rows",
 )
 @each_family
-def test_the_gap_shrinks(trials, family):
+def test_more_steps_shrink_the_gap(trials, family):
     columns = ("decoder 10k", "decoder 25k")
     arms = [at(column, name) for column in columns for name in ("baseline", family)]
     early, early_shared, late, late_shared = (found.blimp for found in trials(*arms))

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 PORTS = range(20_000, 30_000)
@@ -110,14 +111,22 @@ class Cluster:
     def kill(self, name):
         """`kill -9` of all that runs on a node: its raylet, its workers, for the head the rest."""
         self.dead.add(name)
-        mark = f"{MARK}={self.name}-{name}".encode()
-        for _ in range(2):  # what was being started meanwhile
-            for process in Path("/proc").iterdir():
-                try:
-                    if mark in (process / "environ").read_bytes().split(b"\0"):
-                        os.kill(int(process.name), signal.SIGKILL)
-                except (OSError, ValueError):
-                    continue
+        for process in self._processes(name):
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+
+    def _processes(self, name):
+        """Those that were started with the node's mark, and their children, who may rewrite it."""
+        mark, parents, found = f"{MARK}={self.name}-{name}".encode(), {}, set()
+        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
+            with suppress(OSError):
+                status = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                parents[process] = int(status[1])
+                if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                    found.add(process)
+        while more := {p for p, parent in parents.items() if parent in found} - found:
+            found |= more
+        return found
 
     def _namespaces(self):
         """A namespace for each node, where this user may have them."""
