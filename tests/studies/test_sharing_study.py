@@ -158,8 +158,8 @@ def test_weights_start_at_the_scale_that_is_asked_for():
 
 def test_ci_trains_two_fifths_of_the_steps_and_refuses_what_is_too_large():
     assert LONG.epochs / SHORT.epochs == 2.5
-    assert at("decoder 10k", "deep cycle").at("ci").steps == 200
-    assert at("decoder 25k", "very wide").at("ci").steps == 500
+    assert at("decoder 10k", "deep cycle").at("ci").steps == 100
+    assert at("decoder 25k", "very wide").at("ci").steps == 250
     too_large = [("10k", "very deep"), ("25k", "deep")]
     for arm in (at(f"decoder {steps}", name) for steps, name in too_large):
         with pytest.raises(Needs, match=r"too large for ci .*: needs --profile paper"):
