@@ -18,7 +18,7 @@ import repro.plugin.session
 import repro.report.write  # noqa: F401
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro[ray]'")
-pytestmark = pytest.mark.xdist_group("one cluster for all of these tests")
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("one cluster for all of these tests")]
 
 RUNS, STEPS = 25, 120
 SLOW = 0.1
@@ -311,7 +311,7 @@ def test_ctrl_c_stops_what_runs_on_the_nodes(project):
     session = project.session("stopped", "--executor", "ray", *RISES)
     project.until(lambda: len(project.steps()) == 2)
     session.send_signal(signal.SIGINT)
-    text = session.communicate(timeout=20)[0]
+    text = session.communicate(timeout=60)[0]
     assert session.returncode == pytest.ExitCode.INTERRUPTED, text
     assert "the same command goes on from there" in text
     assert "Traceback" not in text

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import socket
 import textwrap
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import ray
@@ -57,7 +61,7 @@ class Cluster:
     """The nodes of one kind of machine, which is the one with most slots."""
 
     def __init__(self, address: str, *, device: str, root: Path, store: Path) -> None:
-        self.address = address
+        self.address, self.interrupted = address, False
         with working_copy(root, store) as environment:
             join(address, environment)
         on_head = {"num_cpus": 0, "resources": {HEAD: 0.001}, "max_restarts": 0}
@@ -88,10 +92,32 @@ class Cluster:
             f" kind than {self.numerics['machine']}, and their results would be other results."
         ]
 
+    @contextmanager
+    def heeding_ctrl_c(self) -> Iterator[None]:
+        """Ctrl-C is heard even where Ray's own callbacks swallow what a signal raises in them.
+
+        It is raised once more then, before the desk is next asked.
+        """
+
+        def heed(number: int, frame: FrameType | None) -> None:
+            self.interrupted = True
+            signal.default_int_handler(number, frame)
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, heed)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
     def ask_desk(self, question: str, *given: Any) -> Any:
         """What the desk answers; raises a RayError where it is silent for long."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
+            if self.interrupted:
+                raise KeyboardInterrupt
             try:
                 answer = getattr(self.desk, question).remote(*given)
                 return ray.get(answer, timeout=PATIENCE_SECONDS)

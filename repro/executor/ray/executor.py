@@ -88,10 +88,11 @@ class RayExecutor(Asker):
         self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
-        with self._explained():
+        with self._explained(), self.cluster.heeding_ctrl_c():
             try:
                 self._work(wanted, watch)
             except (KeyboardInterrupt, SystemExit):
+                self.cluster.interrupted = False  # it has been heard
                 with suppress(RayError):
                     self._collect()
                 raise
