@@ -183,9 +183,7 @@ def rates(statement: Statement, design: Design) -> tuple[float, float]:
         implied = [term.weigh(readings) for term in statement.implied]
         yes, no = settle(needed, implied, design)
         reproduced, refuted = reproduced | (~decided & yes), refuted | (~decided & no)
-        decided = decided | yes | no
-        if seeds < design.looks[-1]:
-            decided = decided | is_hopeless(needed, implied, design)
+        decided = decided | yes | no | is_hopeless(needed, implied, design)
     return float(reproduced.mean()), float(refuted.mean())
 
 

@@ -21,6 +21,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "executor"))
 
 WORK_SECONDS, FEW = 0.5, 40
+LABELS = {
+    "local": "tiny, --executor local",
+    "tiny": "tiny",
+    "waits": f"waits for {WORK_SECONDS} s",
+    "computes": f"computes for {WORK_SECONDS} s",
+}
 
 STUDY = """
 import time
@@ -107,10 +113,21 @@ def main() -> None:
     if options.inside:
         inside(Path(options.inside[0]), options.inside[1], options.batches)
         return
+    found: dict[tuple[str, int], float] = {}
+    print(f"{'batches':28}{'nodes':>7}{'count':>8}{'seconds':>9}{'ms each':>9}")
     with Cluster(workers=2, later=1) as cluster, tempfile.TemporaryDirectory() as name:
         (Path(name) / "tiny.py").write_text(STUDY)
-
-        def measured(what: str, count: int) -> float:
+        for what, nodes, count in (
+            ("local", 0, options.batches // 50),
+            ("tiny", 1, options.batches // 10),
+            ("waits", 1, FEW),
+            ("computes", 1, FEW),
+            ("tiny", 2, options.batches),
+            ("waits", 2, FEW),
+            ("computes", 2, FEW),
+        ):
+            if nodes == 2:
+                cluster.revive()
             command = [sys.executable, __file__, "--inside", name, what, "--batches", str(count)]
             done = subprocess.run(
                 cluster.command(*command),
@@ -120,28 +137,9 @@ def main() -> None:
                 text=True,
             )
             assert done.returncode == 0, done.stdout + done.stderr
-            return float(done.stdout.split()[-1])
-
-        few = FEW
-        found = {("local", 0): measured("local", options.batches // 50)}
-        for nodes in (1, 2):
-            if nodes == 2:
-                cluster.revive()
-            found["tiny", nodes] = measured("tiny", options.batches // (10 if nodes == 1 else 1))
-            found |= {(what, nodes): measured(what, few) for what in ("waits", "computes")}
-
-    each = {
-        ("tiny", 2): options.batches,
-        ("tiny", 1): options.batches // 10,
-        ("local", 0): options.batches // 50,
-    }
-    print(f"{'batches':28}{'nodes':>7}{'count':>8}{'seconds':>9}{'ms each':>9}")
-    for (what, nodes), took in found.items():
-        count = each.get((what, nodes), few)
-        name = {"tiny": "tiny", "local": "tiny, --executor local"}.get(
-            what, f"{what} for {WORK_SECONDS} s"
-        )
-        print(f"{name:28}{nodes:>7}{count:>8}{took:>9.1f}{1000 * took / count:>9.2f}")
+            took = found[what, nodes] = float(done.stdout.split()[-1])
+            label = LABELS[what]
+            print(f"{label:28}{nodes:>7}{count:>8}{took:>9.1f}{1000 * took / count:>9.2f}")
     for what in ("waits", "computes"):
         print(f"{what}: two nodes are {found[what, 1] / found[what, 2]:.2f} times as fast as one")
 

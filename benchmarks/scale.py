@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from repro.arm import Run
 from repro.executor.local import LocalExecutor
 from repro.executor.provenance import provenance
 from repro.own.arm import OutsideArm
@@ -153,8 +154,6 @@ def fill(folder: Path, store: Store, count: int) -> None:
 
 
 def add(executor: LocalExecutor, arm: OutsideArm, seeds: int) -> None:
-    from repro.arm import Run
-
     for seed in arm.seeds(seeds):
         run = Run(arm, seed)
         value = random.Random(f"{arm.label} {seed}").gauss(2.0 * ("better" in arm.label), 1.0)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
+from contextlib import ExitStack
 
 from repro.arm import Run
 from repro.core.identity import Identity, identity
-from repro.executor.batch import name_of
+from repro.executor.batch import name_of, one_at_a_time
 from repro.executor.pace import PaceBook
 from repro.executor.protocol import TrainingFailed, Values, Work
 from repro.store import Store, run_key
-from repro.store.locks import Lock
+
+LEAST_WIDTH = 8
+"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
 
 
 class Asker:
@@ -29,6 +30,7 @@ class Asker:
         self.remarks: list[str] = []
         self.known: dict[Run, Values] = {}
         self.failed: dict[Run, str] = {}
+        self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
         self.work_left = Work(looked_at=0.0, missing=0, seconds_left=0.0)
 
     def identity(self, run: Run) -> Identity:
@@ -89,6 +91,16 @@ class Asker:
         ]
         return seconds * sum(shares) / len(shares) if shares else seconds
 
+    def claim(self, candidates: deque[Run], *, among: int) -> Claimed:
+        """A batch of these runs of one program, which so many train at the same time."""
+        arm, share = candidates[0].arm, -(-len(candidates) // among)
+        pace = self.pace.of(arm)
+        width = min(pace.width, max(share, LEAST_WIDTH))
+        claimed = Claimed(self, candidates, min(width, self.widest.get(arm.program, width)))
+        if claimed.runs and pace.not_stacked:
+            self.remarks.append(one_at_a_time(arm, pace.not_stacked))
+        return claimed
+
     def programs(self, runs: Sequence[Run]) -> list[list[Run]]:
         """Missing runs by program, each sorted as its stack wants them.
 
@@ -108,16 +120,16 @@ class Asker:
         )
 
 
-class Claimed:
-    """Runs that nobody has trained or is training, held until they are released.
+class Claimed(ExitStack):
+    """Runs that nobody has trained or is training, held until this is closed.
 
     They take up to `width` rows of a program, and are taken off the front of the candidates; what
     others hold is taken off too, and passed over.
     """
 
     def __init__(self, asker: Asker, candidates: deque[Run], width: int) -> None:
+        super().__init__()
         self.runs: list[Run] = []
-        self._locks: list[Lock] = []
         rows: set[Run] = set()
         store = asker.store
         while candidates:
@@ -131,22 +143,6 @@ class Claimed:
             if store.has(found):  # stored by its last holder, between the two looks
                 lock.release()
                 continue
-            self._locks.append(lock)
+            self.enter_context(lock)
             self.runs.append(run)
             rows.add(row)
-
-    def release(self) -> None:
-        """Let others have what is not stored."""
-        for lock in self._locks:
-            lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()

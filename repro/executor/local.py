@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from repro.arm import Run
 from repro.core.device import resolve_device
-from repro.executor.asker import Asker, Claimed
-from repro.executor.batch import one_at_a_time, train_batch
+from repro.executor.asker import Asker
+from repro.executor.batch import train_batch
 from repro.executor.device_turn import DeviceTurn
 from repro.executor.pace import PaceHere
 from repro.executor.protocol import Wanted, Watch, Work, require_engine
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from repro.core.train import Beat
 
 POLL_SECONDS = 0.1
-LEAST_WIDTH = 8
-"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
 
 
 class LocalExecutor(Asker):
@@ -41,7 +39,6 @@ class LocalExecutor(Asker):
         )
         self.watch: Watch = lambda _: None
         self.pulse = Pulse(self.watch, self.work_left, "")
-        self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
         while wanted_now := wanted():
@@ -58,16 +55,12 @@ class LocalExecutor(Asker):
 
     def _train_some(self, candidates: Sequence[Run]) -> bool:
         """Train a batch of these runs; False where all of them are somebody else's."""
-        arm, share = candidates[0].arm, -(-len(candidates) // self.workers)
-        pace = self.pace.of(arm)
-        width = min(pace.width, max(share, LEAST_WIDTH))
-        width = min(width, self.widest.get(arm.program, width))
-        with DeviceTurn(self.device), Claimed(self, deque(candidates), width) as claimed:
+        waiting = deque(candidates)
+        with DeviceTurn(self.device), self.claim(waiting, among=self.workers) as claimed:
             if claimed.runs:
-                if pace.not_stacked:
-                    self.remarks.append(one_at_a_time(arm, pace.not_stacked))
-                self.pulse = Pulse(self.watch, self.work_left, claimed.runs[0].arm.label)
-                train_batch(claimed.runs, pace, self.device, self)
+                arm = claimed.runs[0].arm
+                self.pulse = Pulse(self.watch, self.work_left, arm.label)
+                train_batch(claimed.runs, self.pace.of(arm), self.device, self)
             return bool(claimed.runs)
 
     def beat(self, beat: Beat) -> None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ USUAL_RATE = 2e10
 """Multiplications a second of one core, to guess by: 1.5e10 to 4e10 were measured."""
 
 
-class PaceBook:
+class PaceBook(ABC):
     """Paces by program, read from the store; who learns those that are not there says how."""
 
     def __init__(self, store: Store, *, numerics: dict[str, str], engine: str) -> None:
@@ -67,9 +68,9 @@ class PaceBook:
             if waiting:
                 time.sleep(POLL_SECONDS)
 
+    @abstractmethod
     def measure_some(self, programs: Sequence[Sequence[Arm]]) -> None:
         """Measure what nobody else is measuring now of these programs, and keep it."""
-        raise NotImplementedError
 
     def try_lock(self, arm: Arm) -> Lock | None:
         """Held by who measures the program of an arm; None where somebody does already."""

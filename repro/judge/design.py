@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from repro.judge.boundary import threshold
-from repro.judge.futility import HOPELESS, chance_of_crossing
+from repro.judge.futility import is_hopeless
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import tail
@@ -80,11 +80,8 @@ class Design:
             holds, fails = np.max(p_for, axis=0) <= confirm, np.min(p_against, axis=0) <= refute
             reproduced |= undecided & holds
             undecided &= ~(holds | fails)
-            if seeds < self.looks[-1]:
-                share = seeds / self.looks[-1]
-                will_hold = np.min(chance_of_crossing(p_for, confirm, share), axis=0)
-                will_fail = np.sum(chance_of_crossing(p_against, refute, share), axis=0)
-                undecided &= will_hold + will_fail >= HOPELESS
+            wanted, feared = [(p, confirm) for p in p_for], [(p, refute) for p in p_against]
+            undecided &= ~is_hopeless(wanted, feared, seeds / self.looks[-1])
         return float(reproduced.mean())
 
     def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:

@@ -6,15 +6,14 @@ benchmark, many thousand simulated ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from repro.judge import futility
 from repro.judge.design import Design
-from repro.judge.futility import HOPELESS, chance_of_crossing
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import tail
@@ -85,18 +84,15 @@ def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design)
     Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
     """
     share = needed[0].seeds / design.looks[-1]
-    every = [*needed, *implied]
-    holds = [chance_of_crossing(p, boundary, share) for p, boundary in _for(needed, design)]
-    fails = [chance_of_crossing(p, boundary, share) for p, boundary in _against(every, design)]
-    return np.min(holds, axis=0) + np.sum(fails, axis=0) < HOPELESS
+    return futility.is_hopeless(_for(needed, design), _against([*needed, *implied], design), share)
 
 
-def _for(terms: list[Evidence], design: Design) -> Iterable[tuple[Any, float]]:
+def _for(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
     """The p of each term, and the boundary at which it holds."""
     return [(term.p_for, design.boundary(statistic=term.statistic_for)) for term in terms]
 
 
-def _against(terms: list[Evidence], design: Design) -> Iterable[tuple[Any, float]]:
+def _against(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
     """The p of each term's opposite, and the boundary at which it fails."""
     return [
         (term.p_against, design.boundary(terms=len(terms), statistic=term.statistic_against))

@@ -6,8 +6,10 @@ costs is power, and `Design.power` counts that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 HOPELESS = 0.1
@@ -27,3 +29,20 @@ def chance_of_crossing(p: Any, boundary: float, share: float) -> Any:
     """
     reached, needed = -ndtri(p), -ndtri(boundary)
     return ndtr((reached - needed * share**0.5) / (1 - share) ** 0.5)
+
+
+def is_hopeless(
+    wanted: Sequence[tuple[Any, float]], feared: Sequence[tuple[Any, float]], share: float
+) -> Any:
+    """Whether more seeds would hardly settle what is open: with all of `wanted`, or one `feared`.
+
+    Both are comparisons, as the p that each stands at and the boundary at which it counts.
+
+    >>> bool(is_hopeless([(0.5, 0.0019)], [(0.5, 0.0019)], 5 / 12))
+    True
+    """
+    if share >= 1:
+        return np.True_
+    all_hold = np.min([chance_of_crossing(*comparison, share) for comparison in wanted], axis=0)
+    one_fails = np.sum([chance_of_crossing(*comparison, share) for comparison in feared], axis=0)
+    return all_hold + one_fails < HOPELESS

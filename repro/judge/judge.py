@@ -49,7 +49,7 @@ def _decide(statement: Statement, design: Design, *, explains: bool) -> Verdict:
         if reproduced or refuted:
             outcome = Outcome.REPRODUCED if reproduced else Outcome.REFUTED
             break
-        if seeds < design.looks[-1] and is_hopeless(needed, implied, design):
+        if is_hopeless(needed, implied, design):
             break
     verdict = _verdict(statement, design, readings, outcome)
     return (

@@ -24,19 +24,10 @@ def norms_at_the_optimiser(program_type, runs, step=0):
     program = program_type(STUDY, runs, data, CPU)
     seen = {}
 
-    def look(*_, **__):
-        if program_type is LoopProgram:
-            seen.update({n: p.grad[None].clone() for n, p in program.trained.items()})
-        else:
-            for span in program.optimiser.spans:
-                rows = seen.setdefault(
-                    span.name, torch.zeros_like(program.model.parameters[span.name])
-                )
-                rows[span.start : span.stop] = span.rows.grad
+    def look(gradients=None, at=None):
+        seen.update(gradients or {n: p.grad[None].clone() for n, p in program.trained.items()})
 
-    optimiser = program.optimiser
-    inner = optimiser if program_type is LoopProgram else optimiser.optimiser
-    inner.step = look
+    program.optimiser.step = look
     lines = torch.stack([data.epoch(run.seed, 0)[:32] for run in runs])
     program.advance(data.batch(lines), Moment(step=step, per_epoch=10, total=50))
     return sum(g.flatten(1).square().sum(1) for g in seen.values()).sqrt()

@@ -20,7 +20,7 @@ from ray.exceptions import RayError
 
 from repro.arm import Run
 from repro.executor.asker import Asker, Claimed
-from repro.executor.batch import name_of, one_at_a_time
+from repro.executor.batch import name_of
 from repro.executor.protocol import TrainingStopped, Wanted, Watch, Work, require_engine
 from repro.executor.provenance import working_copy_state
 from repro.executor.ray.cluster import Cluster, in_short
@@ -32,9 +32,6 @@ from repro.store import Store
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 1.0
 """Between two looks at what is missing, at least, while there is something to send."""
-
-LEAST_WIDTH = 8
-"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
 
 BATCHES_A_SLOT = 2
 """Under way at once: one in training, and one that is there when it ends."""
@@ -85,7 +82,6 @@ class RayExecutor(Asker):
         self.batches: dict[int, Batch] = {}
         self.number = self.seen = 0
         self.over: list[int] = []
-        self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
         with self._explained(), self.cluster.heeding_ctrl_c():
@@ -128,32 +124,27 @@ class RayExecutor(Asker):
         room = -(-BATCHES_A_SLOT * self.cluster.slots // self.askers)
         for candidates in ready:
             while candidates and len(self.batches) < room and self._held() < self.most_runs:
-                arm, share = candidates[0].arm, -(-len(candidates) // self.cluster.slots)
-                width = min(self.pace.of(arm).width, max(share, LEAST_WIDTH))
-                width = min(width, self.widest.get(arm.program, width))
-                claimed = Claimed(self, candidates, width)
+                claimed = self.claim(candidates, among=self.cluster.slots)
                 try:
                     if claimed.runs:
                         self._send_batch(claimed)
                 except BaseException:
-                    claimed.release()
+                    claimed.close()
                     raise
 
     def _held(self) -> int:
         return sum(len(batch.keys) for batch in self.batches.values())
 
     def _send_batch(self, claimed: Claimed) -> None:
-        runs, arm = claimed.runs, claimed.runs[0].arm
-        pace = self.pace.of(arm)
+        runs = claimed.runs
+        pace = self.pace.of(runs[0].arm)
         try:
             parcel = self.parcels.of(runs)
         except ValueError as error:  # it starts from parameters that there are none of
             for run in runs:
                 self.failed[run] = f"{name_of(run)}, failed to train: ValueError: {error}"
-            claimed.release()
+            claimed.close()
             return
-        if pace.not_stacked:
-            self.remarks.append(one_at_a_time(arm, pace.not_stacked))
         self.number += 1
         keys = [self.key(run) for run in runs]
         desk = self.cluster.desk
@@ -214,7 +205,7 @@ class RayExecutor(Asker):
 
     def _forget(self, number: int) -> None:
         self.over.append(number)
-        self.batches.pop(number).claimed.release()
+        self.batches.pop(number).claimed.close()
 
     def _status(self) -> Work:
         heard = [batch.heard for batch in self.batches.values() if batch.heard]
