@@ -67,6 +67,7 @@ class Cluster:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(self.folder / "token"),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_worker_niceness": "0",  # nicer ones starve where the machine has other work
             "XDG_CACHE_HOME": str(self.cache(name)),
         }
 

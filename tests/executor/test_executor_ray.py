@@ -221,6 +221,8 @@ class Project:
         deadline = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < deadline
+            session = self.sessions[-1]
+            assert session.poll() is None, session.communicate()[0]
             time.sleep(0.1)
 
 

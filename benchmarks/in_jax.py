@@ -1,0 +1,189 @@
+"""The core against `jax.vmap`, on the ladder and on the transformer of early exit.
+
+    pip install -e ".[benchmark]"
+    python benchmarks/in_jax.py
+
+Both take the same runs through the same batches on one core: here by one compiled function, with
+the runs as the axis of `vmap` (1, 4, 8 or 16 of them, whatever is fastest), and AdamW written out.
+Their losses on the first batch must agree; then steps of runs a second are compared, above 1 the
+core is faster. Compiling is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import torch
+from jax import Array
+
+from repro.arm import Arm, Run
+from repro.core.program import ENGINES
+from repro.core.timing import measure_pace
+from repro.recipe import Moment
+from repro.studies.depth_ladder.arms import D256_L4, D512_L2
+from repro.studies.early_exit.arms import STANDARD, WIKITEXT
+from repro.studies.early_exit.model import NORM_EPSILON, ROTARY_BASE
+from repro.studies.find import study_of
+
+CPU = torch.device("cpu")
+SECONDS, ROUNDS = 2.0, 3
+Parameters = dict[str, Array]
+
+
+def ladder_loss(arm: Any, p: Parameters, x: Array, y: Array) -> Array:
+    def norm(h: Array) -> Array:
+        return (h - h.mean(-1, keepdims=True)) * jax.lax.rsqrt(h.var(-1, keepdims=True) + 1e-5)
+
+    def linear(name: str, x: Array) -> Array:
+        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+    h = linear("embed", x)
+    for b in range(arm.depth):
+        h = h + linear(
+            f"blocks.{b}.down", jax.nn.gelu(linear(f"blocks.{b}.up", norm(h)), approximate=False)
+        )
+    logits = linear("head", norm(h) * p["norm.weight"] + p["norm.bias"])
+    return cross_entropy(logits, y)
+
+
+def transformer_loss(arm: Any, p: Parameters, x: Array, y: Array, _epoch: Array) -> Array:
+    batch, length = x.shape
+    half = arm.width // arm.heads // 2
+    angles = jnp.arange(length)[:, None] * ROTARY_BASE ** (-jnp.arange(half) / half)  # [T, d/2H]
+    cos, sin = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
+    past = jnp.tril(jnp.ones((length, length), dtype=bool))
+
+    def norm(name: str, h: Array) -> Array:
+        scale = jax.lax.rsqrt(jnp.square(h).mean(-1, keepdims=True) + NORM_EPSILON)
+        return h * scale * p[f"{name}.weight"]
+
+    def heads(h: Array) -> Array:  # [B, T, d] -> [B, T, H, d/H]
+        return h.reshape(batch, length, arm.heads, -1)
+
+    def turned(h: Array) -> Array:
+        a, b = h[..., :half], h[..., half:]
+        return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+    h = p["embedding.weight"][x]
+    for n in range(arm.layers):
+        name = f"blocks.{n}.attention"
+        q, k, v = (heads(h @ p[f"{name}.{part}.weight"].T) for part in ("query", "key", "value"))
+        scores = jnp.einsum("bthd,bshd->bhts", turned(q), turned(k)) * (2 * half) ** -0.5
+        mixed = jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(jnp.where(past, scores, -jnp.inf)), v)
+        h = norm(
+            f"blocks.{n}.norm_attention", h + mixed.reshape(h.shape) @ p[f"{name}.out.weight"].T
+        )
+        gate, up, down = (p[f"blocks.{n}.{part}.weight"].T for part in ("gate", "up", "down"))
+        h = norm(f"blocks.{n}.norm_feed_forward", h + (jax.nn.silu(h @ gate) * (h @ up)) @ down)
+    return cross_entropy(h @ p["head.weight"].T, y)
+
+
+def cross_entropy(logits: Array, y: Array) -> Array:
+    log_p = jax.nn.log_softmax(logits)
+    return -jnp.take_along_axis(log_p, y[..., None], axis=-1).mean()
+
+
+PROGRAMS: dict[str, tuple[Arm, Callable[..., Array]]] = {
+    "ladder, BP d=256": (D256_L4, ladder_loss),
+    "ladder, BP d=512": (D512_L2, ladder_loss),
+    "early exit, sentences": (STANDARD, transformer_loss),
+    "early exit, WikiText": (STANDARD.but(data=WIKITEXT), transformer_loss),
+}
+
+
+def compiled(arm: Arm, loss: Callable[..., Array]) -> Callable[..., Any]:
+    """One step of all runs: losses, and AdamW."""
+    recipe = arm.recipe
+
+    def norm(gradients: Parameters) -> Array:
+        return jnp.sqrt(sum(jnp.square(g).sum() for g in gradients.values()))
+
+    def step(p: Parameters, m: Parameters, v: Parameters, t: Array, *batch: Array) -> Any:
+        found, gradients = jax.value_and_grad(partial(loss, arm))(p, *batch)
+        if recipe.clip is not None:
+            shrink = jnp.minimum(1.0, recipe.clip / (norm(gradients) + 1e-6))
+            gradients = {name: g * shrink for name, g in gradients.items()}
+        m = {name: 0.9 * m[name] + 0.1 * g for name, g in gradients.items()}
+        v = {name: 0.999 * v[name] + 0.001 * g * g for name, g in gradients.items()}
+        p = {
+            name: x * (1 - recipe.lr * recipe.weight_decay)
+            - recipe.lr * (m[name] / (1 - 0.9**t)) / (jnp.sqrt(v[name] / (1 - 0.999**t)) + 1e-8)
+            for name, x in p.items()
+        }
+        return found, p, m, v
+
+    every = jax.vmap(step, in_axes=(0, 0, 0, None, *[0] * (2 if loss is ladder_loss else 3)))
+    return jax.jit(every, donate_argnums=(0, 1, 2))
+
+
+def rate(step: Callable[[], None], runs: int) -> float:
+    """Steps of runs a second."""
+    began, done = time.perf_counter(), 0
+    while time.perf_counter() - began < SECONDS:
+        step()
+        done += runs
+    return done / (time.perf_counter() - began)
+
+
+def main() -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before jax counts the cores it has
+    torch.set_num_threads(1)
+    print(f"{'program':24}{'engine':>14}{'core / jax':>12}")
+    for name, (documented, loss) in PROGRAMS.items():
+        arm = documented.at("ci").located()
+        study = study_of(arm)
+        pace = measure_pace(study, [arm], engine="auto", device=CPU)
+        data = study.load(arm, CPU)
+        best = {"core": 0.0, "jax": 0.0}
+        for who, width in (("core", pace.width), *(("jax", width) for width in (1, 4, 8, 16))):
+            runs = [Run(arm, seed) for seed in range(width)]
+            epoch = torch.stack([data.epoch(run.seed, 0) for run in runs])
+            batch = data.batch(epoch[:, : arm.recipe.batch])
+            engine = pace.engine if who == "core" else "loop"
+            programs = [
+                ENGINES[engine](study, group, data, CPU)
+                for group in ([runs] if who == "core" else [[run] for run in runs])
+            ]
+            if who == "core":
+                step = partial(programs[0].advance, batch, Moment(step=1, per_epoch=9, total=99))
+            else:
+                states = [dict(program.model.module.named_parameters()) for program in programs]
+                p = {
+                    name: jnp.stack([jnp.asarray(state[name].detach().numpy()) for state in states])
+                    for name in states[0]
+                }
+                inputs = [jnp.asarray(part.numpy()) for part in batch]
+                step = Jax(compiled(arm, loss), p, inputs)
+                theirs = [
+                    program.model.loss(*(part[row] for part in batch))[1].item()
+                    for row, program in enumerate(programs)
+                ]
+                step()
+                assert jnp.allclose(step.losses, jnp.asarray(theirs), rtol=1e-4), name
+            step()
+            best[who] = max(best[who], *(rate(step, width) for _ in range(ROUNDS)))
+        print(f"{name:24}{f'{pace.engine} x{pace.width}':>14}{best['core'] / best['jax']:>12.2f}")
+
+
+class Jax:
+    """Runs on their way."""
+
+    def __init__(self, step: Callable[..., Any], p: Parameters, inputs: list[Array]) -> None:
+        self.step, self.inputs, self.at = step, inputs, 0
+        zeros = {name: jnp.zeros_like(x) for name, x in p.items()}
+        self.state = p, zeros, {name: jnp.zeros_like(x) for name, x in p.items()}
+
+    def __call__(self) -> None:
+        self.at += 1
+        self.losses, *self.state = self.step(*self.state, float(self.at), *self.inputs)
+        self.losses.block_until_ready()
+
+
+if __name__ == "__main__":
+    main()
