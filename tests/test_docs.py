@@ -1,6 +1,7 @@
 """The guides run as they stand."""
 
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
 TEXTS = [README, *(path.read_text() for path in sorted(DOCS.glob("*.md")))]
 COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
+BENCHMARKS = {name for text in TEXTS for name in re.findall(r"benchmarks/\w+\.py", text)}
 OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
 FETCH_ALONE = {"--mirror"}
 
@@ -53,6 +55,15 @@ def test_commands_run_as_they_are_written(command, tmp_path):
     done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=tmp_path)
     assert done.returncode == 0
     assert (tmp_path / "README.md").read_text() == README
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_benchmarks_are_there_and_can_be_loaded(name, monkeypatch):
+    """They take minutes each, so that is all."""
+    if name == "benchmarks/in_jax.py":
+        pytest.importorskip("jax")
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    runpy.run_path(str(ROOT / name))
 
 
 def test_options_are_those_that_there_are():

@@ -194,7 +194,7 @@ class StackedProgram:
             for name, (m, v) in self.optimiser.moments.items():
                 m[row] = state[f"exp_avg/{name}"]
                 v[row] = state[f"exp_avg_sq/{name}"]
-        self.optimiser.steps = states[0]["step"].clone()
+        self.optimiser.steps.copy_(states[0]["step"])
         self.optimiser.rebuild(self.model, self._recipes())
 
     def keep(self, rows: Sequence[int]) -> None:

@@ -32,14 +32,16 @@ def plan_text(
         f" look: {len(asked) - len(missing)} stored, {len(missing)} to train",
         str(Design(looks=profile.looks)),
         "",
-        f"{'program':44}{'runs':>6}{'steps':>8}{'minutes':>9}",
+        f"{'runs':>6}{'steps':>8}{'minutes':>11}  program",
     ]
     seconds = {program: executor.pace.seconds(runs) for program, runs in programs.items()}
     for program, runs in programs.items():
-        label = f"{runs[0].arm.label} and {len(runs) - 1} more"
+        more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
         guessed = " " if executor.pace.knows(runs[0].arm) else "?"
         minutes = f"{seconds[program] / 60:.1f}{guessed}"
-        lines.append(f"{label:44}{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>9}")
+        lines.append(
+            f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {runs[0].arm.label}{more}"
+        )
     total, cores = sum(seconds.values()) / 60, os.cpu_count() or 1
     lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
     if any(runs[0].arm.recipe.patience is not None for runs in programs.values()):
