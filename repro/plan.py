@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from repro.arm import Run
 
@@ -74,8 +75,9 @@ class Plan:
     def wanted(self) -> list[Run]:
         """The distinct runs that the claims miss now."""
         wanted: dict[Run, None] = {}
+        is_stored = cache(self.is_stored)  # claims share most of their runs
         for reading in self.readings:
-            reading.missing = tuple(run for run in reading.missing if not self.is_stored(run))
+            reading.missing = tuple(run for run in reading.missing if not is_stored(run))
             if not reading.missing and not reading.settled:
                 reading.again()
             wanted.update(dict.fromkeys(reading.missing))

@@ -29,6 +29,7 @@ class Asker:
         self.trained = 0
         self.remarks: list[str] = []
         self.known: dict[Run, Values] = {}
+        self.keys: dict[Run, str] = {}
         self.failed: dict[Run, str] = {}
         self.widest: dict[str, int] = {}  # runs that memory holds at once, where it was too small
         self.work_left = Work(looked_at=0.0, missing=0, seconds_left=0.0)
@@ -41,13 +42,15 @@ class Asker:
         return found if base is None else {**found, "starts_from": self.key(base)}
 
     def key(self, run: Run) -> str:
-        return run_key(self.identity(run))
+        if run not in self.keys:
+            self.keys[run] = run_key(self.identity(run))
+        return self.keys[run]
 
     def result(self, run: Run) -> Values | None:
         if run in self.failed:
             raise TrainingFailed(self.failed[run])
         if run not in self.known:
-            stored = self.store.get(self.identity(run)) if self.pace.knows(run.arm) else None
+            stored = self.store.at(self.key(run)) if self.pace.knows(run.arm) else None
             if stored is None:
                 return None
             self.known[run] = stored.values
