@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from jax import Array
 
 from repro.arm import Arm, Run
 from repro.core.program import ENGINES
+from repro.core.study import Data, Study
 from repro.core.timing import measure_pace
 from repro.recipe import Moment
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
@@ -33,6 +34,7 @@ from repro.studies.find import study_of
 
 CPU = torch.device("cpu")
 SECONDS, ROUNDS = 2.0, 3
+WIDTHS = (1, 4, 8, 16)
 Parameters = dict[str, Array]
 
 
@@ -97,8 +99,8 @@ PROGRAMS: dict[str, tuple[Arm, Callable[..., Array]]] = {
 }
 
 
-def compiled(arm: Arm, loss: Callable[..., Array]) -> Callable[..., Any]:
-    """One step of all runs: losses, and AdamW."""
+def compiled(arm: Arm, loss: Callable[..., Array], parts: int) -> Callable[..., Any]:
+    """One step of all runs, on batches of so many parts: losses, and AdamW."""
     recipe = arm.recipe
 
     def norm(gradients: Parameters) -> Array:
@@ -118,17 +120,58 @@ def compiled(arm: Arm, loss: Callable[..., Array]) -> Callable[..., Any]:
         }
         return found, p, m, v
 
-    every = jax.vmap(step, in_axes=(0, 0, 0, None, *[0] * (2 if loss is ladder_loss else 3)))
+    every = jax.vmap(step, in_axes=(0, 0, 0, None, *[0] * parts))
     return jax.jit(every, donate_argnums=(0, 1, 2))
 
 
-def rate(step: Callable[[], None], runs: int) -> float:
-    """Steps of runs a second."""
-    began, done = time.perf_counter(), 0
-    while time.perf_counter() - began < SECONDS:
-        step()
-        done += runs
-    return done / (time.perf_counter() - began)
+def first_batch(data: Data, runs: Sequence[Run]) -> tuple[torch.Tensor, ...]:
+    epoch = torch.stack([data.epoch(run.seed, 0) for run in runs])
+    return data.batch(epoch[:, : runs[0].arm.recipe.batch])
+
+
+def by_core(study: Study, runs: list[Run], data: Data, engine: str) -> Callable[[], object]:
+    """Takes a step of these runs."""
+    program, batch = ENGINES[engine](study, runs, data, CPU), first_batch(data, runs)
+    return partial(program.advance, batch, Moment(step=1, per_epoch=9, total=99))
+
+
+class ByJax:
+    """Takes a step of these runs; the first one's losses are held against PyTorch's."""
+
+    def __init__(
+        self, study: Study, runs: list[Run], data: Data, loss: Callable[..., Array]
+    ) -> None:
+        models, batch = [study.reference(run, data, CPU) for run in runs], first_batch(data, runs)
+        states = [dict(model.module.named_parameters()) for model in models]
+        p = {
+            name: jnp.stack([jnp.asarray(state[name].detach().numpy()) for state in states])
+            for name in states[0]
+        }
+        m, v = ({name: jnp.zeros_like(x) for name, x in p.items()} for _ in range(2))
+        self.inputs, self.state, self.at = [jnp.asarray(x.numpy()) for x in batch], (p, m, v), 0
+        self.step = compiled(runs[0].arm, loss, len(batch))
+        theirs = [
+            model.loss(*(part[row] for part in batch))[1].item() for row, model in enumerate(models)
+        ]
+        assert jnp.allclose(self(), jnp.asarray(theirs), rtol=1e-4), runs[0].arm.label
+
+    def __call__(self) -> Array:
+        self.at += 1
+        losses, *self.state = self.step(*self.state, float(self.at), *self.inputs)
+        return losses.block_until_ready()
+
+
+def rate(step: Callable[[], object], runs: int) -> float:
+    """Steps of runs a second, at best."""
+    step()
+    best = 0.0
+    for _ in range(ROUNDS):
+        began, done = time.perf_counter(), 0
+        while time.perf_counter() - began < SECONDS:
+            step()
+            done += runs
+        best = max(best, done / (time.perf_counter() - began))
+    return best
 
 
 def main() -> None:
@@ -140,49 +183,10 @@ def main() -> None:
         study = study_of(arm)
         pace = measure_pace(study, [arm], engine="auto", device=CPU)
         data = study.load(arm, CPU)
-        best = {"core": 0.0, "jax": 0.0}
-        for who, width in (("core", pace.width), *(("jax", width) for width in (1, 4, 8, 16))):
-            runs = [Run(arm, seed) for seed in range(width)]
-            epoch = torch.stack([data.epoch(run.seed, 0) for run in runs])
-            batch = data.batch(epoch[:, : arm.recipe.batch])
-            engine = pace.engine if who == "core" else "loop"
-            programs = [
-                ENGINES[engine](study, group, data, CPU)
-                for group in ([runs] if who == "core" else [[run] for run in runs])
-            ]
-            if who == "core":
-                step = partial(programs[0].advance, batch, Moment(step=1, per_epoch=9, total=99))
-            else:
-                states = [dict(program.model.module.named_parameters()) for program in programs]
-                p = {
-                    name: jnp.stack([jnp.asarray(state[name].detach().numpy()) for state in states])
-                    for name in states[0]
-                }
-                inputs = [jnp.asarray(part.numpy()) for part in batch]
-                step = Jax(compiled(arm, loss), p, inputs)
-                theirs = [
-                    program.model.loss(*(part[row] for part in batch))[1].item()
-                    for row, program in enumerate(programs)
-                ]
-                step()
-                assert jnp.allclose(step.losses, jnp.asarray(theirs), rtol=1e-4), name
-            step()
-            best[who] = max(best[who], *(rate(step, width) for _ in range(ROUNDS)))
-        print(f"{name:24}{f'{pace.engine} x{pace.width}':>14}{best['core'] / best['jax']:>12.2f}")
-
-
-class Jax:
-    """Runs on their way."""
-
-    def __init__(self, step: Callable[..., Any], p: Parameters, inputs: list[Array]) -> None:
-        self.step, self.inputs, self.at = step, inputs, 0
-        zeros = {name: jnp.zeros_like(x) for name, x in p.items()}
-        self.state = p, zeros, {name: jnp.zeros_like(x) for name, x in p.items()}
-
-    def __call__(self) -> None:
-        self.at += 1
-        self.losses, *self.state = self.step(*self.state, float(self.at), *self.inputs)
-        self.losses.block_until_ready()
+        runs = [Run(arm, seed) for seed in range(max(pace.width, *WIDTHS))]
+        core = rate(by_core(study, runs[: pace.width], data, pace.engine), pace.width)
+        jaxs = max(rate(ByJax(study, runs[:width], data, loss), width) for width in WIDTHS)
+        print(f"{name:24}{f'{pace.engine} x{pace.width}':>14}{core / jaxs:>12.2f}", flush=True)
 
 
 if __name__ == "__main__":

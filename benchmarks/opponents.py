@@ -90,9 +90,12 @@ class Untrained:
         raise AssertionError("nothing is trained to its end here")
 
 
+def start_of(arm: Arm) -> Untrained | None:
+    return Untrained(arm) if isinstance(arm, FinetuneArm) else None
+
+
 def data_of(arm: Arm) -> Data:
-    weights = Untrained(arm) if isinstance(arm, FinetuneArm) else None
-    return load_data(study_of(arm), arm, CPU, weights)
+    return load_data(study_of(arm), arm, CPU, start_of(arm))
 
 
 def arms_of(name: str) -> list[Arm]:
@@ -221,8 +224,8 @@ def main() -> None:
     for name in (name for name in PROGRAMS if options.only in name):
         arms = arms_of(name)
         torch.set_num_threads(1)
-        weights = Untrained(arms[0]) if isinstance(arms[0], FinetuneArm) else None
-        pace = measure_pace(study_of(arms[0]), arms, engine="auto", device=CPU, weights=weights)
+        study, weights = study_of(arms[0]), start_of(arms[0])
+        pace = measure_pace(study, arms, engine="auto", device=CPU, weights=weights)
         core = partial(by_core, name, pace=pace)
         alone = together(core, threads=1, processes=1)
         share = alone * products(core) / peak()

@@ -51,6 +51,7 @@ class StackedOptimiser:
         }
         device = next(iter(model.parameters.values())).device
         self.steps = torch.zeros((), device=device)
+        self.update = UPDATES[recipes[0].optimiser]
         self.rebuild(model, recipes)
 
     def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
@@ -70,14 +71,12 @@ class StackedOptimiser:
                 rows = [x[start:stop] for x in (parameter, m, v)]
                 self.groups.setdefault(kind, []).append(Span(name, start, stop, *rows))
         self.schedules = {recipe.warmup: recipe for recipe in recipes}
-        self.kind = recipes[0].optimiser if recipes else "adamw"
 
     def step(self, gradients: Mapping[str, Tensor], at: Moment) -> None:
         """Update every trained row."""
         self.steps += 1
-        update = UPDATES[self.kind]
         for (lr, decay, warmup), spans in self.groups.items():
-            update(
+            self.update(
                 [span.rows for span in spans],
                 # the fused update reads memory in order, whatever the strides say
                 [gradients[span.name][span.start : span.stop].contiguous() for span in spans],

@@ -58,7 +58,7 @@ class Asker:
 
     def weights_of(self, run: Run) -> bytes:
         """The parameters that a stored run ended with."""
-        stored = self.store.get(self.identity(run))
+        stored = self.store.at(self.key(run))
         if stored is None or stored.weights is None:
             what = "diverged" if stored and "diverged_at" in stored.values else "is not stored"
             raise ValueError(f"{name_of(run)}, which this starts from, {what}")
@@ -141,7 +141,7 @@ class Claimed(ExitStack):
                 break
             run = candidates.popleft()
             found = asker.identity(run)
-            if store.has(found) or (lock := store.locks.try_lock(run_key(found))) is None:
+            if store.has(found) or (lock := store.locks.try_lock(asker.key(run))) is None:
                 continue
             if store.has(found):  # stored by its last holder, between the two looks
                 lock.release()

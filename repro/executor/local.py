@@ -19,7 +19,7 @@ from repro.executor.batch import train_batch
 from repro.executor.device_turn import DeviceTurn
 from repro.executor.pace import PaceHere
 from repro.executor.protocol import Wanted, Watch, Work, require_engine
-from repro.store import Store, run_key
+from repro.store import Store
 
 if TYPE_CHECKING:
     from repro.core.train import Beat
@@ -108,10 +108,10 @@ class _RunCheckpoints:
         self.executor = executor
 
     def load(self, run: Run) -> bytes | None:
-        return self.executor.store.checkpoints.load(run_key(self.executor.identity(run)))
+        return self.executor.store.checkpoints.load(self.executor.key(run))
 
     def save(self, run: Run, payload: bytes) -> None:
-        self.executor.store.checkpoints.save(run_key(self.executor.identity(run)), payload)
+        self.executor.store.checkpoints.save(self.executor.key(run), payload)
 
 
 class _RunWeights:
