@@ -16,9 +16,9 @@ from repro.arm import Run
 from repro.core.device import resolve_device
 from repro.executor.asker import Asker
 from repro.executor.batch import train_batch
-from repro.executor.device_turn import DeviceTurn
 from repro.executor.pace import PaceHere
 from repro.executor.protocol import Wanted, Watch, Work, require_engine
+from repro.executor.turn import turn_on
 from repro.store import Store
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class LocalExecutor(Asker):
     """This machine, as one of `workers` processes."""
 
     def __init__(self, store: Store, *, device: str, engine: str, workers: int) -> None:
-        self.workers, self.device = workers, resolve_device(device)
+        self.device = resolve_device(device)
+        self.turn = turn_on(self.device, store.locks, processes=workers)
         require_engine(engine)
         self.checkpoints, self.weights = _RunCheckpoints(self), _RunWeights(self)
         super().__init__(
@@ -56,7 +57,7 @@ class LocalExecutor(Asker):
     def _train_some(self, candidates: Sequence[Run]) -> bool:
         """Train a batch of these runs; False where all of them are somebody else's."""
         waiting = deque(candidates)
-        with DeviceTurn(self.device), self.claim(waiting, among=self.workers) as claimed:
+        with self.turn, self.claim(waiting, among=len(self.turn.names)) as claimed:
             if claimed.runs:
                 arm = claimed.runs[0].arm
                 self.pulse = Pulse(self.watch, self.work_left, arm.label)

@@ -1,0 +1,73 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from repro.executor import turn
+from repro.executor.local import LocalExecutor
+from repro.executor.turn import Turn, turn_on
+from repro.store import Store
+from repro.store.locks import Locks
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from repro.executor.turn import Turn
+from repro.store.locks import Locks
+
+with Turn(Locks(Path(sys.argv[1])), ["one"]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_as_many_have_a_turn_as_there_are_places(tmp_path):
+    first, second, third = (Turn(Locks(tmp_path), ["one", "two"]) for _ in range(3))
+    with first, second:
+        assert {first.lock, second.lock}.isdisjoint({None})
+        assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
+    with third, first:  # what was let go is free again, for the same processes too
+        assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
+
+
+def test_who_waits_gets_the_turn_of_one_that_was_killed(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    assert Locks(tmp_path).try_lock("one") is None
+    holder.kill()
+    began = time.monotonic()
+    with Turn(Locks(tmp_path), ["one"]):
+        assert time.monotonic() - began < 10
+    holder.wait()
+    holder.stdout.close()
+
+
+@pytest.mark.parametrize(("processes", "places"), [(1, 1), (2, 2), (4, 2)])
+def test_no_more_processes_train_than_there_are_cores(tmp_path, monkeypatch, processes, places):
+    monkeypatch.setattr(turn, "cores", lambda: 2)
+    assert len(turn_on("cpu", Locks(tmp_path), processes=processes).names) == places
+
+
+def test_one_process_at_a_time_on_an_accelerator_whatever_its_store(tmp_path, monkeypatch):
+    monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path / "shared"))
+    here, there = (turn_on("cuda", Locks(tmp_path / x), processes=4) for x in "ab")
+    with here:
+        assert there.locks.try_lock("cuda") is None
+
+
+def test_sessions_do_not_wait_for_each_other(tmp_path, monkeypatch):
+    turns = []
+    for session in ("this", "that"):
+        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", session)
+        turns.append(turn_on("cpu", Locks(tmp_path), processes=4))
+    assert set(turns[0].names).isdisjoint(turns[1].names)
+
+
+def test_a_session_shares_its_work_among_those_that_train(tmp_path, monkeypatch):
+    monkeypatch.setattr(turn, "cores", lambda: 2)
+    executor = LocalExecutor(Store(tmp_path), device="cpu", engine="auto", workers=4)
+    assert len(executor.turn.names) == 2
