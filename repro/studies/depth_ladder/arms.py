@@ -87,7 +87,7 @@ class LadderArm(Arm):
         """The same experiment at a profile's size.
 
         `ci`: 8x8 pixels and shifts of one of them, an eighth of the width, the first 10,240
-        images, 10 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented:
+        images, 8 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented:
         390), since it is steps that AdamW's progress is counted in. The standard deviations of the
         initialisation grow as the layers shrink, so that every pre-activation, and with it the
         frozen map, starts as at the documented size.
@@ -104,7 +104,7 @@ class LadderArm(Arm):
             pixels=PIXELS["ci"],
             images=10_240,
             shift=self.shift * PIXELS["ci"] // PIXELS["paper"],
-            recipe=self.recipe.but(epochs=min(self.recipe.epochs, 10), batch=32),
+            recipe=self.recipe.but(epochs=min(self.recipe.epochs, 8), batch=32),
         )
 
     def ladder(self) -> list[Self]:

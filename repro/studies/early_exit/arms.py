@@ -119,8 +119,8 @@ class ExitArm(Arm):
         """The documented size at every profile on the repeated sentences: it fits a CPU.
 
         WikiText-2 takes many epochs where the sentences take two, so its `ci` is smaller: half the
-        width, and an eighth of the characters in batches of an eighth, which leaves the number of
-        steps in an epoch as documented.
+        width in half as many heads, which leaves a head its size, and an eighth of the characters
+        in batches of an eighth, which leaves the number of steps in an epoch as documented.
         """
         if profile not in ("ci", "paper"):
             raise ValueError(f"Early exit has no profile {profile!r}; it has ci and paper.")
@@ -128,6 +128,7 @@ class ExitArm(Arm):
             return self
         return self.but(
             width=self.width // 2,
+            heads=self.heads // 2,
             hidden=self.hidden // 2,
             characters=self.characters // 8,
             recipe=self.recipe.but(batch=self.recipe.batch // 8),
