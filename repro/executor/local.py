@@ -32,7 +32,7 @@ class LocalExecutor(Asker):
 
     def __init__(self, store: Store, *, device: str, engine: str, workers: int) -> None:
         self.device = resolve_device(device)
-        self.turn = turn_on(self.device, store.locks, processes=workers)
+        self.turn = turn_on(self.device, processes=workers)
         require_engine(engine)
         self.checkpoints, self.weights = _RunCheckpoints(self), _RunWeights(self)
         super().__init__(

@@ -38,15 +38,18 @@ class Turn:
         self.lock = None
 
 
-def turn_on(device: str, locks: Locks, *, processes: int) -> Turn:
+def turn_on(device: str, *, processes: int) -> Turn:
     """The turn of one of a session's processes.
 
     An accelerator is shared with everybody on the machine. A core is not: another session must not
     have to wait for the end of a long batch.
+
+    >>> with turn_on("cpu", processes=4):
+    ...     train()
     """
+    locks = Locks(Path(tempfile.gettempdir()) / f"repro-turns-{getpass.getuser()}")
     if device != "cpu":
-        everybody = Path(tempfile.gettempdir()) / f"repro-devices-{getpass.getuser()}"
-        return Turn(Locks(everybody), [device])
+        return Turn(locks, [device])
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     return Turn(locks, [f"core-{n}-{session}" for n in range(min(processes, cores()))])
 

@@ -23,6 +23,9 @@ NOTHING_JUDGED = (
     "document(...) says."
 )
 
+SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
+"""How a claim's test ends where a verdict or a sentence takes the place of the traceback."""
+
 
 class Evidence(Protocol):
     """What a claim's fixture gathered while its test ran."""
@@ -80,7 +83,7 @@ class Gate:
         outcome = _outcome(raised, evidence)
         if outcome is None:
             if isinstance(raised, TrainingFailed | DataError):
-                report.longrepr = str(raised)  # it says all; the way there is ours
+                report.longrepr = str(raised)
             return  # not a finding but an error in the test or in training: pytest reports it
         ledger = self._ledger_of(item)
         record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}

@@ -15,7 +15,7 @@ from repro.document import Document
 from repro.executor.choose import executor_named
 from repro.executor.protocol import TrainingStopped, Work
 from repro.plan import PROFILES, Plan, Profile
-from repro.plugin.gate import Evidence, Gate, require_distinct
+from repro.plugin.gate import SAID_IN_FULL, Evidence, Gate, require_distinct
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
@@ -126,6 +126,10 @@ class ClaimSession:
                 self.executor.work(plan.wanted, watch)
             except TrainingStopped as stopped:
                 pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+
+    def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
+        """Whether all there is to say of a claim's end is a verdict, or what it raised."""
+        return call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL)
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport

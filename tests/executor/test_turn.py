@@ -22,6 +22,20 @@ with Turn(Locks(Path(sys.argv[1])), ["one"]):
 """
 
 
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A machine that nobody else is on."""
+    monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path))
+
+
+def turns_of_two_sessions(device, monkeypatch):
+    turns = []
+    for session in ("this", "that"):
+        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", session)
+        turns.append(turn_on(device, processes=4))
+    return turns
+
+
 def test_as_many_have_a_turn_as_there_are_places(tmp_path):
     first, second, third = (Turn(Locks(tmp_path), ["one", "two"]) for _ in range(3))
     with first, second:
@@ -47,23 +61,19 @@ def test_who_waits_gets_the_turn_of_one_that_was_killed(tmp_path):
 
 
 @pytest.mark.parametrize(("processes", "places"), [(1, 1), (2, 2), (4, 2)])
-def test_no_more_processes_train_than_there_are_cores(tmp_path, monkeypatch, processes, places):
+def test_no_more_processes_train_than_there_are_cores(elsewhere, monkeypatch, processes, places):
     monkeypatch.setattr(turn, "cores", lambda: 2)
-    assert len(turn_on("cpu", Locks(tmp_path), processes=processes).names) == places
+    assert len(turn_on("cpu", processes=processes).names) == places
 
 
-def test_one_process_at_a_time_on_an_accelerator_whatever_its_store(tmp_path, monkeypatch):
-    monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path / "shared"))
-    here, there = (turn_on("cuda", Locks(tmp_path / x), processes=4) for x in "ab")
-    with here:
-        assert there.locks.try_lock("cuda") is None
+def test_one_process_at_a_time_on_an_accelerator_of_whatever_session(elsewhere, monkeypatch):
+    turns = turns_of_two_sessions("cuda", monkeypatch)
+    with turns[0]:
+        assert turns[1].locks.try_lock("cuda") is None
 
 
-def test_sessions_do_not_wait_for_each_other(tmp_path, monkeypatch):
-    turns = []
-    for session in ("this", "that"):
-        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", session)
-        turns.append(turn_on("cpu", Locks(tmp_path), processes=4))
+def test_sessions_do_not_wait_for_each_others_cores(elsewhere, monkeypatch):
+    turns = turns_of_two_sessions("cpu", monkeypatch)
     assert set(turns[0].names).isdisjoint(turns[1].names)
 
 

@@ -228,3 +228,30 @@ def test_a_claim_that_skips_itself_has_nothing_to_plan(project):
     claims = project.path / "test_lines.py"
     claims.write_text(claims.read_text().replace("steep, flat", "pytest.skip('no'); steep, flat"))
     run(project).assert_outcomes(skipped=4)
+
+
+def test_no_traceback_is_made_where_a_verdict_takes_its_place(project):
+    project.makeconftest(
+        "from _pytest.nodes import Node\n"
+        "def made(*_):\n    raise SystemError('a traceback was made')\n"
+        "Node._repr_failure_py = made\n"
+    )
+    result = run_apart(project)
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*claimed (900, Text): flat targets give steeper lines"])
+
+
+def test_an_error_in_a_claims_test_has_its_traceback(project):
+    project.makepyfile(
+        test_wrong="""
+        from repro import claim
+        from line import Line
+
+        @claim("nothing", source="900")
+        def test_wrong(trials):
+            seeds = trials(Line()).slope > 0
+            assert [][1]
+        """
+    )
+    result = run(project, "test_wrong.py")
+    result.stdout.fnmatch_lines([">*assert [[][]][[]1]", "E*IndexError: list index out of range"])
