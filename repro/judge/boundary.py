@@ -15,6 +15,7 @@ error makes the threshold stricter and not looser. The draws are seeded: everyon
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -23,6 +24,7 @@ from repro.judge.statistic import STUDENT, Statistic
 
 _DRAWS = 10_000
 _SEED = 5_8_12
+_AN_OCTAVE = 2
 _TINY = 1e-12
 """Below this p the union bound stands in for the simulation, which would divide by rounding."""
 
@@ -52,8 +54,19 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
         return nominal
     if nominal < _TINY:
         return len(looks) * nominal
+    on, step = math.modf(-math.log2(nominal) * _AN_OCTAVE)
+    before, after = _ratio(looks, int(step), statistic), _ratio(looks, int(step) + 1, statistic)
+    return nominal * ((1 - on) * before + on * after)
+
+
+@lru_cache(maxsize=1024)
+def _ratio(looks: tuple[int, ...], step: int, statistic: Statistic) -> float:
+    """Level over threshold, simulated so many steps below a threshold of 1."""
+    if step == 0:
+        return 1.0  # every look crosses it
+    nominal = math.exp2(-step / _AN_OCTAVE)
     crossing, error = chance_of_crossing(nominal, looks, statistic)
-    return crossing + 3 * error
+    return (crossing + 3 * error) / nominal
 
 
 def chance_of_crossing(

@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from repro.judge import Design, Judge, Ladder, Measured, Outcome, Verdict, conjunction, holm
-from repro.judge.boundary import level_of, threshold
+from repro.judge import (
+    Design,
+    Judge,
+    Ladder,
+    Measured,
+    Outcome,
+    Verdict,
+    boundary,
+    conjunction,
+    holm,
+)
+from repro.judge.boundary import chance_of_crossing, level_of, threshold
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD, STUDENT
 
 CI = (5, 8, 12)
@@ -47,6 +57,30 @@ def test_the_level_of_a_p_inverts_the_threshold(looks, statistic):
     tiny = [level_of(looks, p, statistic) for p in (0.0, 1e-300, 1e-13, 1.1e-12)]
     assert tiny == sorted(tiny)
     assert tiny[0] == 0
+
+
+@pytest.mark.parametrize("statistic", [STUDENT, SMALL_SPREAD, LARGE_SPREAD])
+@pytest.mark.parametrize("looks", [CI, (3, 5, 8, 12, 20)])
+def test_levels_between_those_that_are_simulated_are_read_off_closely(looks, statistic):
+    for p in (0.03, 0.0021, 1.7e-5, 3.1e-9):
+        crossing, error = chance_of_crossing(p, looks, statistic)
+        assert level_of(looks, p, statistic) == pytest.approx(crossing + 3 * error, rel=1e-3)
+    levels = [level_of(looks, 0.9**n, statistic) for n in range(0, 250, 5)]
+    assert levels == sorted(levels, reverse=True)
+
+
+def test_a_suite_of_any_size_costs_some_dozen_simulations(monkeypatch):
+    simulated = []
+
+    def counted(*given):
+        simulated.append(given)
+        return chance_of_crossing(*given)
+
+    monkeypatch.setattr(boundary, "chance_of_crossing", counted)
+    boundary._ratio.cache_clear()
+    for n in range(1, 1000):
+        level_of(CI, n / 2000)
+    assert len(simulated) < 30
 
 
 def test_one_look_has_the_p_of_scipy_on_both_sides():
