@@ -25,6 +25,8 @@ from repro.judge.statistic import STUDENT, Statistic
 _DRAWS = 10_000
 _SEED = 5_8_12
 _AN_OCTAVE = 2
+"""Thresholds that are simulated where they halve."""
+
 _TINY = 1e-12
 """Below this p the union bound stands in for the simulation, which would divide by rounding."""
 
@@ -38,16 +40,18 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     >>> round(threshold((5, 8, 12), 0.005), 4)
     0.0019
     """
+    if len(looks) == 1:
+        return level
     nominal = level / 2
     for _ in range(5):  # their ratio hardly depends on the threshold, so this settles at once
-        nominal *= level / level_of(looks, nominal, statistic)
+        nominal = level / _ratio(looks, nominal, statistic)
     return nominal
 
 
 def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUDENT) -> float:
-    """The level whose threshold is this p: the inverse of `threshold`.
+    """The level whose threshold is this p: the inverse of `threshold`, to 0.1 %.
 
-    >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 6)
+    >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
     if len(looks) == 1:
@@ -55,16 +59,19 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     if nominal < _TINY:
         return len(looks) * nominal
     on, step = math.modf(-math.log2(nominal) * _AN_OCTAVE)
-    before, after = _ratio(looks, int(step), statistic), _ratio(looks, int(step) + 1, statistic)
+    before, after = (
+        _ratio(looks, math.exp2(-at / _AN_OCTAVE), statistic) for at in (step, step + 1)
+    )
     return nominal * ((1 - on) * before + on * after)
 
 
 @lru_cache(maxsize=1024)
-def _ratio(looks: tuple[int, ...], step: int, statistic: Statistic) -> float:
-    """Level over threshold, simulated so many steps below a threshold of 1."""
-    if step == 0:
+def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
+    """Level over threshold at this threshold, simulated."""
+    if nominal == 1:
         return 1.0  # every look crosses it
-    nominal = math.exp2(-step / _AN_OCTAVE)
+    if nominal < _TINY:
+        return float(len(looks))
     crossing, error = chance_of_crossing(nominal, looks, statistic)
     return (crossing + 3 * error) / nominal
 
