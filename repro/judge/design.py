@@ -73,10 +73,8 @@ class Design:
         # Other terms are other, independent rows of the same simulation.
         shifts = [term * len(means) // terms for term in range(terms)]
         for look, seeds in enumerate(self.looks):
-            t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
-            p_for, p_against = (
-                [np.roll(p, shift) for shift in shifts] for p in (tail(t, seeds), tail(-t, seeds))
-            )
+            p = tail((means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds), seeds)
+            p_for, p_against = ([np.roll(x, shift) for shift in shifts] for x in (p, 1 - p))
             holds, fails = np.max(p_for, axis=0) <= confirm, np.min(p_against, axis=0) <= refute
             reproduced |= undecided & holds
             undecided &= ~(holds | fails)
