@@ -17,14 +17,23 @@ NO_ADDRESS = (
 
 
 def executor_named(
-    name: str, store: Store, *, device: str, engine: str, processes: int, root: Path
+    name: str,
+    store: Store,
+    *,
+    device: str,
+    engine: str,
+    processes: int,
+    root: Path,
+    session: str | None = None,
 ) -> Executor:
-    """The executor of that name, for one of so many processes; raises ValueError for bad ones.
+    """The executor of that name, for one of a session's processes; raises ValueError for bad ones.
 
     >>> executor_named("local", store, device="cpu", engine="auto", processes=1, root=folder)
     """
     if name == "local":
-        return LocalExecutor(store, device=device, engine=engine, workers=processes)
+        return LocalExecutor(
+            store, device=device, engine=engine, workers=processes, session=session
+        )
     if name != "ray" and not name.startswith("ray://"):
         raise ValueError(
             f"There is no executor {name!r}; choose local, ray (at RAY_ADDRESS), or"

@@ -6,10 +6,12 @@ training elsewhere.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from repro.arm import Run
@@ -18,7 +20,7 @@ from repro.executor.asker import Asker
 from repro.executor.batch import train_batch
 from repro.executor.pace import PaceHere
 from repro.executor.protocol import Wanted, Watch, Work, require_engine
-from repro.executor.turn import turn_on
+from repro.executor.turn import Turn, turn_on
 from repro.store import Store
 
 if TYPE_CHECKING:
@@ -28,11 +30,13 @@ POLL_SECONDS = 0.1
 
 
 class LocalExecutor(Asker):
-    """This machine, as one of `workers` processes."""
+    """This machine, as one of `workers` processes of a session."""
 
-    def __init__(self, store: Store, *, device: str, engine: str, workers: int) -> None:
+    def __init__(
+        self, store: Store, *, device: str, engine: str, workers: int, session: str | None = None
+    ) -> None:
         self.device = resolve_device(device)
-        self.turn = turn_on(self.device, processes=workers)
+        self.workers, self.session = workers, session or str(os.getpid())
         require_engine(engine)
         self.checkpoints, self.weights = _RunCheckpoints(self), _RunWeights(self)
         super().__init__(
@@ -40,6 +44,11 @@ class LocalExecutor(Asker):
         )
         self.watch: Watch = lambda _: None
         self.pulse = Pulse(self.watch, self.work_left, "")
+
+    @cached_property
+    def turn(self) -> Turn:
+        """This process's turn to train; a session that trains nothing needs none."""
+        return turn_on(self.device, processes=self.workers, session=self.session)
 
     def work(self, wanted: Wanted, watch: Watch) -> None:
         while wanted_now := wanted():

@@ -26,11 +26,9 @@ class Turn:
         self.lock: Lock | None = None
 
     def __enter__(self) -> None:
-        while self.lock is None:
-            found = (lock for name in self.names if (lock := self.locks.try_lock(name)))
-            self.lock = next(found, None)
-            if self.lock is None:
-                time.sleep(POLL_SECONDS)
+        while (lock := next(filter(None, map(self.locks.try_lock, self.names)), None)) is None:
+            time.sleep(POLL_SECONDS)
+        self.lock = lock
 
     def __exit__(self, *_: object) -> None:
         assert self.lock is not None
@@ -38,19 +36,18 @@ class Turn:
         self.lock = None
 
 
-def turn_on(device: str, *, processes: int) -> Turn:
-    """The turn of one of a session's processes.
+def turn_on(device: str, *, processes: int, session: str) -> Turn:
+    """The turn of one of a session's processes, which all name the session alike.
 
     An accelerator is shared with everybody on the machine. A core is not: another session must not
     have to wait for the end of a long batch.
 
-    >>> with turn_on("cpu", processes=4):
+    >>> with turn_on("cpu", processes=4, session="c0ffee"):
     ...     train()
     """
     locks = Locks(Path(tempfile.gettempdir()) / f"repro-turns-{getpass.getuser()}")
     if device != "cpu":
         return Turn(locks, [device])
-    session = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     return Turn(locks, [f"core-{n}-{session}" for n in range(min(processes, cores()))])
 
 

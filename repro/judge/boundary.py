@@ -40,8 +40,6 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     >>> round(threshold((5, 8, 12), 0.005), 4)
     0.0019
     """
-    if len(looks) == 1:
-        return level
     nominal = level / 2
     for _ in range(5):  # their ratio hardly depends on the threshold, so this settles at once
         nominal = level / _ratio(looks, nominal, statistic)
@@ -54,10 +52,8 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
-    if len(looks) == 1:
-        return nominal
-    if nominal < _TINY:
-        return len(looks) * nominal
+    if nominal == 0:
+        return 0.0
     on, step = math.modf(-math.log2(nominal) * _AN_OCTAVE)
     before, after = (
         _ratio(looks, math.exp2(-at / _AN_OCTAVE), statistic) for at in (step, step + 1)
@@ -68,8 +64,8 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
 @lru_cache(maxsize=1024)
 def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
     """Level over threshold at this threshold, simulated."""
-    if nominal == 1:
-        return 1.0  # every look crosses it
+    if len(looks) == 1 or nominal == 1:
+        return 1.0  # nothing to add up, or every look crosses it
     if nominal < _TINY:
         return float(len(looks))
     crossing, error = chance_of_crossing(nominal, looks, statistic)

@@ -82,7 +82,7 @@ class Gate:
             return
         outcome = _outcome(raised, evidence)
         if outcome is None:
-            if isinstance(raised, TrainingFailed | DataError):
+            if isinstance(raised, SAID_IN_FULL):
                 report.longrepr = str(raised)
             return  # not a finding but an error in the test or in training: pytest reports it
         ledger = self._ledger_of(item)

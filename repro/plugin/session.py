@@ -61,6 +61,7 @@ class ClaimSession:
             engine=option("engine"),
             processes=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
             root=_project(config),
+            session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
         )
         self.gate = Gate(accept=option("update_ledger"), insist=option("require_verdict"))
         self.items = [item for item in items if item.get_closest_marker("claim")]

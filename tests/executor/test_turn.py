@@ -28,12 +28,8 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path))
 
 
-def turns_of_two_sessions(device, monkeypatch):
-    turns = []
-    for session in ("this", "that"):
-        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", session)
-        turns.append(turn_on(device, processes=4))
-    return turns
+def turns_of_two_sessions(device):
+    return [turn_on(device, processes=4, session=session) for session in ("this", "that")]
 
 
 def test_as_many_have_a_turn_as_there_are_places(tmp_path):
@@ -63,17 +59,17 @@ def test_who_waits_gets_the_turn_of_one_that_was_killed(tmp_path):
 @pytest.mark.parametrize(("processes", "places"), [(1, 1), (2, 2), (4, 2)])
 def test_no_more_processes_train_than_there_are_cores(elsewhere, monkeypatch, processes, places):
     monkeypatch.setattr(turn, "cores", lambda: 2)
-    assert len(turn_on("cpu", processes=processes).names) == places
+    assert len(turn_on("cpu", processes=processes, session="this").names) == places
 
 
-def test_one_process_at_a_time_on_an_accelerator_of_whatever_session(elsewhere, monkeypatch):
-    turns = turns_of_two_sessions("cuda", monkeypatch)
+def test_one_process_at_a_time_on_an_accelerator_of_whatever_session(elsewhere):
+    turns = turns_of_two_sessions("cuda")
     with turns[0]:
         assert turns[1].locks.try_lock("cuda") is None
 
 
-def test_sessions_do_not_wait_for_each_others_cores(elsewhere, monkeypatch):
-    turns = turns_of_two_sessions("cpu", monkeypatch)
+def test_sessions_do_not_wait_for_each_others_cores(elsewhere):
+    turns = turns_of_two_sessions("cpu")
     assert set(turns[0].names).isdisjoint(turns[1].names)
 
 

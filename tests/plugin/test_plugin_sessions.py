@@ -11,8 +11,9 @@ import torch
 # Imported once for all the sessions that run in this process; pytester takes away what they import.
 import repro.core.train
 import repro.executor.local
+import repro.executor.turn
 import repro.plugin.session
-import repro.report.write  # noqa: F401
+import repro.report.write
 
 torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
 
@@ -44,6 +45,22 @@ def test_workers_share_the_runs_and_train_none_twice(project):
     result = run_apart(project, "-n", "3")
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)
+
+
+def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "4")
+    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "of all four")
+    turns = []
+
+    def turn_on(device, **given):
+        turns.append(given)
+        return repro.executor.turn.turn_on(device, **given)
+
+    monkeypatch.setattr(repro.executor.local, "turn_on", turn_on)
+    run(project)
+    assert turns == [{"processes": 4, "session": "of all four"}]
+    run(project)
+    assert len(turns) == 1  # nothing was left to train
 
 
 def test_two_sessions_at_once_train_nothing_twice(project):
