@@ -9,7 +9,7 @@ claims: environment
 
 test: environment
 	@echo "testing the code itself, which takes some minutes"
-	@"$(ENV)/bin/pytest" tests -n 2 -m "not cluster"
+	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal -m "not cluster"
 
 environment: $(ENV)/ready
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,6 +47,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.getoption("plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A store in the project is no place to look for tests, and may have a million folders."""
+    store = config.getoption("store") or os.environ.get("REPRO_STORE")
+    return True if store and collection_path == Path(store).absolute() else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -43,6 +43,7 @@ class Trials:
         self.metrics: list[str] = []
         self.diverged: list[str] = []
         self._seeds_read: dict[Arm, int] = {}
+        self._complete: set[tuple[int, int]] = set()  # of so many arms, so many seeds are trained
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -126,22 +127,28 @@ class Trials:
         return list(dict.fromkeys(self.diverged))
 
     def values(self, arm: Arm, count: int) -> list[Values]:
-        """The results of an arm's first seeds.
+        """The results of an arm's first seeds; raises `RunsMissing` where they are not all trained.
 
-        Raises `RunsMissing` where they are not all trained. It then names what all arms of the
-        claim lack, since the judge will ask for the same seeds of each.
+        It then names what all arms of the claim lack, since the judge will ask for the same seeds
+        of each.
         """
-        runs = [Run(company, seed) for company in self.arms for seed in company.seeds(count)]
+        self._require(count)
+        self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
+        found = (self.executor.result(Run(arm, seed)) for seed in arm.seeds(count))
+        return [values for values in found if values is not None]
+
+    def _require(self, count: int) -> None:
+        if (len(self.arms), count) in self._complete:
+            return
+        runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(count)]
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         self.asked.update(runs, starts)
-        found = {run: self.executor.result(run) for run in runs}
-        missing = [run for run, values in found.items() if values is None]
+        missing = [run for run in runs if self.executor.result(run) is None]
         if missing:
             raise RunsMissing(
                 [*(start for start in starts if self.executor.result(start) is None), *missing]
             )
-        self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
-        return [values for run, values in found.items() if run.arm == arm and values is not None]
+        self._complete.add((len(self.arms), count))
 
 
 class Trial:

@@ -1,6 +1,16 @@
 """A tiny study that trains in milliseconds, in a project of its own."""
 
 import pytest
+import torch
+
+# Imported once for all the sessions that run in this process; pytester takes away what they import.
+import repro.core.train
+import repro.executor.local
+import repro.executor.turn
+import repro.plugin.session
+import repro.report.write  # noqa: F401
+
+torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
 
 STUDY = '''
 """A line fitted to points: the smallest thing that can be trained."""
@@ -75,6 +85,33 @@ class Study:
 STUDY = Study()
 '''
 
+OUTSIDE_STUDY = '''
+"""The same of a function, which starts in half the time: for sessions of several processes."""
+import random
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(OutsideArm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {"slope": Metric("identity")}
+    target: float = 1.0
+    data: str = "points"
+
+
+def train(arm, seed):
+    time.sleep(0.03)  # so that sessions meet
+    return {"slope": arm.target * random.gauss(0.4, 0.02)}
+
+
+STUDY = OutsideStudy(train)
+'''
+
 CLAIMS = """
 import pytest
 from repro import claim
@@ -104,3 +141,10 @@ def project(pytester, monkeypatch):
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     return pytester
+
+
+@pytest.fixture
+def outside_project(project):
+    """The same, of a function instead of a model."""
+    project.makepyfile(line=OUTSIDE_STUDY)
+    return project

@@ -7,7 +7,7 @@ HEAD = "import pytest\nfrom repro import claim\nfrom line import Line\n\n"
 
 def run(project, claims):
     (project.path / "test_lines.py").write_text(HEAD + claims)
-    return project.runpytest_subprocess("-p", "no:cacheprovider")
+    return project.runpytest_inprocess("-p", "no:cacheprovider")
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,9 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
-# Imported once for all the sessions that run in this process; pytester takes away what they import.
-import repro.core.train
 import repro.executor.local
-import repro.executor.turn
-import repro.plugin.session
-import repro.report.write
-
-torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
+from repro.executor.turn import turn_on
 
 
 def run(project, *arguments):
@@ -35,16 +28,16 @@ def trained(result):
 
 
 def test_first_everything_is_trained_once_and_then_nothing(project):
-    result = run_apart(project)
+    result = run(project)
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
-    assert trained(run_apart(project)) == (32, 0)
+    assert trained(run(project)) == (32, 0)
 
 
-def test_workers_share_the_runs_and_train_none_twice(project):
-    result = run_apart(project, "-n", "3")
+def test_workers_share_the_runs_and_train_none_twice(outside_project):
+    result = run_apart(outside_project, "-n", "3")
     result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (32, 32)
+    assert trained(result) == (20, 20)
 
 
 def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
@@ -52,26 +45,26 @@ def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatc
     monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "of all four")
     turns = []
 
-    def turn_on(device, **given):
+    def noted(device, **given):
         turns.append(given)
-        return repro.executor.turn.turn_on(device, **given)
+        return turn_on(device, **given)
 
-    monkeypatch.setattr(repro.executor.local, "turn_on", turn_on)
+    monkeypatch.setattr(repro.executor.local, "turn_on", noted)
     run(project)
     assert turns == [{"processes": 4, "session": "of all four"}]
     run(project)
     assert len(turns) == 1  # nothing was left to train
 
 
-def test_two_sessions_at_once_train_nothing_twice(project):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
+def test_two_sessions_at_once_train_nothing_twice(outside_project):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     both = [
-        subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(command, cwd=outside_project.path, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     texts = [process.communicate()[0] for process in both]
     found = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
-    assert sum(found) == 32
+    assert sum(found) == 20
     assert all("2 reproduced" in text for text in texts)
 
 
@@ -118,8 +111,8 @@ def test_the_ledger_gates(project):
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
 
-def test_of_all_processes_one_writes_the_ledger_and_the_report(project):
-    project.makeconftest(
+def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
+    outside_project.makeconftest(
         """
         import os
         from pathlib import Path
@@ -134,10 +127,10 @@ def test_of_all_processes_one_writes_the_ledger_and_the_report(project):
         summary.summarise = noted
         """
     )
-    result = run_apart(project, "-n", "3", "--update-ledger", "--report", "found")
+    result = run_apart(outside_project, "-n", "2", "--update-ledger", "--report", "found")
     result.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert len(list(project.path.glob("summary-*"))) == 1
-    assert [path.name for path in project.path.glob("ledger*")] == ["ledger.toml"]
+    assert len(list(outside_project.path.glob("summary-*"))) == 1
+    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
 
 
 def test_a_claim_for_another_profile_says_what_it_needs(project):
@@ -206,6 +199,17 @@ def test_a_run_that_diverges_leaves_its_claim_undecided(project):
     result.stdout.fnmatch_lines(["*INCONCLUSIVE*", "*diverged at step*"])
 
 
+def test_a_store_in_the_project_is_not_searched_for_tests(project, monkeypatch):
+    store = project.path / "store"
+    run(project)
+    project.makepyfile(**{"store/test_inside": "1 / 0"})
+    result = run(project)
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    monkeypatch.delenv("REPRO_STORE")
+    assert trained(run(project, "--store", "store")) == (32, 0)
+    run(project, str(store / "test_inside.py")).assert_outcomes(errors=1)  # where it is named
+
+
 def test_a_damaged_result_is_trained_again(project):
     run(project)
     (victim, *_) = sorted((project.path / "store" / "runs").rglob("result.json"))
@@ -247,13 +251,12 @@ def test_a_claim_that_skips_itself_has_nothing_to_plan(project):
     run(project).assert_outcomes(skipped=4)
 
 
-def test_no_traceback_is_made_where_a_verdict_takes_its_place(project):
-    project.makeconftest(
-        "from _pytest.nodes import Node\n"
-        "def made(*_):\n    raise SystemError('a traceback was made')\n"
-        "Node._repr_failure_py = made\n"
-    )
-    result = run_apart(project)
+def test_no_traceback_is_made_where_a_verdict_takes_its_place(project, monkeypatch):
+    def made(*_):
+        raise SystemError("a traceback was made")
+
+    monkeypatch.setattr("_pytest.nodes.Node._repr_failure_py", made)
+    result = run(project)
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     result.stdout.fnmatch_lines(["*claimed (900, Text): flat targets give steeper lines"])
 

@@ -36,8 +36,10 @@ class Stored:
 
     def __init__(self, by_seed):
         self.by_seed = by_seed
+        self.looked_up = 0
 
     def result(self, run):
+        self.looked_up += 1
         return self.by_seed.get(run.seed)
 
 
@@ -105,3 +107,14 @@ def test_a_curve_asks_for_its_runs_like_any_measure():
     with pytest.raises(RunsMissing) as missing:
         trial({}).over_epochs.loss.falls()
     assert len(missing.value.runs) == 8
+
+
+def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
+    stored = Stored({seed: values(seed) for seed in range(1, 9)})
+    trials = Trials(stored, Profile("ci", (8,)), set())
+    many = trials([Reader(recipe=RECIPE.but(lr=0.1 * rate)) for rate in range(1, 10)])
+    many.perplexity.climbs()
+    assert stored.looked_up == 2 * 9 * 8
+    later = trials(Reader())
+    assert later.perplexity > 1.0
+    assert stored.looked_up == 2 * 9 * 8 + 10 * 8 + 8
