@@ -2,10 +2,10 @@
 
     python benchmarks/interruptions.py
 
-Kills the controller or a worker of `pytest claims -n 4` twenty times with SIGKILL, starts it again
-wherever nothing is left running, and lets it end. Then two such commands share one more store.
-Prints what was stored each time, and fails unless all three stores hold the same bytes, no stored
-result was ever touched again, and no run was trained twice.
+Kills the controller or a worker of `pytest claims/test_depth_ladder.py -n 4` twenty times with
+SIGKILL, starts it again wherever nothing is left running, and lets it end. Then two such commands
+share one more store. Prints what was stored each time, and fails unless all three stores hold the
+same bytes, no stored result was ever touched again, and no run was trained twice.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ COUNTS = re.compile(r"(\d+) distinct runs needed: (\d+) trained now")
 
 
 def start(store: Path) -> subprocess.Popen[str]:
-    """`pytest claims -n 4` on a store, writing its output beside it."""
-    command = [sys.executable, "-m", "pytest", "claims", "-n", "4", "--engine", "stacked"]
+    """The ladder's claims on a store; what they print is written beside it."""
+    ladder = ["claims/test_depth_ladder.py", "-n", "4", "--engine", "stacked"]
     return subprocess.Popen(
-        [*command, "-p", "no:cacheprovider", "--store", str(store)],
+        [sys.executable, "-m", "pytest", *ladder, "-p", "no:cacheprovider", "--store", str(store)],
         cwd=ROOT,
         stdout=store.with_suffix(".log").open("a"),
         stderr=subprocess.STDOUT,
