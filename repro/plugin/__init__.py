@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from repro.plugin.plot import Plot
     from repro.plugin.trials import Trials
 
+DEFAULT_STORE = ".repro"
+
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
 PLAN_TEXT = pytest.StashKey[str]()
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
@@ -49,10 +51,15 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "no"
 
 
+def store_folder(config: pytest.Config) -> Path:
+    """Where the command line, the environment or the project keeps results."""
+    named = config.getoption("store") or os.environ.get("REPRO_STORE")
+    return Path(named or config.rootpath / DEFAULT_STORE)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A store in the project is no place to look for tests, and may have a million folders."""
-    store = config.getoption("store") or os.environ.get("REPRO_STORE")
-    return True if store and collection_path == Path(store).absolute() else None
+    return True if collection_path == store_folder(config).absolute() else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

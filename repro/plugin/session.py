@@ -15,6 +15,7 @@ from repro.document import Document
 from repro.executor.choose import executor_named
 from repro.executor.protocol import TrainingStopped, Work
 from repro.plan import PROFILES, Plan, Profile
+from repro.plugin import store_folder
 from repro.plugin.gate import SAID_IN_FULL, Evidence, Gate, require_distinct
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
@@ -22,8 +23,6 @@ from repro.plugin.trials import Trials
 from repro.report.progress import Status
 from repro.store import Store, StoreError
 from repro.store.errors import warn
-
-DEFAULT_STORE = ".repro"
 
 _ENDS_OF_TESTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
 """No `Exception` in Python's sense: a claim that says so itself has no runs to plan."""
@@ -157,8 +156,7 @@ class ClaimSession:
 
 def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:
     """The store that the command line, the environment or the project names."""
-    named = config.getoption("store") or os.environ.get("REPRO_STORE")
-    return Store(Path(named or config.rootpath / DEFAULT_STORE), report=report)
+    return Store(store_folder(config), report=report)
 
 
 def _project(config: pytest.Config) -> Path:

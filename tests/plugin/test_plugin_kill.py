@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-KILLS = 3
+KILLS = 4
 
 
 def results(store):

@@ -37,7 +37,7 @@ def test_first_everything_is_trained_once_and_then_nothing(project):
 def test_workers_share_the_runs_and_train_none_twice(outside_project):
     result = run_apart(outside_project, "-n", "3")
     result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (20, 20)
+    assert trained(result) == (32, 32)
 
 
 def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
@@ -57,14 +57,14 @@ def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatc
 
 
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
     both = [
         subprocess.Popen(command, cwd=outside_project.path, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     texts = [process.communicate()[0] for process in both]
     found = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
-    assert sum(found) == 20
+    assert sum(found) == 32
     assert all("2 reproduced" in text for text in texts)
 
 
@@ -127,7 +127,7 @@ def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
         summary.summarise = noted
         """
     )
-    result = run_apart(outside_project, "-n", "2", "--update-ledger", "--report", "found")
+    result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
     result.assert_outcomes(passed=2, xfailed=1, skipped=1)
     assert len(list(outside_project.path.glob("summary-*"))) == 1
     assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
