@@ -46,7 +46,8 @@ def spirals(count, seed):
 
 
 def accuracy(module, arm):
-    points, classes = spirals(1000, seed=1)
+    device = next(module.parameters()).device  # a GPU, where there is one
+    points, classes = (x.to(device) for x in spirals(1000, seed=1))
     return {"accuracy": (module(points).argmax(1) == classes).float().mean()}
 
 

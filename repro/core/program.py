@@ -6,6 +6,7 @@ and stopping exist once. A program holds one row a run; rows leave when their ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.replay import replayed
 from repro.core.stacked_optimiser import StackedOptimiser
 from repro.core.study import Data, Measures, Study
 from repro.recipe import Moment, Recipe
@@ -121,7 +123,7 @@ class LoopProgram:
                 buffer.copy_(state[f"buffer/{name}"])
         for name, p in self.trained.items():
             self.optimiser.state[p] = {
-                part: state[f"{part}/{name}"].clone()
+                part: state[f"{part}/{name}"].to(p.device, copy=True)
                 for part in ("step", "exp_avg", "exp_avg_sq")
                 if f"{part}/{name}" in state
             }
@@ -147,29 +149,41 @@ class StackedProgram:
                 f"{runs[0].arm.label} scales its loss, which the stacked engine does not; use"
                 " --engine loop."
             )
+        self.device = device
         self.model = study.stacked(runs, data, device)
         self.optimiser = StackedOptimiser(self.model, self._recipes())
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """After the tensors that a step works on were made, or made anew."""
+        self.clips = any(recipe.clip is not None for recipe in self._recipes())
+        self.limits = torch.zeros(len(self.runs), device=self.device)  # [R] of gradient norms
+        self.step = replayed(self._step, self.device)
 
     def _recipes(self) -> list[Recipe]:
         return [run.arm.recipe for run in self.runs]
 
     def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
+        if self.clips:
+            limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
+            self.limits.copy_(torch.tensor([math.inf if x is None else x for x in limits]))
+        self.optimiser.set_rates(at)
         with torch.no_grad():
-            losses, gradients = self.model.gradients(*batch)
-            self._clip(gradients, at.epoch)
-            self.optimiser.step(gradients, at)
+            return self.step(*batch)
+
+    def _step(self, *batch: Tensor) -> Tensor:
+        """What the device does in a step; all that changes from step to step is in tensors."""
+        losses, gradients = self.model.gradients(*batch)
+        if self.clips:
+            self._clip(gradients)
+        self.optimiser.step(gradients)
         return losses
 
-    def _clip(self, gradients: dict[str, Tensor], epoch: int) -> None:
-        limits = [recipe.clip_at(epoch) for recipe in self._recipes()]
-        if all(limit is None for limit in limits):
-            return
-        rows = len(limits)
-        squares = next(iter(gradients.values())).new_zeros(rows)
+    def _clip(self, gradients: dict[str, Tensor]) -> None:
+        squares = torch.zeros_like(self.limits)
         for gradient in gradients.values():
             squares[: len(gradient)] += gradient.flatten(1).square().sum(1)
-        limit = squares.new_tensor([float("inf") if x is None else x for x in limits])
-        factor = (limit / (squares.sqrt() + CLIP_EPSILON)).clamp(max=1.0)  # [R]
+        factor = (self.limits / (squares.sqrt() + CLIP_EPSILON)).clamp(max=1.0)  # [R]
         for gradient in gradients.values():
             gradient.mul_(factor[: len(gradient)].view(-1, *[1] * (gradient.ndim - 1)))
 
@@ -195,13 +209,13 @@ class StackedProgram:
                 m[row] = state[f"exp_avg/{name}"]
                 v[row] = state[f"exp_avg_sq/{name}"]
         self.optimiser.steps.copy_(states[0]["step"])
-        self.optimiser.rebuild(self.model, self._recipes())
 
     def keep(self, rows: Sequence[int]) -> None:
         self.runs = [self.runs[row] for row in rows]
         self.model.keep(rows)
         self.optimiser.keep(rows)
         self.optimiser.rebuild(self.model, self._recipes())
+        self._prepare()
 
 
 ENGINES: dict[str, type[LoopProgram] | type[StackedProgram]] = {

@@ -21,7 +21,10 @@ from repro.recipe import Moment, Recipe
 
 CACHE_LINE = 64  # bytes
 
-UPDATES = {"adam": torch.ops.aten._fused_adam_, "adamw": torch.ops.aten._fused_adamw_}
+UPDATES = {
+    "adam": torch.ops.aten._fused_adam_.tensor_lr,
+    "adamw": torch.ops.aten._fused_adamw_.tensor_lr,
+}
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # torch.optim's own
 
 Kind = tuple[float, float, int]
@@ -55,7 +58,7 @@ class StackedOptimiser:
         self.rebuild(model, recipes)
 
     def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
-        """Lay the spans out anew, after rows have gone or been restored."""
+        """Lay the spans out anew, after rows have gone."""
         self.groups: dict[Kind, list[Span]] = {}
         for name, (m, v) in self.moments.items():
             parameter, scales = model.parameters[name], model.lr_scales(name)
@@ -71,11 +74,23 @@ class StackedOptimiser:
                 rows = [x[start:stop] for x in (parameter, m, v)]
                 self.groups.setdefault(kind, []).append(Span(name, start, stop, *rows))
         self.schedules = {recipe.warmup: recipe for recipe in recipes}
+        # CUDA's update reads the rate as float32; on a CPU it is as exact as a Python number
+        exact = torch.float64 if self.steps.device.type == "cpu" else torch.float32
+        self.rates = torch.zeros(len(self.groups), dtype=exact, device=self.steps.device)
 
-    def step(self, gradients: Mapping[str, Tensor], at: Moment) -> None:
-        """Update every trained row."""
+    def set_rates(self, at: Moment) -> None:
+        """Write the learning rates of a moment to where the update reads them."""
+        now = [
+            lr * self.schedules[warmup].lr_factor(at.step, at.total)
+            for lr, _, warmup in self.groups
+        ]
+        self.rates.copy_(torch.tensor(now, dtype=self.rates.dtype))
+
+    def step(self, gradients: Mapping[str, Tensor]) -> None:
+        """Update every trained row, by the rates that were set."""
         self.steps += 1
-        for (lr, decay, warmup), spans in self.groups.items():
+        rates = self.rates.unbind()
+        for ((_, decay, _), spans), rate in zip(self.groups.items(), rates, strict=True):
             self.update(
                 [span.rows for span in spans],
                 # the fused update reads memory in order, whatever the strides say
@@ -84,7 +99,7 @@ class StackedOptimiser:
                 [span.exp_avg_sq for span in spans],
                 [],
                 [self.steps] * len(spans),
-                lr=lr * self.schedules[warmup].lr_factor(at.step, at.total),
+                lr=rate,
                 beta1=BETAS[0],
                 beta2=BETAS[1],
                 weight_decay=decay,

@@ -7,7 +7,8 @@ the module allows it; where it does not, one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -70,10 +71,29 @@ class ModuleStudy:
         """Evaluate a module as its author does, without dropout."""
         was_training = module.training
         module.eval()
-        with torch.no_grad(), drawing_from(stream(run.seed, "measure").initial_seed()):
+        with (
+            torch.no_grad(),
+            drawing_from(stream(run.seed, "measure").initial_seed()),
+            _saying_where(module),
+        ):
             measured = checked(run.arm, self.measure_of(module, run.arm), by="measure(module, arm)")
         module.train(was_training)
         return measured
+
+
+@contextmanager
+def _saying_where(module: nn.Module) -> Iterator[None]:
+    """What torch says of tensors on different devices, with what to do about it here."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "on the same device" not in str(error):
+            raise
+        device = next(module.parameters()).device
+        raise ValueError(
+            f"measure(module, arm) uses tensors that are not on {device}, where the module is; move"
+            " them there, with x.to(next(module.parameters()).device)."
+        ) from error
 
 
 class Examples:

@@ -62,7 +62,8 @@ def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
     ]
     together = StackedOptimiser(stack, recipes)
     for step, gradient in enumerate(gradients):
-        together.step(gradient, Moment(step=step, per_epoch=STEPS, total=STEPS))
+        together.set_rates(Moment(step=step, per_epoch=STEPS, total=STEPS))
+        together.step(gradient)
     for row, recipe in enumerate(recipes):
         for name in trained:
             alone = start[name][row].clone().requires_grad_()

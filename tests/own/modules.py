@@ -88,7 +88,7 @@ def examples(arm):
 
 
 def measure(module, arm):
-    x = numbers(25, 1)
+    x = numbers(25, 1).to(next(module.parameters()).device)
     return {"error": loss(module, x, x.roll(1, dims=1).abs())}
 
 

@@ -7,6 +7,7 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.timing import measure_pace
 from repro.core.train import train
+from tests.core.elsewhere import DEVICE
 from tests.core.test_core_training import Interrupted, Kept, stop_at
 from tests.own.modules import KINDS, STUDY, Small, measure, study
 
@@ -112,3 +113,12 @@ def test_labels_say_what_is_not_usual():
     assert Small().label == "small"
     assert Small(kind="tied").label == "small kind tied"
     assert "lr 0.1" in Small(recipe=Small().recipe.but(lr=0.1)).label
+
+
+def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
+    def stays(module, arm):
+        return {"error": module(torch.ones(2, 6)).sum()}
+
+    message = r"tensors that are not on elsewhere:0, .*with x\.to\("
+    with pytest.raises(ValueError, match=message):
+        list(train(study(measure=stays), runs_of("perceptron"), engine="loop", device=DEVICE))

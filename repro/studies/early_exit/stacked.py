@@ -29,6 +29,10 @@ class StackedExit:
         self.parameters = {
             name: torch.stack([module[name].detach() for module in modules]) for name in modules[0]
         }
+        arms = [model.arm for model in self.models]
+        self.weights = torch.tensor(
+            [[arm.weights_in(epoch) for epoch in range(arm.recipe.epochs)] for arm in arms]
+        ).to(device)  # [R, epochs, L]
         self.losses = vmap(_Losses(self.models[0].module).of)
 
     def trained_rows(self, name: str) -> Sequence[bool]:
@@ -40,15 +44,10 @@ class StackedExit:
     def keep(self, rows: Sequence[int]) -> None:
         self.models = [self.models[row] for row in rows]
         self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}
+        self.weights = self.weights[list(rows)]
 
     def gradients(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        weights = x.new_tensor(
-            [
-                model.arm.weights_in(int(now[0]))
-                for model, now in zip(self.models, epochs, strict=True)
-            ],
-            dtype=torch.float32,
-        )  # [R, L]
+        weights = self.weights.take_along_dim(epochs[:, :1, None], 1)[:, 0]  # [R, L]
         leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
         with torch.enable_grad(), warnings.catch_warnings():
             # attention has no batching rule and is called run by run: it is a small part
