@@ -1,7 +1,8 @@
 """The verdicts that were last accepted: a text file beside the claims, under version control.
 
 One entry a claim, profile and data set. A claim that was reproduced and is not any more fails; one
-that was not is an expected failure, with the finding as its reason.
+that was not is an expected failure, with the finding as its reason. What was reproduced says where,
+and how far past their bounds its comparisons were: on another kind of machine runs are other runs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,10 @@ class Entry:
     sentence: str
     documented: str
     measured: str
+    machine: str = ""
+    """What trained the runs of what was reproduced: device, processor, torch, engine."""
+    past: Sequence[tuple[float, float, int]] = ()
+    """Mean, spread and seeds of each comparison of what was reproduced, past its bound."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -46,7 +51,7 @@ class Entry:
 class Ledger:
     """The entries of one file.
 
-    >>> Ledger.read(Path("claims/ledger.toml")).verdict("004/bp_climbs[d256]", "ci", "cifar10")
+    >>> Ledger.read(Path("claims/ledger.toml")).entry("004/bp_climbs[d256]", "ci", "cifar10")
     """
 
     def __init__(self, path: Path, entries: Iterable[Entry]) -> None:
@@ -66,10 +71,9 @@ class Ledger:
                 f"The ledger {path} cannot be read ({error}); restore it from version control."
             ) from error
 
-    def verdict(self, claim: str, profile: str, data: str) -> str | None:
-        """The accepted verdict; None where none was accepted yet."""
-        entry = self.entries.get((claim, profile, data))
-        return entry.verdict if entry else None
+    def entry(self, claim: str, profile: str, data: str) -> Entry | None:
+        """What was accepted of a claim; None where nothing was yet."""
+        return self.entries.get((claim, profile, data))
 
     def accept(self, entries: Iterable[Entry]) -> None:
         """Take these verdicts over and write the file, sorted, so that its diff can be read."""
@@ -81,7 +85,12 @@ class Ledger:
 
 
 def _block(entry: Entry) -> str:
-    lines = [f"{name} = {_quoted(value)}" for name, value in vars(entry).items()]
+    optional = ("machine", "past")
+    lines = [
+        f"{name} = {_quoted(value)}"
+        for name, value in vars(entry).items()
+        if value or name not in optional
+    ]
     return "\n[[claim]]\n" + "\n".join(lines) + "\n"
 
 

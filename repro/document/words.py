@@ -42,6 +42,7 @@ class Document:
     p = None  # nothing here is random
     arms_used: tuple[Any, ...] = ()
     metrics_used: tuple[str, ...] = ()
+    machine = ""  # nor was anything trained
 
     def __init__(self) -> None:
         self.findings: list[Check] = []

@@ -6,6 +6,7 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
+from repro.judge.agreement import Past, has_shrunk
 from repro.judge.curve import Curve
 from repro.judge.design import Design
 from repro.judge.judge import Judge
@@ -27,6 +28,7 @@ __all__ = [
     "Ladder",
     "Measured",
     "Outcome",
+    "Past",
     "Ranking",
     "Sample",
     "Scale",
@@ -34,5 +36,6 @@ __all__ = [
     "Statement",
     "Verdict",
     "conjunction",
+    "has_shrunk",
     "holm",
 ]

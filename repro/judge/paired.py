@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from repro.judge.agreement import Past
 from repro.judge.design import Design
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed, weigh
 from repro.judge.scale import Array, Scale
@@ -130,6 +131,7 @@ class Paired(ABC):
             boundary_against=refute,
             seeds=seeds,
             distance=distance,
+            past=Past(mean, spread, seeds),
             detectable=self.effect(readings, detectable_in_sd * spread),
             detectable_in_sd=detectable_in_sd,
             correlation=self._correlation(readings),

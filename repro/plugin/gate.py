@@ -14,8 +14,8 @@ from repro.arm import Needs
 from repro.data.locate import DataError
 from repro.document import ANY_PROFILE
 from repro.executor.protocol import TrainingFailed
-from repro.judge import Outcome
-from repro.ledger import NAME, Ledger
+from repro.judge import Outcome, Past, Verdict, has_shrunk
+from repro.ledger import NAME, Entry, Ledger
 from repro.report.record import ArmData, Finding, Record, finding_data
 
 NOTHING_JUDGED = (
@@ -53,6 +53,10 @@ class Evidence(Protocol):
         """What was trained for them."""
 
     @property
+    def machine(self) -> str:
+        """The kind of machine, and whatever else rounds; empty where nothing was trained."""
+
+    @property
     def metrics_used(self) -> Sequence[str]:
         """What they measure."""
 
@@ -87,13 +91,15 @@ class Gate:
             return  # not a finding but an error in the test or in training: pytest reports it
         ledger = self._ledger_of(item)
         record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}
-        accepted = ledger.verdict(record["claim"], record["profile"], record["data"])
-        record |= {"accepted": accepted, "change": change(accepted, outcome)}
+        entry = ledger.entry(record["claim"], record["profile"], record["data"])
+        accepted = entry.verdict if entry else None
+        agrees = entry is not None and _agrees(entry, outcome, evidence)
+        record |= {"accepted": accepted, "change": change(accepted, outcome, agrees=agrees)}
         short = [("repro.verdict", outcome.value), ("repro.measured", record["measured"])]
         whole = ("repro.record", json.dumps(record, ensure_ascii=False, allow_nan=False))
         report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
-        self._set_result(report, outcome, accepted, record)
+        self._set_result(report, outcome, entry, record, agrees=agrees)
 
     def _ledger_of(self, item: pytest.Item) -> Ledger:
         """The ledger beside the file of a claim."""
@@ -103,7 +109,7 @@ class Gate:
         return self.ledgers[folder]
 
     def _set_result(
-        self, report: Any, outcome: Outcome, accepted: str | None, record: Record
+        self, report: Any, outcome: Outcome, entry: Entry | None, record: Record, *, agrees: bool
     ) -> None:
         if outcome is Outcome.REPRODUCED:
             return
@@ -115,13 +121,44 @@ class Gate:
         elif outcome is Outcome.NOT_RUN:
             report.outcome = "skipped"
             report.longrepr = (record["file"], record["line"], f"not run: {record['text']}")
-        elif self.accept or accepted not in (None, Outcome.REPRODUCED.value):
+        elif self.accept or agrees or record["accepted"] not in (None, Outcome.REPRODUCED.value):
             report.outcome = "skipped"
             report.wasxfail = f"{outcome.value}: {record['measured']}"
             report.longrepr = (record["file"], record["line"], record["text"])
         else:
             report.outcome = "failed"
-            report.longrepr = _explanation(record, accepted)
+            report.longrepr = _explanation(record, entry)
+
+
+def _agrees(entry: Entry, outcome: Outcome, evidence: Evidence) -> bool:
+    """Whether what is open here and was reproduced on another kind of machine is no smaller here.
+
+    On the same kind the same code gives the same bits, so that a difference has a cause.
+    """
+    return (
+        outcome is Outcome.INCONCLUSIVE
+        and entry.verdict == Outcome.REPRODUCED.value
+        and entry.machine not in ("", evidence.machine)
+        and not has_shrunk([Past(*each) for each in entry.past], _past(evidence))
+    )
+
+
+def _past(evidence: Evidence) -> list[Past]:
+    """How far past its bound each needed comparison is; nothing where one cannot say."""
+    effects = [
+        effect
+        for finding in evidence.findings
+        if isinstance(finding, Verdict)
+        for effect in finding.effects
+        if effect.needed
+    ]
+    found = [effect.past for effect in effects if effect.past is not None]
+    return found if len(found) == len(effects) else []
+
+
+def _rounded(value: float) -> float:
+    """To as many digits as matter: a ledger is read by people."""
+    return float(f"{value:.5g}")
 
 
 def _record(
@@ -137,6 +174,7 @@ def _record(
     file, line, _ = item.location
     profile = evidence.profile_name
     option = "" if profile == ANY_PROFILE else f" --profile {profile}"
+    holds = outcome is Outcome.REPRODUCED
     return {
         "claim": claim_id(item),
         "sentence": mark.args[0],
@@ -147,6 +185,12 @@ def _record(
         "verdict": outcome.value,
         "p": None if outcome is Outcome.NOT_RUN else evidence.p,
         "measured": evidence.findings[-1].measured if evidence.findings else "",
+        "machine": evidence.machine if holds else "",
+        "past": [
+            [_rounded(each.mean), _rounded(each.spread), each.seeds] for each in _past(evidence)
+        ]
+        if holds
+        else [],
         "text": text,
         "file": file,
         "line": line or 0,
@@ -191,8 +235,10 @@ def require_distinct(items: Sequence[pytest.Item]) -> None:
             )
 
 
-def change(accepted: str | None, outcome: Outcome) -> str:
+def change(accepted: str | None, outcome: Outcome, *, agrees: bool = False) -> str:
     """What a verdict changes against the ledger."""
+    if agrees:
+        return "open here (reproduced on another machine)"
     if outcome is Outcome.NOT_RUN or accepted == outcome.value:
         return ""
     if accepted is None:
@@ -214,8 +260,10 @@ def _outcome(raised: BaseException | None, evidence: Evidence) -> Outcome | None
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
-def _explanation(record: Record, accepted: str | None) -> str:
-    before = f"accepted in the ledger: {accepted}" if accepted else "not in the ledger yet"
+def _explanation(record: Record, entry: Entry | None) -> str:
+    before = f"accepted in the ledger: {entry.verdict}" if entry else "not in the ledger yet"
+    if entry and entry.machine:
+        before += f" on {entry.machine}"
     return "\n".join(
         [
             f"claimed ({record['source']}): {record['sentence']}",

@@ -117,6 +117,14 @@ class Trials:
         }
 
     @property
+    def machine(self) -> str:
+        """What the runs were trained by: anything else rounds differently."""
+        pace = self.executor.pace
+        engines = sorted({pace.of(arm).engine for arm in self._seeds_read})
+        device, machine, torch = (pace.numerics[name] for name in ("device", "machine", "torch"))
+        return f"{device} {machine}, torch {torch}, {' and '.join(engines)}"
+
+    @property
     def metrics_used(self) -> list[str]:
         """The metrics that the findings are about."""
         return list(dict.fromkeys(self.metrics))

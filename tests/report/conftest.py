@@ -68,6 +68,8 @@ def record(name, findings, *, arms=(), **changes):
         "file": "claims/test_depth_ladder.py",
         "line": 7,
         "command": f'pytest "claims/test_depth_ladder.py::{name}" --profile ci',
+        "machine": "",
+        "past": [],
         "ledger": "claims/ledger.toml",
         "accepted": None,
         "change": "new",

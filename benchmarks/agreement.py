@@ -1,0 +1,65 @@
+"""A ledger from another machine: how often the gate is wrong about it, and what it catches.
+
+    python benchmarks/agreement.py     # a few seconds
+
+One comparison at the `ci` profile's looks, judged twice on independent runs: what was reproduced
+the first time is held against the second. An effect is in standard deviations over seeds.
+
+`again`  the second time reproduces it too
+`false`  the gate fails, though nothing has changed
+`caught` the gate fails where the effect has vanished; on the machine of the ledger it always does,
+         unless chance reproduces what is not there
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repro.judge import Design, Past, has_shrunk
+from repro.judge.evidence import is_hopeless, settle, weigh
+from repro.plan import PROFILES
+
+EFFECTS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0)
+CLAIMS = 20_000
+OPEN, REPRODUCED, REFUTED = 0, 1, 2
+
+
+def judged(design: Design, effect: float, seed: int) -> tuple[NDArray[np.int_], list[Past]]:
+    """The outcomes of so many claims, and how far past their bounds they were when they fell."""
+    draws = np.random.default_rng(seed).normal(effect, 1, (design.looks[-1], CLAIMS))
+    outcomes, past, left = np.zeros(CLAIMS, int), np.zeros((CLAIMS, 3)), np.full(CLAIMS, True)
+    for seeds in design.looks:
+        evidence = weigh(draws[:seeds])
+        holds, fails = settle([evidence], [], design)
+        now = np.stack([evidence.mean, evidence.spread, np.full(CLAIMS, seeds)], axis=1)
+        past[left] = now[left]
+        outcomes[left & holds], outcomes[left & fails] = REPRODUCED, REFUTED
+        left &= ~(holds | fails | is_hopeless([evidence], [], design))
+    return outcomes, [Past(*row) for row in past.tolist()]
+
+
+def main() -> None:
+    design = Design(looks=PROFILES["ci"].looks)
+    vanished, past_vanished = judged(design, 0.0, 3)
+    print(f"looks at {design.looks} seeds, {CLAIMS} claims\n")
+    print(f"{'effect':>6} {'again':>8} {'false':>8} {'caught':>8}")
+    for effect in EFFECTS:
+        first, accepted = judged(design, effect, 1)
+        second, found = judged(design, effect, 2)
+        chosen = np.flatnonzero(first == REPRODUCED)
+        false = [
+            second[i] == REFUTED or (second[i] == OPEN and has_shrunk([accepted[i]], [found[i]]))
+            for i in chosen
+        ]
+        caught = [
+            vanished[i] == REFUTED
+            or (vanished[i] == OPEN and has_shrunk([accepted[i]], [past_vanished[i]]))
+            for i in chosen
+        ]
+        again = (second[chosen] == REPRODUCED).mean()
+        print(f"{effect:6.2f} {again:8.1%} {np.mean(false):8.2%} {np.mean(caught):8.1%}")
+
+
+if __name__ == "__main__":
+    main()
