@@ -39,9 +39,15 @@ def test_what_does_not_depend_on_the_seed_is_compared_as_it_is():
     assert not has_shrunk([Past(1.0, 0.0, 5)], [Past(1.0, 0.0, 5)])
 
 
-@pytest.mark.parametrize("accepted", [[], [Past(1.0, 1.0, 5)] * 2])
-def test_nothing_speaks_for_what_cannot_be_compared(accepted):
-    assert has_shrunk(accepted, [Past(1.0, 1.0, 5)])
+@pytest.mark.parametrize("count", [0, 3])
+def test_nothing_speaks_for_what_cannot_be_compared(count):
+    assert has_shrunk([Past(1.0, 1.0, 5)] * 2, [Past(1.0, 1.0, 5)] * count)
+
+
+def test_a_claim_that_ended_early_is_compared_as_far_as_it_came():
+    first, second = Past(3.0, 1.0, 12), Past(9.0, 1.0, 12)
+    assert not has_shrunk([first, second], [first])
+    assert has_shrunk([first, second], [Past(0.0, 1.0, 12)])
 
 
 def claims(effect, generator, count=400):
