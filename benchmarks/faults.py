@@ -224,8 +224,8 @@ FAULTS = [
     Fault(
         "gradient norms clipped over all runs together",
         "repro/core/program.py",
-        "factor = (limit / (squares.sqrt() + CLIP_EPSILON))",
-        "factor = (limit / (squares.sum().sqrt() + CLIP_EPSILON))",
+        "factor = (self.limits / (squares.sqrt() + CLIP_EPSILON))",
+        "factor = (self.limits / (squares.sum().sqrt() + CLIP_EPSILON))",
     ),
     # the driver
     Fault(
