@@ -175,6 +175,7 @@ def _record(
     profile = evidence.profile_name
     option = "" if profile == ANY_PROFILE else f" --profile {profile}"
     holds = outcome is Outcome.REPRODUCED
+    past = _past(evidence) if holds else []
     return {
         "claim": claim_id(item),
         "sentence": mark.args[0],
@@ -186,11 +187,7 @@ def _record(
         "p": None if outcome is Outcome.NOT_RUN else evidence.p,
         "measured": evidence.findings[-1].measured if evidence.findings else "",
         "machine": evidence.machine if holds else "",
-        "past": [
-            [_rounded(each.mean), _rounded(each.spread), each.seeds] for each in _past(evidence)
-        ]
-        if holds
-        else [],
+        "past": [[_rounded(each.mean), _rounded(each.spread), each.seeds] for each in past],
         "text": text,
         "file": file,
         "line": line or 0,

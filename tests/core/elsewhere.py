@@ -59,9 +59,9 @@ def computed(func, *args, **kwargs):
     result = func(*args, **kwargs)
 
     def placed(x):
-        if not isinstance(x, torch.Tensor):
-            return x
-        return given.get(id(x)) if id(x) in given else x if stays_here else Elsewhere(x)
+        if id(x) in given:  # written in place
+            return given[id(x)]
+        return Elsewhere(x) if isinstance(x, torch.Tensor) and not stays_here else x
 
     return tree_map(placed, result)
 

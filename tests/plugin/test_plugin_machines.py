@@ -49,6 +49,7 @@ def test_the_ledger_says_where_and_by_how_much(claimed):
 def test_what_stays_open_here_and_agrees_is_no_failure(claimed):
     accepted_elsewhere(claimed(AT), "[[0.3, 0.3, 12]]")
     result = run(claimed(AT))
+    # not a pass: it is shown as the finding that it is, and only does not fail the build
     result.assert_outcomes(xfailed=1)
     result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open here (reproduced on another*"])
     result.stdout.no_fnmatch_line("*--update-ledger*")

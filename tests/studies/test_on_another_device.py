@@ -119,7 +119,8 @@ def test_a_training_is_resumed_there_to_the_bit(engine, monkeypatch):
 def stepped(study, arm):
     """A program on the device after some steps, the last with a row less; and its losses."""
     data = load_data(study, arm, DEVICE, Pretrained())
-    stack, losses, total = StackedProgram(study, three_runs(arm), data, DEVICE), [], 8
+    stack, losses = StackedProgram(study, three_runs(arm), data, DEVICE), []
+    total = EPOCHS * PER_EPOCH
     for step in range(total):
         if step == LEAVES:
             stack.keep([0, 2])
