@@ -34,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
+    group.addoption(
+        "--gate", action="store_true", help="leave out what the ledger says does not hold"
+    )
     group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
     group.addoption("--require-verdict", action="store_true", help="fail claims that cannot run")
     group.addoption("--report", metavar="DIR", help="write a page, figures and data to DIR")

@@ -6,59 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
-from repro.arm import Needs
-from repro.data.locate import DataError
 from repro.document import ANY_PROFILE
-from repro.executor.protocol import TrainingFailed
-from repro.judge import Outcome, Past, Verdict, has_shrunk
+from repro.judge import Outcome, Past, has_shrunk
 from repro.ledger import NAME, Entry, Ledger
-from repro.report.record import ArmData, Finding, Record, finding_data
+from repro.plan import PROFILES
+from repro.plugin.evidence import SAID_IN_FULL, Evidence, named, outcome_of, past_of
+from repro.report.record import Record, finding_data
 
 NOTHING_JUDGED = (
     "This claim's test passed without judging anything: assert what trials(...) measured, or what "
     "document(...) says."
 )
-
-SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
-"""How a claim's test ends where a verdict or a sentence takes the place of the traceback."""
-
-
-class Evidence(Protocol):
-    """What a claim's fixture gathered while its test ran."""
-
-    @property
-    def findings(self) -> Sequence[Finding]: ...
-    @property
-    def p(self) -> float | None:
-        """Of the findings together; None where nothing in them is random."""
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """What else a reader of the findings has to know."""
-
-    @property
-    def profile_name(self) -> str:
-        """The profile that the ledger keeps the verdict under."""
-
-    @property
-    def data(self) -> Sequence[str]:
-        """What the findings are about."""
-
-    @property
-    def arms_used(self) -> Sequence[ArmData]:
-        """What was trained for them."""
-
-    @property
-    def machine(self) -> str:
-        """The kind of machine, and whatever else rounds; empty where nothing was trained."""
-
-    @property
-    def metrics_used(self) -> Sequence[str]:
-        """What they measure."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +30,12 @@ class Gate:
     accept: bool
     insist: bool
     """Whether a claim that cannot be run fails."""
+
+    sparing: bool
+    """Whether claims that cannot fail, by what the ledger says of them, are left out."""
+
+    seeds: int
+    """Those that an arm may use at most."""
 
     ledgers: dict[Path, Ledger] = field(default_factory=dict)
     """Those that were read, by folder."""
@@ -84,22 +52,40 @@ class Gate:
         if raised is None and not evidence.findings:
             report.outcome, report.longrepr = "failed", NOTHING_JUDGED
             return
-        outcome = _outcome(raised, evidence)
+        outcome = outcome_of(raised, evidence)
         if outcome is None:
             if isinstance(raised, SAID_IN_FULL):
                 report.longrepr = str(raised)
             return  # not a finding but an error in the test or in training: pytest reports it
-        ledger = self._ledger_of(item)
-        record = _record(item, outcome, evidence, raised) | {"ledger": str(ledger.path)}
-        entry = ledger.entry(record["claim"], record["profile"], record["data"])
+        command = f'pytest "{item.nodeid}"{self._options(evidence.profile_name)}'
+        where = {"command": command, "ledger": str(self._ledger_of(item).path)}
+        record = _record(item, outcome, evidence, raised) | where
+        entry = self._entry(item, evidence.profile_name, evidence.data)
         accepted = entry.verdict if entry else None
-        agrees = entry is not None and _agrees(entry, outcome, evidence)
-        record |= {"accepted": accepted, "change": change(accepted, outcome, agrees=agrees)}
+        elsewhere = self._agrees_with(entry, outcome, evidence) if entry else ""
+        record |= {"accepted": accepted, "change": change(accepted, outcome, elsewhere=elsewhere)}
         short = [("repro.verdict", outcome.value), ("repro.measured", record["measured"])]
         whole = ("repro.record", json.dumps(record, ensure_ascii=False, allow_nan=False))
         report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
-        self._set_result(report, outcome, entry, record, agrees=agrees)
+        self._set_result(report, outcome, entry, record, agrees=bool(elsewhere))
+
+    def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
+        """Why a claim is left out, before anything is trained for it; None where it is judged."""
+        entry = self._entry(item, profile, data) if self.sparing else None
+        if entry is None or entry.verdict == Outcome.REPRODUCED.value:
+            return None
+        return f"is {entry.verdict} in the ledger, so it cannot fail: judged without --gate"
+
+    def _options(self, profile: str) -> str:
+        """Those that make a session judge a claim as this one does."""
+        if profile == ANY_PROFILE:
+            return ""
+        budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
+        return f" --profile {profile}{budget}"
+
+    def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
+        return self._ledger_of(item).entry(claim_id(item), profile, named(data))
 
     def _ledger_of(self, item: pytest.Item) -> Ledger:
         """The ledger beside the file of a claim."""
@@ -107,6 +93,24 @@ class Gate:
         if folder not in self.ledgers:
             self.ledgers[folder] = Ledger.read(folder / NAME)
         return self.ledgers[folder]
+
+    def _agrees_with(self, entry: Entry, outcome: Outcome, evidence: Evidence) -> str:
+        """Where what is open here was reproduced, if it was not here and is no smaller here.
+
+        On the same kind of machine, at as many seeds, the same code gives the same bits, so that a
+        difference has a cause.
+        """
+        if (outcome, entry.verdict) != (Outcome.INCONCLUSIVE, Outcome.REPRODUCED.value):
+            return ""
+        accepted = [Past(*each) for each in entry.past]
+        seeds = max((each.seeds for each in accepted), default=0)
+        if entry.machine not in ("", evidence.machine):
+            where = "on another machine"
+        elif seeds > self.seeds:
+            where = f"at {seeds} seeds"
+        else:
+            return ""
+        return "" if has_shrunk(accepted, past_of(evidence)) else where
 
     def _set_result(
         self, report: Any, outcome: Outcome, entry: Entry | None, record: Record, *, agrees: bool
@@ -130,32 +134,6 @@ class Gate:
             report.longrepr = _explanation(record, entry)
 
 
-def _agrees(entry: Entry, outcome: Outcome, evidence: Evidence) -> bool:
-    """Whether what is open here and was reproduced on another kind of machine is no smaller here.
-
-    On the same kind the same code gives the same bits, so that a difference has a cause.
-    """
-    return (
-        outcome is Outcome.INCONCLUSIVE
-        and entry.verdict == Outcome.REPRODUCED.value
-        and entry.machine not in ("", evidence.machine)
-        and not has_shrunk([Past(*each) for each in entry.past], _past(evidence))
-    )
-
-
-def _past(evidence: Evidence) -> list[Past]:
-    """How far past its bound each needed comparison is; nothing where one cannot say."""
-    effects = [
-        effect
-        for finding in evidence.findings
-        if isinstance(finding, Verdict)
-        for effect in finding.effects
-        if effect.needed
-    ]
-    found = [effect.past for effect in effects if effect.past is not None]
-    return found if len(found) == len(effects) else []
-
-
 def _rounded(value: float) -> float:
     """To as many digits as matter: a ledger is read by people."""
     return float(f"{value:.5g}")
@@ -173,16 +151,15 @@ def _record(
         text += "\n  " + "; ".join(evidence.remarks)
     file, line, _ = item.location
     profile = evidence.profile_name
-    option = "" if profile == ANY_PROFILE else f" --profile {profile}"
     holds = outcome is Outcome.REPRODUCED
-    past = _past(evidence) if holds else []
+    past = past_of(evidence) if holds else []
     return {
         "claim": claim_id(item),
         "sentence": mark.args[0],
         "source": mark.kwargs["source"],
         "documented": mark.kwargs.get("documented", ""),
         "profile": profile,
-        "data": ", ".join(evidence.data) or "none",
+        "data": named(evidence.data),
         "verdict": outcome.value,
         "p": None if outcome is Outcome.NOT_RUN else evidence.p,
         "measured": evidence.findings[-1].measured if evidence.findings else "",
@@ -191,7 +168,6 @@ def _record(
         "text": text,
         "file": file,
         "line": line or 0,
-        "command": f'pytest "{item.nodeid}"{option}',
         "about": _about(item),
         "findings": [finding_data(finding) for finding in evidence.findings],
         "arms": list(evidence.arms_used),
@@ -232,10 +208,10 @@ def require_distinct(items: Sequence[pytest.Item]) -> None:
             )
 
 
-def change(accepted: str | None, outcome: Outcome, *, agrees: bool = False) -> str:
+def change(accepted: str | None, outcome: Outcome, *, elsewhere: str = "") -> str:
     """What a verdict changes against the ledger."""
-    if agrees:
-        return "open here (reproduced on another machine)"
+    if elsewhere:
+        return f"open here (reproduced {elsewhere})"
     if outcome is Outcome.NOT_RUN or accepted == outcome.value:
         return ""
     if accepted is None:
@@ -243,18 +219,6 @@ def change(accepted: str | None, outcome: Outcome, *, agrees: bool = False) -> s
     if outcome is Outcome.REPRODUCED:
         return f"better (was {accepted})"
     return f"{'worse' if accepted == Outcome.REPRODUCED.value else 'other'} (was {accepted})"
-
-
-def _outcome(raised: BaseException | None, evidence: Evidence) -> Outcome | None:
-    judged = {finding.outcome for finding in evidence.findings}
-    if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
-        worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]
-        return worst[0] if worst else Outcome.REPRODUCED
-    if isinstance(raised, Needs):
-        return Outcome.NOT_RUN
-    if not isinstance(raised, AssertionError):
-        return None
-    return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
 def _explanation(record: Record, entry: Entry | None) -> str:

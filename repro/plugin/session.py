@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self, TypedDict
 
@@ -16,7 +17,8 @@ from repro.executor.choose import executor_named
 from repro.executor.protocol import TrainingStopped, Work
 from repro.plan import PROFILES, Plan, Profile
 from repro.plugin import store_folder
-from repro.plugin.gate import SAID_IN_FULL, Evidence, Gate, require_distinct
+from repro.plugin.evidence import SAID_IN_FULL, Evidence
+from repro.plugin.gate import Gate, require_distinct
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
@@ -62,7 +64,7 @@ class ClaimSession:
             root=_project(config),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
         )
-        self.gate = Gate(accept=option("update_ledger"), insist=option("require_verdict"))
+        self.gate = _gate(config, seeds=self.profile.looks[-1])
         self.items = [item for item in items if item.get_closest_marker("claim")]
         require_distinct(self.items)
         self.show = watch_for(config)
@@ -73,8 +75,14 @@ class ClaimSession:
         """A fresh view of the results for one reading of a claim."""
         mark = item.get_closest_marker("claim")
         assert mark is not None
-        only_at = mark.kwargs.get("only_at")
-        trials = Trials(self.executor, self.profile, self.asked, only_at=only_at, explains=explains)
+        trials = Trials(
+            self.executor,
+            self.profile,
+            self.asked,
+            only_at=mark.kwargs.get("only_at"),
+            spared=partial(self.gate.spared, item),
+            explains=explains,
+        )
         self.evidence[item] = trials
         return trials
 
@@ -157,6 +165,17 @@ class ClaimSession:
 def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:
     """The store that the command line, the environment or the project names."""
     return Store(store_folder(config), report=report)
+
+
+def _gate(config: pytest.Config, *, seeds: int) -> Gate:
+    insist, sparing = config.getoption("require_verdict"), config.getoption("gate")
+    if insist and sparing:
+        raise ValueError(
+            "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
+            "give one of them."
+        )
+    accept = config.getoption("update_ledger")
+    return Gate(accept=accept, insist=insist, sparing=sparing, seeds=seeds)
 
 
 def _project(config: pytest.Config) -> Path:

@@ -35,9 +35,11 @@ class Trials:
         asked: set[Run],
         *,
         only_at: str | None = None,
+        spared: Callable[[str, Sequence[str]], str | None] | None = None,
         explains: bool = True,
     ) -> None:
-        self.executor, self.profile, self.asked, self.only_at = executor, profile, asked, only_at
+        self.executor, self.profile, self.asked = executor, profile, asked
+        self.only_at, self.spared = only_at, spared
         self.judge = Judge(Design(looks=profile.looks), explains=explains)
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
@@ -148,6 +150,8 @@ class Trials:
     def _require(self, count: int) -> None:
         if (len(self.arms), count) in self._complete:
             return
+        if self.spared and (reason := self.spared(self.profile_name, self.data)):
+            raise Needs(reason)
         runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(count)]
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         self.asked.update(runs, starts)

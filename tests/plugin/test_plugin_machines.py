@@ -1,4 +1,4 @@
-"""A ledger that was accepted on another kind of machine, whose runs are other runs."""
+"""A ledger of another kind of machine, whose runs are other runs, or of more seeds."""
 
 import re
 
@@ -72,3 +72,29 @@ def test_on_the_same_kind_of_machine_open_is_a_failure(claimed):
     [entry] = Ledger.read(project.path / "ledger.toml").entries.values()
     accepted_elsewhere(project, "[[0.3, 0.3, 12]]", machine=entry.machine)
     run(project).assert_outcomes(failed=1)
+
+
+@pytest.fixture
+def of_more_seeds(claimed):
+    """A project whose ledger needed the second look; this session has the first alone."""
+
+    def at(past):
+        project = claimed(AT)
+        [entry] = Ledger.read(project.path / "ledger.toml").entries.values()
+        accepted_elsewhere(project, past, machine=entry.machine)
+        return run(project, "--seed-budget", "5")
+
+    return at
+
+
+def test_at_fewer_seeds_than_the_ledgers_it_must_agree(of_more_seeds):
+    result = of_more_seeds("[[0.3, 0.3, 8]]")
+    result.assert_outcomes(xfailed=1)
+    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open here (reproduced at 8 seeds))"])
+
+
+@pytest.mark.parametrize("past", ["[[1.0, 0.2, 8]]", "[[0.3, 0.3, 5]]"], ids=["shrunk", "as many"])
+def test_at_fewer_seeds_anything_else_fails(of_more_seeds, past):
+    result = of_more_seeds(past)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["reproduce with: *::test_rises* --profile ci --seed-budget 5"])

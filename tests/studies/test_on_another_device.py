@@ -41,6 +41,13 @@ EXIT_ARM = ExitArm(
     characters=2_000, alpha_path="linear", recipe=STANDARD.recipe.but(batch=2),
 )  # fmt: skip
 
+
+def in_few_steps(row):
+    """A small arm of finetuning; here each operation costs far more than what it computes."""
+    arm = small(row)
+    return arm.but(recipe=arm.recipe.but(batch=64))
+
+
 STACKS = {
     "ladder, bp": (LADDER, LADDER_ARM),
     "ladder, fa": (LADDER, LADDER_ARM.but(rule="fa", trained=1)),
@@ -49,13 +56,16 @@ STACKS = {
     "context": (CONTEXT, CONTEXT_ARM.but(dropout=0.1)),
     "context, residual": (CONTEXT, CONTEXT_ARM.but(stack="residual")),
     "context, normalised": (CONTEXT, CONTEXT_ARM.but(stack="normalised")),
-    "finetuning, last block": (FINETUNING, small(ROWS[1])),
-    "finetuning, last layer": (FINETUNING, small(ROWS[3])),
-    "finetuning, words": (FINETUNING, small(ROWS[1]).but(attends_padding=False, token="mean")),
+    "finetuning, last block": (FINETUNING, in_few_steps(ROWS[1])),
+    "finetuning, last layer": (FINETUNING, in_few_steps(ROWS[3])),
+    "finetuning, words": (
+        FINETUNING,
+        in_few_steps(ROWS[1]).but(attends_padding=False, token="mean"),
+    ),
     "own module": (MODULES, Small(kind="attention")),
 }
 LOOPS = STACKS | {
-    "finetuning, adapters": (FINETUNING, small(ROWS[9])),
+    "finetuning, adapters": (FINETUNING, in_few_steps(ROWS[9])),
     "sharing": (SHARING, SHARING_ARM),
     "sharing, encoder": (SHARING, SHARING_ARM.but(kind="encoder")),
     "sharing, halting": (SHARING, SHARING_ARM.but(halting=True, sets=1)),

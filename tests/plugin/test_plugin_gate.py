@@ -1,0 +1,56 @@
+"""`--gate`: what cannot fail is not trained, what can is judged as ever."""
+
+import pytest
+
+from tests.plugin.test_plugin_sessions import run
+
+REFUTED = 'verdict = "refuted"'
+
+
+@pytest.fixture
+def accepted(outside_project):
+    """A project whose ledger knows its two claims that hold, and the one that does not."""
+    run(outside_project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
+    return outside_project
+
+
+def ledger(project):
+    return project.path / "ledger.toml"
+
+
+def test_what_did_not_hold_is_not_trained(accepted):
+    before = ledger(accepted).read_text()
+    result = run(accepted, "--gate", "--update-ledger", "-k", "flatter", "--store", "empty")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["NOT RUN      900/flatter", "*is refuted in the ledger, so it cannot fail*"]
+    )
+    result.stdout.no_fnmatch_line("*trained now*")
+    assert ledger(accepted).read_text() == before
+
+
+def test_what_holds_is_judged_as_ever(accepted):
+    result = run(accepted, "--gate", "--store", "empty")
+    result.assert_outcomes(passed=2, skipped=2)
+    result.stdout.fnmatch_lines(["2 not run, 2 reproduced"])
+
+
+def test_what_does_not_hold_any_more_fails(accepted):
+    ledger(accepted).write_text(
+        ledger(accepted).read_text().replace(REFUTED, 'verdict = "reproduced"')
+    )
+    run(accepted, "--gate").assert_outcomes(passed=2, failed=1, skipped=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "now"), [("900/flatter", "900/other"), ('"points"', '"other points"')]
+)
+def test_what_the_ledger_does_not_know_is_judged(accepted, known, now):
+    ledger(accepted).write_text(ledger(accepted).read_text().replace(known, now))
+    assert run(accepted, "--gate").parseoutcomes()["failed"] == 1
+
+
+def test_a_verdict_on_every_claim_cannot_be_asked_for_too(accepted):
+    result = run(accepted, "--gate", "--require-verdict")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*give one of them*"])
