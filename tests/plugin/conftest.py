@@ -140,6 +140,9 @@ def project(pytester, monkeypatch):
     pytester.makepyfile(line=STUDY, test_lines=CLAIMS)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    # what else is installed here takes a third of the time in which a session starts
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin,xdist.plugin")
     return pytester
 
 
