@@ -22,6 +22,9 @@ NOTHING_JUDGED = (
     "document(...) says."
 )
 
+OPEN_AT = "open at"
+"""How the change begins of a finding that took more seeds than there are: it stays as it was."""
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -62,13 +65,13 @@ class Gate:
         record = _record(item, outcome, evidence, raised) | where
         entry = self._entry(item, evidence.profile_name, evidence.data)
         accepted = entry.verdict if entry else None
-        elsewhere = self._agrees_with(entry, outcome, evidence) if entry else ""
-        record |= {"accepted": accepted, "change": change(accepted, outcome, elsewhere=elsewhere)}
+        agrees = self._agrees_with(entry, outcome, evidence) if entry else ""
+        record |= {"accepted": accepted, "change": agrees or change(accepted, outcome)}
         short = [("repro.verdict", outcome.value), ("repro.measured", record["measured"])]
         whole = ("repro.record", json.dumps(record, ensure_ascii=False, allow_nan=False))
         report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
-        self._set_result(report, outcome, entry, record, agrees=bool(elsewhere))
+        self._set_result(report, outcome, entry, record, agrees=bool(agrees))
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Why a claim is left out, before anything is trained for it; None where it is judged."""
@@ -95,7 +98,7 @@ class Gate:
         return self.ledgers[folder]
 
     def _agrees_with(self, entry: Entry, outcome: Outcome, evidence: Evidence) -> str:
-        """Where what is open here was reproduced, if it was not here and is no smaller here.
+        """What to say of what is open, if it was reproduced otherwise than here and is no smaller.
 
         On the same kind of machine, at as many seeds, the same code gives the same bits, so that a
         difference has a cause.
@@ -105,12 +108,12 @@ class Gate:
         accepted = [Past(*each) for each in entry.past]
         seeds = max((each.seeds for each in accepted), default=0)
         if entry.machine not in ("", evidence.machine):
-            where = "on another machine"
+            said = "open here (reproduced on another machine)"
         elif seeds > self.seeds:
-            where = f"at {seeds} seeds"
+            said = f"{OPEN_AT} {self.seeds} seeds (reproduced at {seeds})"
         else:
             return ""
-        return "" if has_shrunk(accepted, past_of(evidence)) else where
+        return "" if has_shrunk(accepted, past_of(evidence)) else said
 
     def _set_result(
         self, report: Any, outcome: Outcome, entry: Entry | None, record: Record, *, agrees: bool
@@ -208,10 +211,8 @@ def require_distinct(items: Sequence[pytest.Item]) -> None:
             )
 
 
-def change(accepted: str | None, outcome: Outcome, *, elsewhere: str = "") -> str:
+def change(accepted: str | None, outcome: Outcome) -> str:
     """What a verdict changes against the ledger."""
-    if elsewhere:
-        return f"open here (reproduced {elsewhere})"
     if outcome is Outcome.NOT_RUN or accepted == outcome.value:
         return ""
     if accepted is None:

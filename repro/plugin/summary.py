@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import Entry, Ledger
+from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
 from repro.report.figure import FigureData
 from repro.report.record import Record
@@ -58,8 +59,10 @@ def _write_verdicts(
         terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
     changed = [record for record in records if record["change"]]
     if config.getoption("update_ledger"):
-        _update(records)
-        terminal.write_line(f"the ledger was updated: {len(changed)} entries changed")
+        kept = [record for record in changed if record["change"].startswith(OPEN_AT)]
+        _update([record for record in records if record not in kept])
+        entries = len(changed) - len(kept)
+        terminal.write_line(f"the ledger was updated: {entries} entries changed")
     elif any(record["change"].startswith(("new", "better", "other")) for record in changed):
         terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
 

@@ -90,7 +90,16 @@ def of_more_seeds(claimed):
 def test_at_fewer_seeds_than_the_ledgers_it_must_agree(of_more_seeds):
     result = of_more_seeds("[[0.3, 0.3, 8]]")
     result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open here (reproduced at 8 seeds))"])
+    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open at 5 seeds (reproduced at 8))"])
+
+
+def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed, of_more_seeds):
+    of_more_seeds("[[0.3, 0.3, 8]]")
+    path = claimed(AT).path / "ledger.toml"
+    before = path.read_text()
+    result = run(claimed(AT), "--seed-budget", "5", "--update-ledger")
+    result.stdout.fnmatch_lines(["the ledger was updated: 0 entries changed"])
+    assert path.read_text() == before
 
 
 @pytest.mark.parametrize("past", ["[[1.0, 0.2, 8]]", "[[0.3, 0.3, 5]]"], ids=["shrunk", "as many"])
