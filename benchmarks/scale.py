@@ -1,7 +1,7 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
     python benchmarks/scale.py                                  # some minutes
-    python benchmarks/scale.py --claims 10000 --runs 1000000    # an hour, and 20 GB of disk
+    python benchmarks/scale.py --claims 10000 --runs 1000000    # much longer, and 20 GB of disk
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
