@@ -50,6 +50,7 @@ class Evidence(Protocol):
 
 
 def outcome_of(raised: BaseException | None, evidence: Evidence) -> Outcome | None:
+    """What the end of a claim's test says; None where it is an error and no verdict."""
     judged = {finding.outcome for finding in evidence.findings}
     if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
         worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]

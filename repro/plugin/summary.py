@@ -59,9 +59,9 @@ def _write_verdicts(
         terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
     changed = [record for record in records if record["change"]]
     if config.getoption("update_ledger"):
-        kept = [record for record in changed if record["change"].startswith(OPEN_AT)]
-        _update([record for record in records if record not in kept])
-        entries = len(changed) - len(kept)
+        taken = [record for record in records if _is_taken_over(record)]
+        _update(taken)
+        entries = sum(bool(record["change"]) for record in taken)
         terminal.write_line(f"the ledger was updated: {entries} entries changed")
     elif any(record["change"].startswith(("new", "better", "other")) for record in changed):
         terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
@@ -88,11 +88,15 @@ def _write_report(
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
 
 
+def _is_taken_over(record: Record) -> bool:
+    """Whether a ledger takes a verdict; fewer seeds do not overwrite what more have found."""
+    return record["verdict"] != "not run" and not record["change"].startswith(OPEN_AT)
+
+
 def _update(records: list[Record]) -> None:
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
-        if record["verdict"] != "not run":
-            entry = Entry(**{name: record[name] for name in Entry.__dataclass_fields__})
-            by_ledger.setdefault(record["ledger"], []).append(entry)
+        entry = Entry(**{name: record[name] for name in Entry.__dataclass_fields__})
+        by_ledger.setdefault(record["ledger"], []).append(entry)
     for path, entries in by_ledger.items():
         Ledger.read(Path(path)).accept(entries)

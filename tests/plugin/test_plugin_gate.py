@@ -10,6 +10,7 @@ REFUTED = 'verdict = "refuted"'
 @pytest.fixture
 def accepted(outside_project):
     """A project whose ledger knows its two claims that hold, and the one that does not."""
+    # expected to fail is the claim that is refuted; skipped, the one of the documented size only
     run(outside_project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
     return outside_project
 

@@ -89,6 +89,7 @@ def of_more_seeds(claimed):
 
 def test_at_fewer_seeds_than_the_ledgers_it_must_agree(of_more_seeds):
     result = of_more_seeds("[[0.3, 0.3, 8]]")
+    # no pass here either: it is shown as open, and only does not fail the build
     result.assert_outcomes(xfailed=1)
     result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open at 5 seeds (reproduced at 8))"])
 
