@@ -9,8 +9,8 @@ claims: environment
 	@"$(ENV)/bin/pytest" claims -n 4 $(OPTIONS)
 
 test: environment
-	@echo "testing the code itself, which takes some minutes"
-	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal -m "not cluster"
+	@echo "testing the code itself, which takes a minute or two"
+	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
 
 environment: $(ENV)/ready
 

@@ -58,7 +58,16 @@ def test_these_layers_never_import_torch(layer):
         assert not any(m.split(".")[0] == "torch" for m in imported(path)), path
 
 
-def test_the_plugin_costs_a_session_without_claims_next_to_nothing():
-    code = "import sys, repro.plugin; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+def loaded_by(modules):
+    """The packages that a process has loaded which imported these modules and nothing else."""
+    code = f"import sys, {modules}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"torch", "numpy", "scipy", "matplotlib", "jinja2"} & set(found.stdout.split())
+    return set(found.stdout.split())
+
+
+def test_the_plugin_costs_a_session_without_claims_next_to_nothing():
+    assert not {"torch", "numpy", "scipy", "matplotlib", "jinja2"} & loaded_by("repro.plugin")
+
+
+def test_arms_of_ones_own_are_read_without_torch():
+    assert "torch" not in loaded_by("repro.own.arm, repro.own.outside")

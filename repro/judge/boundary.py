@@ -20,6 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
 
 _DRAWS = 10_000
@@ -76,17 +77,25 @@ def chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Statistic = STUDENT
 ) -> tuple[float, float]:
     """P(some look has p <= nominal) for normal samples at the bound, and its standard error."""
-    rng = np.random.default_rng(_SEED)
     bounds = [statistic.critical(nominal, seeds) for seeds in looks]
     total, variance = 0.0, 0.0
-    for look in looks:
-        samples = rng.standard_normal((_DRAWS, looks[-1]))
-        p = nominal * rng.random((_DRAWS, 1))
-        statistic.impose(statistic.critical(p, look), samples[:, :look])
+    for look, (drawn, share_of_p) in zip(looks, _draws(looks), strict=True):
+        samples = drawn.copy()
+        statistic.impose(statistic.critical(nominal * share_of_p, look), samples[:look])
         crossed = np.zeros(_DRAWS)
         for seeds, bound in zip(looks, bounds, strict=True):
-            crossed += (seeds == look) | (statistic.of(samples[:, :seeds]) >= bound)
+            crossed += (seeds == look) | (statistic.of(samples[:seeds]) >= bound)
         share = 1 / crossed
         total += nominal * float(share.mean())
         variance += nominal**2 * float(share.var()) / _DRAWS
     return total, variance**0.5
+
+
+@lru_cache(maxsize=4)
+def _draws(looks: tuple[int, ...]) -> list[tuple[Array, Array]]:
+    """For each look: normal samples [seeds, draws], and what share of the threshold its p is."""
+    rng = np.random.default_rng(_SEED)
+    return [
+        (np.ascontiguousarray(rng.standard_normal((_DRAWS, looks[-1])).T), rng.random(_DRAWS))
+        for _ in looks
+    ]

@@ -2,7 +2,7 @@
 
 A threshold for several looks is found by simulating the very statistic that is judged. That needs
 its value, its quantiles, and a way to turn normal samples into samples of a given value.
-Samples are rows, seeds run along them.
+Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the faster one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Student:
     """The t statistic of differences whose mean should be positive."""
 
     def of(self, samples: Array) -> Array:
-        seeds = samples.shape[1]
-        result: Array = samples.mean(axis=1) / samples.std(axis=1, ddof=1) * np.sqrt(seeds)
+        seeds = len(samples)
+        result: Array = samples.mean(axis=0) / samples.std(axis=0, ddof=1) * np.sqrt(seeds)
         return result
 
     def critical(self, p: Any, seeds: int) -> Any:
@@ -31,13 +31,13 @@ class Student:
         return critical(p, seeds)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each row.
+        """Change normal samples in place into ones drawn given this value, one for each sample.
 
         The t statistic is the angle between the differences and the constant vector. It is
         independent of their length and of the direction of their residuals: it can be replaced.
         """
-        seeds = samples.shape[1]
-        length = np.linalg.norm(samples, axis=1, keepdims=True)
+        seeds = len(samples)
+        length = np.linalg.norm(samples, axis=0)
         hypotenuse = np.sqrt(seeds - 1 + value**2)
         along, across = value / hypotenuse, np.sqrt(seeds - 1) / hypotenuse
         samples[:] = length * (along / np.sqrt(seeds) + across * _direction(samples))
@@ -52,7 +52,7 @@ class Spread:
     large: bool
 
     def of(self, samples: Array) -> Array:
-        squares: Array = samples.var(axis=1) * samples.shape[1]
+        squares: Array = samples.var(axis=0) * len(samples)
         return squares if self.large else -squares
 
     def critical(self, p: Any, seeds: int) -> Any:
@@ -62,12 +62,12 @@ class Spread:
     def impose(self, value: Array, samples: Array) -> None:
         """The sum of squares is independent of the mean and of the direction of the residuals."""
         length = np.sqrt(np.abs(value))
-        samples[:] = samples.mean(axis=1, keepdims=True) + length * _direction(samples)
+        samples[:] = samples.mean(axis=0) + length * _direction(samples)
 
 
 def _direction(samples: Array) -> Array:
-    residual: Array = samples - samples.mean(axis=1, keepdims=True)
-    residual /= np.linalg.norm(residual, axis=1, keepdims=True)
+    residual: Array = samples - samples.mean(axis=0)
+    residual /= np.linalg.norm(residual, axis=0)
     return residual
 
 

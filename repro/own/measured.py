@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.arm import Arm
-from repro.core.study import Measures
+
+if TYPE_CHECKING:
+    from repro.core.study import Measures
 
 
 def checked(arm: Arm, measured: Any, *, by: str) -> Measures:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from repro.arm import Run
-from repro.core.randomness import drawing_from
-from repro.core.streams import stream
-from repro.core.study import Measures
 from repro.own.measured import checked
+
+if TYPE_CHECKING:
+    from repro.core.study import Measures
 
 
 class OutsideStudy:
@@ -43,6 +43,9 @@ class OutsideStudy:
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Within it, every global generator draws from this seed; after it, they are as before."""
+    from repro.core.randomness import drawing_from
+    from repro.core.streams import stream
+
     python, array = random.getstate(), np.random.get_state()
     start = stream(seed, "outside").initial_seed()
     random.seed(start)

@@ -86,7 +86,7 @@ STUDY = Study()
 '''
 
 OUTSIDE_STUDY = '''
-"""The same of a function, which starts in half the time: for sessions of several processes."""
+"""The same of a function, which only those that train need torch for: for many processes."""
 import random
 import time
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class Line(OutsideArm):
 
 
 def train(arm, seed):
-    time.sleep(0.03)  # so that sessions meet
+    time.sleep(0)  # longer where somebody has to see it train
     return {"slope": arm.target * random.gauss(0.4, 0.3)}  # settled at the second look
 
 

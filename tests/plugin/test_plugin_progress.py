@@ -11,14 +11,9 @@ import time
 import pytest
 
 from repro.plugin.progress import display_of
+from tests.plugin.test_plugin_sessions import make_slow
 
 LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
-
-
-def change(project, old, new):
-    """Change the study, so that there is something to see."""
-    study = project.path / "line.py"
-    study.write_text(study.read_text().replace(old, new))
 
 
 def start(project, *options, **where):
@@ -37,8 +32,9 @@ def hears_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.processes
 def test_a_terminal_shows_one_line_in_place(outside_project):
-    change(outside_project, "sleep(0.03)", "sleep(0.3)")
+    make_slow(outside_project, seconds=0.3)
     ours, theirs = pty.openpty()
     session = start(outside_project, "-n", "2", stdout=theirs, stderr=theirs)
     os.close(theirs)
@@ -56,11 +52,11 @@ def test_a_terminal_shows_one_line_in_place(outside_project):
     assert "2 reproduced, 1 refuted" in shown
 
 
-def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
-    slow = "def loss(self, x):\n        __import__('time').sleep(0.1)"
-    change(project, "def loss(self, x):", slow)  # a second a run: Ctrl-C comes in the middle
-    session = start(project, "-n", "2", stdout=subprocess.PIPE, text=True)
-    runs = project.path / "store" / "runs"
+@pytest.mark.processes
+def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(outside_project):
+    make_slow(outside_project, seconds=1)  # Ctrl-C comes in the middle of a run
+    session = start(outside_project, "-n", "2", stdout=subprocess.PIPE, text=True)
+    runs = outside_project.path / "store" / "runs"
     deadline = time.monotonic() + 60
     while not list(runs.rglob("result.json")) and time.monotonic() < deadline:
         time.sleep(0.1)

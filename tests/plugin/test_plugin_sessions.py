@@ -21,6 +21,12 @@ def run_apart(project, *arguments):
     return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
 
 
+def make_slow(outside_project, *, seconds):
+    """Let each run take this long, so that somebody can see it train."""
+    study = outside_project.path / "line.py"
+    study.write_text(study.read_text().replace("sleep(0)", f"sleep({seconds})"))
+
+
 def trained(result):
     """(distinct runs needed, runs trained now)."""
     found = re.search(r"(\d+) distinct runs needed: (\d+) trained now", result.stdout.str())
@@ -32,12 +38,6 @@ def test_first_everything_is_trained_once_and_then_nothing(project):
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
     assert trained(run(project)) == (32, 0)
-
-
-def test_workers_share_the_runs_and_train_none_twice(outside_project):
-    result = run_apart(outside_project, "-n", "3")
-    result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (32, 32)
 
 
 def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
@@ -56,8 +56,10 @@ def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatc
     assert len(turns) == 1  # nothing was left to train
 
 
+@pytest.mark.processes
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
+    make_slow(outside_project, seconds=0.03)  # so that they meet
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     both = [
         subprocess.Popen(command, cwd=outside_project.path, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -111,28 +113,6 @@ def test_the_ledger_gates(project):
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
 
-def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
-    outside_project.makeconftest(
-        """
-        import os
-        from pathlib import Path
-        import repro.plugin.summary as summary
-
-        summarised = summary.summarise
-
-        def noted(*given):
-            Path(f"summary-{os.getpid()}").touch()
-            summarised(*given)
-
-        summary.summarise = noted
-        """
-    )
-    result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
-    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert len(list(outside_project.path.glob("summary-*"))) == 1
-    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
-
-
 def test_a_claim_for_another_profile_says_what_it_needs(project):
     result = run(project, "-k", "large", "-rs")
     result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
@@ -142,6 +122,7 @@ def test_a_claim_for_another_profile_says_what_it_needs(project):
     insisting.stdout.fnmatch_lines(["*needs --profile paper*", "*asks for a verdict*"])
 
 
+@pytest.mark.processes
 def test_the_plan_trains_nothing(project):
     result = run_apart(project, "--plan", "-n", "2")
     result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])
