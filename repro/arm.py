@@ -73,7 +73,7 @@ class Arm:
 
     def but(self, **changes: Any) -> Self:
         """The same arm with some settings changed."""
-        known = {field.name for field in dataclasses.fields(self)}
+        known = {field.name for field in dataclasses.fields(self) if field.init}
         for name in changes:
             if name not in known:
                 raise TypeError(

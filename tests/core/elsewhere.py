@@ -1,13 +1,17 @@
 """A device that is not the CPU, for machines without one: what lies there is computed by the CPU.
 
-torch lets a backend be written in Python. This one keeps a tensor's values in a CPU tensor that
-nobody else sees, and is as strict as a GPU: whoever mixes devices is told so. Code that trains here
-as it does on the CPU has nothing left to ask of a GPU but speed and rounding.
+torch lets a backend be written in Python; 2.6 did not yet, and importing this fails there. This one
+keeps a tensor's values in a CPU tensor that nobody else sees, and is as strict as a GPU: whoever
+mixes devices is told so. Code that trains here as it does on the CPU has nothing left to ask of a
+GPU but speed and rounding.
 """
 
 import torch
-from torch.utils import backend_registration
 from torch.utils._pytree import tree_map
+from torch.utils.backend_registration import (
+    _DummyBackendModule,
+    _setup_privateuseone_for_python_backend,
+)
 
 NAME = "elsewhere"
 MOVES = {"_to_copy", "copy_"}
@@ -71,12 +75,12 @@ def copy_from(source, target, non_blocking=False):
     return target
 
 
-class Backend(backend_registration._DummyBackendModule):
+class Backend(_DummyBackendModule):
     def get_amp_supported_dtype(self):
         return [torch.bfloat16, torch.float16]
 
 
-backend_registration._setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
+_setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
 DEVICE = torch.device(NAME, 0)
 LIBRARIES = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
 LIBRARIES[0].fallback(computed, "PrivateUse1")

@@ -7,7 +7,6 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.timing import measure_pace
 from repro.core.train import train
-from tests.core.elsewhere import DEVICE
 from tests.core.test_core_training import Interrupted, Kept, stop_at
 from tests.own.modules import KINDS, STUDY, Small, measure, study
 
@@ -116,9 +115,11 @@ def test_labels_say_what_is_not_usual():
 
 
 def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
+    elsewhere = pytest.importorskip("tests.core.elsewhere", exc_type=ImportError).DEVICE
+
     def stays(module, arm):
         return {"error": module(torch.ones(2, 6)).sum()}
 
     message = r"tensors that are not on elsewhere:0, .*with x\.to\("
     with pytest.raises(ValueError, match=message):
-        list(train(study(measure=stays), runs_of("perceptron"), engine="loop", device=DEVICE))
+        list(train(study(measure=stays), runs_of("perceptron"), engine="loop", device=elsewhere))

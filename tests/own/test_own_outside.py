@@ -62,7 +62,7 @@ def test_its_settings_are_its_own():
     assert "recipe" not in Dice().settings()
     assert Dice(sides=20).label == "dice sides 20"
     assert Dice().program != Dice(sides=20).program
-    with pytest.raises(ValueError, match="recipe"):
+    with pytest.raises(TypeError, match=r"Dice has no setting 'recipe'; it has .*'sides'"):
         Dice().but(recipe=None)
 
 

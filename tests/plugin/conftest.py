@@ -1,5 +1,7 @@
 """A tiny study that trains in milliseconds, in a project of its own."""
 
+import sys
+
 import pytest
 import torch
 
@@ -138,6 +140,8 @@ def test_large(trials):
 def project(pytester, monkeypatch):
     """Two claims that hold, one that does not, and one that needs another profile."""
     pytester.makepyfile(line=STUDY, test_lines=CLAIMS)
+    # pytest 8 takes a file changed within a second for what it was, where it wrote bytecode
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     # what else is installed here takes a third of the time in which a session starts

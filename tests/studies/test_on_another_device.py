@@ -23,7 +23,6 @@ from repro.studies.finetuning.arms import ROWS
 from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.study import STUDY as FINETUNING
 from repro.studies.parameter_sharing.study import STUDY as SHARING
-from tests.core.elsewhere import DEVICE
 from tests.core.tape import tape
 from tests.core.test_core_program import ARM as LADDER_ARM
 from tests.core.test_core_training import Interrupted, Kept, stop_at
@@ -33,6 +32,7 @@ from tests.studies.test_context_vector import SMALL as CONTEXT_ARM
 from tests.studies.test_finetuning import TINY, small
 from tests.studies.test_sharing_study import SMALL as SHARING_ARM
 
+DEVICE = pytest.importorskip("tests.core.elsewhere", exc_type=ImportError).DEVICE
 CPU = torch.device("cpu")
 EPOCHS, PER_EPOCH, LEAVES = 4, 2, 5
 STAGED = ((0, 0.05), (1, 0.1), (3, 1.0))
