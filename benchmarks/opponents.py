@@ -127,35 +127,37 @@ def by_core(name: str, *, pace: Pace) -> Step:
     return step
 
 
+def plain_loop(run: Run, data: Data, *, fused: bool | None) -> Callable[[], None]:
+    """Takes a step of one model, as a researcher would write it."""
+    model, recipe = study_of(run.arm).reference(run, data, CPU), run.arm.recipe
+    parameters = [p for p in model.module.parameters() if p.requires_grad]
+    kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[recipe.optimiser]
+    optimiser = kind(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=fused)
+    limit, coming = recipe.clip_at(0), batches(data, [run])
+
+    def step() -> None:
+        objective, _ = model.loss(*(part[0] for part in next(coming)))
+        optimiser.zero_grad()
+        objective.backward()
+        if limit is not None:
+            torch.nn.utils.clip_grad_norm_(parameters, limit)
+        optimiser.step()
+
+    return step
+
+
 def by_plain_loop(name: str, *, fused: bool | None) -> Step:
     arms = arms_of(name)
     data = data_of(arms[0])
+    models = cycle([plain_loop(Run(arm, 1), data, fused=fused) for arm in arms])
 
-    def trainings() -> Iterator[Step]:
-        """Each of the arms, one after another."""
-        for run in (Run(arm, 1) for arm in arms):
-            model, recipe = study_of(run.arm).reference(run, data, CPU), run.arm.recipe
-            parameters = [p for p in model.module.parameters() if p.requires_grad]
-            kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[recipe.optimiser]
-            optimiser = kind(
-                parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=fused
-            )
-            yield partial(
-                step, model, optimiser, parameters, recipe.clip_at(0), batches(data, [run])
-            )
-
-    def step(model, optimiser, parameters, limit, coming) -> int:
+    def step() -> int:
+        model = next(models)
         for _ in range(CHUNK):
-            objective, _ = model.loss(*(part[0] for part in next(coming)))
-            optimiser.zero_grad()
-            objective.backward()
-            if limit is not None:
-                torch.nn.utils.clip_grad_norm_(parameters, limit)
-            optimiser.step()
+            model()
         return CHUNK
 
-    models = cycle(list(trainings()))
-    return lambda: next(models)()
+    return step
 
 
 def rate(prepare: Callable[[], Step], threads: int, start: Barrier) -> float:

@@ -6,7 +6,9 @@ possible, so that a run whose result is already stored costs no import.
 
 from __future__ import annotations
 
+import ctypes
 import platform
+import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -19,7 +21,7 @@ def resolve_device(name: str) -> str:
     """The device kind that a name stands for: `auto` is the best one there is."""
     if name not in DEVICES:
         raise ValueError(f"There is no device {name!r}; choose one of {', '.join(DEVICES)}.")
-    if name == "cpu" or (name == "auto" and metadata.version("torch").endswith("+cpu")):
+    if name == "cpu" or (name == "auto" and _has_plainly_none()):
         return "cpu"
     import torch
 
@@ -29,6 +31,20 @@ def resolve_device(name: str) -> str:
     if not present[name]:
         raise ValueError(f"This machine has no {name} device that torch can use; try --device cpu.")
     return name
+
+
+def _has_plainly_none() -> bool:
+    """Whether torch need not be asked for an accelerator: a build without, or no driver to load."""
+    build = metadata.version("torch").partition("+")[2]
+    if build == "cpu":
+        return True
+    if sys.platform != "linux" or build.startswith("rocm"):
+        return False
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return True
+    return False
 
 
 def one_thread() -> None:
