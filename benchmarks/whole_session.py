@@ -16,7 +16,7 @@ import argparse
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
@@ -62,11 +62,7 @@ def _steps(executor: LocalExecutor, runs: Iterable[Run]) -> dict[Arm, int]:
     return steps
 
 
-def seconds_a_step(trained: Trained, arm: Arm, *, threads: int, fused: bool | None) -> float:
-    torch.set_num_threads(threads)
-    run = Run(arm, 1)
-    data = load_data(study_of(arm), arm, CPU, trained.executor.weights)
-    step = plain_loop(run, data, fused=fused)
+def seconds_a_step(step: Callable[[], None]) -> float:
     for _ in range(WARMUP_STEPS):
         step()
     began, done = time.perf_counter(), 0
@@ -85,13 +81,14 @@ def main() -> None:
     quiet = ["-qq", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # repro is imported already
     if pytest.main(["claims", "--store", options.store, *quiet], plugins=[trained]):
         raise SystemExit("The session's runs could not be read.")
-    loops = {"default": {"threads": cores, "fused": None}, "best": {"threads": 1, "fused": True}}
-    together = {"default": 1, "best": cores}  # processes
+    loops = {"default": (1, cores, None), "best": (cores, 1, True)}
     taken: dict[str, Counter[str]] = {how: Counter() for how in loops}
     for arm, steps in trained.steps.items():
-        for how, settings in loops.items():
-            seconds = steps * seconds_a_step(trained, arm, **settings) / together[how]
-            taken[how][arm.study.split(".")[-2]] += seconds
+        data = load_data(study_of(arm), arm, CPU, trained.executor.weights)
+        for how, (processes, threads, fused) in loops.items():
+            torch.set_num_threads(threads)
+            seconds = seconds_a_step(plain_loop(Run(arm, 1), data, fused=fused))
+            taken[how][arm.study.split(".")[-2]] += steps * seconds / processes
     print(
         f"{len(trained.steps)} arms, {sum(trained.steps.values()):,} steps, {cores} cores; seconds"
     )

@@ -30,11 +30,11 @@ def files_of(guide):
     return blocks
 
 
-def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester):
+def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
     for name, text in files_of("writing-a-study.md"):
         (pytester.path / name).write_text(text)
-    pytester.syspathinsert()
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["REPRODUCED*mine/more_draws_are_better*"])
     assert result.ret == 0
 

@@ -65,7 +65,7 @@ def test_levels_between_those_that_are_simulated_are_read_off_closely(looks, sta
     for p in (0.03, 0.0021, 1.7e-5, 3.1e-9):
         crossing, error = chance_of_crossing(p, looks, statistic)
         assert level_of(looks, p, statistic) == pytest.approx(crossing + 3 * error, rel=1e-3)
-    levels = [level_of(looks, 0.9**n, statistic) for n in range(0, 130, 10)]
+    levels = [level_of(looks, 0.9**n, statistic) for n in range(0, 250, 5)]
     assert levels == sorted(levels, reverse=True)
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from repro.plugin.progress import display_of
-from tests.plugin.test_plugin_sessions import make_slow
+from tests.plugin.test_plugin_sessions import change
 
 LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
 
@@ -34,7 +34,7 @@ def hears_ctrl_c():
 
 @pytest.mark.processes
 def test_a_terminal_shows_one_line_in_place(outside_project):
-    make_slow(outside_project, seconds=0.3)
+    change(outside_project, "sleep(0)", "sleep(0.3)")  # so that there is something to see
     ours, theirs = pty.openpty()
     session = start(outside_project, "-n", "2", stdout=theirs, stderr=theirs)
     os.close(theirs)
@@ -53,10 +53,11 @@ def test_a_terminal_shows_one_line_in_place(outside_project):
 
 
 @pytest.mark.processes
-def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(outside_project):
-    make_slow(outside_project, seconds=1)  # Ctrl-C comes in the middle of a run
-    session = start(outside_project, "-n", "2", stdout=subprocess.PIPE, text=True)
-    runs = outside_project.path / "store" / "runs"
+def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
+    slow = "def loss(self, x):\n        __import__('time').sleep(0.1)"
+    change(project, "def loss(self, x):", slow)  # a second a run: Ctrl-C comes in the middle
+    session = start(project, "-n", "2", stdout=subprocess.PIPE, text=True)
+    runs = project.path / "store" / "runs"
     deadline = time.monotonic() + 60
     while not list(runs.rglob("result.json")) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -21,10 +21,11 @@ def run_apart(project, *arguments):
     return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
 
 
-def make_slow(outside_project, *, seconds):
-    """Let each run take this long, so that somebody can see it train."""
-    study = outside_project.path / "line.py"
-    study.write_text(study.read_text().replace("sleep(0)", f"sleep({seconds})"))
+def change(project, old, new):
+    """Change what stands in the project's study."""
+    study = project.path / "line.py"
+    assert old in study.read_text()
+    study.write_text(study.read_text().replace(old, new))
 
 
 def trained(result):
@@ -38,6 +39,14 @@ def test_first_everything_is_trained_once_and_then_nothing(project):
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
     assert trained(run(project)) == (32, 0)
+
+
+@pytest.mark.processes
+def test_workers_share_the_runs_and_train_none_twice(outside_project):
+    change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
+    result = run_apart(outside_project, "-n", "3")
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert trained(result) == (32, 32)
 
 
 def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
@@ -58,8 +67,8 @@ def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatc
 
 @pytest.mark.processes
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
-    make_slow(outside_project, seconds=0.03)  # so that they meet
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
     both = [
         subprocess.Popen(command, cwd=outside_project.path, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -113,6 +122,29 @@ def test_the_ledger_gates(project):
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
 
 
+@pytest.mark.processes
+def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
+    outside_project.makeconftest(
+        """
+        import os
+        from pathlib import Path
+        import repro.plugin.summary as summary
+
+        summarised = summary.summarise
+
+        def noted(*given):
+            Path(f"summary-{os.getpid()}").touch()
+            summarised(*given)
+
+        summary.summarise = noted
+        """
+    )
+    result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
+    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
+    assert len(list(outside_project.path.glob("summary-*"))) == 1
+    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
+
+
 def test_a_claim_for_another_profile_says_what_it_needs(project):
     result = run(project, "-k", "large", "-rs")
     result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
@@ -158,10 +190,7 @@ def test_bad_options_are_one_sentence(project, options, sentence):
 
 
 def test_a_run_that_cannot_be_trained_fails_its_claim_with_the_reason(project):
-    study = project.path / "line.py"
-    study.write_text(
-        study.read_text().replace("def measure(self):", "def measure(self):\n        1 / 0")
-    )
+    change(project, "def measure(self):", "def measure(self):\n        1 / 0")
     result = run(project, "-k", "flatter")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*failed to train: ZeroDivisionError*"])
