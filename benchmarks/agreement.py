@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from repro.judge import Design, Past, has_shrunk
 from repro.judge.evidence import is_hopeless, settle, weigh
-from repro.plan import PROFILES
+from repro.runs.profiles import PROFILES
 
 EFFECTS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0)
 CLAIMS = 20_000

@@ -11,20 +11,13 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from repro.arm import Arm, Run
+from repro.arm import Arm
+from repro.core.files import RunFiles
 from repro.core.study import Data, Study
 from repro.data.safetensors import Arrays, read_tensors, write_tensors
 
 Parameters = dict[str, Tensor]
 """Parameters by the names that their module gives them."""
-
-
-class Weights(Protocol):
-    """Where the parameters of finished runs are kept, as safetensors files."""
-
-    def load(self, run: Run) -> bytes: ...
-
-    def save(self, run: Run, content: bytes) -> None: ...
 
 
 @runtime_checkable
@@ -35,14 +28,14 @@ class StartsFromRuns(Protocol):
         """The data of an arm, and what it takes from these parameters."""
 
 
-def load_data(study: Study, arm: Arm, device: torch.device, weights: Weights | None) -> Data:
+def load_data(study: Study, arm: Arm, device: torch.device, files: RunFiles | None) -> Data:
     """The data of an arm, with the parameters that it starts from, if it does."""
     base = arm.starts_from
     if base is None:
         return study.load(arm, device)
-    assert weights is not None, f"{arm.label} starts from a run; give the weights of finished runs"
+    assert files is not None, f"{arm.label} starts from a run; give the files of finished runs"
     assert isinstance(study, StartsFromRuns), f"{arm.study} has no load_from(arm, parameters, …)"
-    return study.load_from(arm, as_parameters(read_tensors(weights.load(base))), device)
+    return study.load_from(arm, as_parameters(read_tensors(files.load_weights(base))), device)
 
 
 def as_parameters(arrays: Arrays) -> Parameters:

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from repro.arm import Needs
 from repro.data.locate import DataError
-from repro.executor.protocol import TrainingFailed
 from repro.judge import Outcome, Past, Verdict
 from repro.report.record import ArmData, Finding
+from repro.runs.plan import TrainingFailed
 
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
 """How a claim's test ends where a verdict or a sentence takes the place of the traceback."""

@@ -13,9 +13,9 @@ import pytest
 from repro.document import ANY_PROFILE
 from repro.judge import Outcome, Past, has_shrunk
 from repro.ledger import NAME, Entry, Ledger
-from repro.plan import PROFILES
 from repro.plugin.evidence import SAID_IN_FULL, Evidence, named, outcome_of, past_of
 from repro.report.record import Record, finding_data
+from repro.runs.profiles import PROFILES
 
 NOTHING_JUDGED = (
     "This claim's test passed without judging anything: assert what trials(...) measured, or what "

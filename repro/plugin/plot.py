@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import pytest
 
 from repro.arm import Arm, Needs, Run
-from repro.executor.protocol import Executor
-from repro.plan import Profile
 from repro.report.figure import FigureData, LineData, PanelData
+from repro.runs.profiles import Profile
+from repro.runs.results import Results
 
 
 class Plot:
     """The `plot` fixture of one figure."""
 
-    def __init__(self, item: pytest.Item, executor: Executor, profile: Profile) -> None:
+    def __init__(self, item: pytest.Item, results: Results, profile: Profile) -> None:
         mark = item.get_closest_marker("figure")
         assert mark is not None
-        self._executor, self._profile = executor, profile
+        self._results, self._profile = results, profile
         self.figure: FigureData = {
             "name": item.name.removeprefix("test_"),
             "title": mark.args[0],
@@ -46,10 +46,10 @@ class Plot:
             self.figure["data"].append(here.data)
         found: list[float] = []
         for seed in here.seeds(self._profile.looks[-1]):
-            values = self._executor.result(Run(here, seed))
-            if values is None or "diverged_at" in values:
+            result = self._results.get(Run(here, seed))
+            if result is None or "diverged_at" in result.values:
                 break
-            found.append(float(values["measures"][self.figure["y"]]))
+            found.append(float(result.values["measures"][self.figure["y"]]))
         return found
 
 
