@@ -6,7 +6,6 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
-from repro.judge.agreement import Past, has_shrunk
 from repro.judge.curve import Curve
 from repro.judge.design import Design
 from repro.judge.judge import Judge
@@ -14,6 +13,7 @@ from repro.judge.ladder import Ladder
 from repro.judge.measured import Gain, Measured
 from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
+from repro.judge.shrinkage import Excess, has_shrunk
 from repro.judge.suite import SUITE_LEVEL, holm
 from repro.judge.terms import Statement
 from repro.judge.verdict import Effect, Outcome, Sample, Verdict, conjunction
@@ -23,12 +23,12 @@ __all__ = [
     "Curve",
     "Design",
     "Effect",
+    "Excess",
     "Gain",
     "Judge",
     "Ladder",
     "Measured",
     "Outcome",
-    "Past",
     "Ranking",
     "Sample",
     "Scale",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from repro.judge.agreement import Past
 from repro.judge.design import Design
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed, weigh
 from repro.judge.scale import Array, Scale
+from repro.judge.shrinkage import Excess
 from repro.judge.student import critical, seeds_needed
 from repro.judge.terms import Readings, Side
 from repro.judge.verdict import Effect
@@ -131,7 +131,7 @@ class Paired(ABC):
             boundary_against=refute,
             seeds=seeds,
             distance=distance,
-            past=Past(mean, spread, seeds),
+            excess=Excess(mean, spread, seeds),
             detectable=self.effect(readings, detectable_in_sd * spread),
             detectable_in_sd=detectable_in_sd,
             correlation=self._correlation(readings),

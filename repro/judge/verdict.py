@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Literal
 
 from repro.judge import explain
-from repro.judge.agreement import Past
 from repro.judge.boundary import level_of
 from repro.judge.ranking import Ranking
+from repro.judge.shrinkage import Excess
 from repro.judge.statistic import STUDENT, Statistic
 
 
@@ -64,7 +64,7 @@ class Effect:
     distance: float
     """The distance past the bound: of a difference in standard deviations over seeds, of a spread
     as a logarithm; infinite where nothing depends on the seed."""
-    past: Past | None = None
+    excess: Excess | None = None
     """The distance of a difference as it was measured: mean, spread and seeds on the scale."""
     detectable: float
     """The effect that the whole budget finds with 80 % power, at the spread measured."""
