@@ -8,6 +8,7 @@ stands; the chance of a false verdict is bounded over all looks together.
 
 from repro.judge.curve import Curve
 from repro.judge.design import Design
+from repro.judge.effect import Effect, Sample
 from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.measured import Gain, Measured
@@ -16,7 +17,7 @@ from repro.judge.scale import Scale, ScaleError
 from repro.judge.shrinkage import Excess, has_shrunk
 from repro.judge.suite import SUITE_LEVEL, holm
 from repro.judge.terms import Statement
-from repro.judge.verdict import Effect, Outcome, Sample, Verdict, conjunction
+from repro.judge.verdict import Outcome, Verdict, conjunction
 
 __all__ = [
     "SUITE_LEVEL",

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from repro.judge.design import Design
+from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Evidence, is_hopeless, settle
 from repro.judge.futility import HOPELESS
 from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side, Statement, Term
-from repro.judge.verdict import Effect, Outcome, Sample, Verdict
+from repro.judge.verdict import Outcome, Verdict
 
 
 @dataclass

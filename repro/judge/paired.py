@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from repro.judge.design import Design
+from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed, weigh
 from repro.judge.scale import Array, Scale
 from repro.judge.shrinkage import Excess
 from repro.judge.student import critical, seeds_needed
 from repro.judge.terms import Readings, Side
-from repro.judge.verdict import Effect
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, gammaincinv  # type: ignore[import-untyped]
 
 from repro.judge.design import Design, simulated_looks
+from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed
 from repro.judge.scale import Scale
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side
-from repro.judge.verdict import Effect
 
 
 def median_spread(seeds: int) -> float:

@@ -13,9 +13,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from repro.judge.design import Design
+from repro.judge.effect import Effect
 from repro.judge.evidence import Evidence
 from repro.judge.scale import Array, Scale
-from repro.judge.verdict import Effect
 
 
 class Side(Protocol):
