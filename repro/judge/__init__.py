@@ -1,4 +1,4 @@
-"""Evidence over paired seeds to a verdict, with stated error rates.
+"""Judges statements by evidence over paired seeds, with stated error rates.
 
 Every statement is a conjunction of terms, nearly all of them paired differences, one per seed, that
 should be positive. It is *reproduced* when every term significantly holds, *refuted* when any

@@ -49,7 +49,7 @@ class Verdict:
     """The p that met its boundary: of the weakest comparison if reproduced, of the one most clearly
     against if refuted."""
     shared_by: int = 1
-    """The comparisons that share the level, any of which would have settled it."""
+    """The number of comparisons that share the level, any of which would have settled it."""
     statistic: Statistic = STUDENT
     """The statistic that `deciding_p` belongs to."""
     reason: str = ""
@@ -71,11 +71,11 @@ class Verdict:
 
     @cached_property
     def p(self) -> float:
-        """The smallest `level` at which the same looks would have settled it so by now; 1 if open.
+        """The smallest level at which these looks would have settled it like this; 1 if open.
 
-        It is at most `level` exactly where the verdict is settled. A true null comes out with p of
-        at most q with chance q at most, however often one looked. A conjunction is reproduced
-        when all parts are (the largest p counts), and refuted when any is (Bonferroni).
+        It is at most `level` exactly where the verdict is settled. A true null has a p of at most q
+        with chance q at most, however often one looked. A conjunction is reproduced when all parts
+        are (the largest p counts), and refuted when any is (Bonferroni).
         """
         if self.parts and self.outcome is Outcome.REPRODUCED:
             return max(part.p for part in self.parts)

@@ -10,7 +10,7 @@ from scipy.special import stdtr
 from repro.judge import Design, Judge, Measured, Outcome
 from repro.judge.boundary import threshold
 from repro.judge.design import simulated_looks
-from repro.judge.futility import chance_of_crossing
+from repro.judge.futility import predictive_power
 
 LOOKS = Design(looks=(5, 8, 12))
 
@@ -32,12 +32,12 @@ def test_the_chance_of_crossing_is_what_a_simulation_of_the_future_finds(p, shar
     slope = now / share + rng.standard_normal(draws) / share**0.5
     last = now + slope * (1 - share) + rng.standard_normal(draws) * (1 - share) ** 0.5
     expected = (last >= stats.norm.isf(boundary)).mean()
-    assert chance_of_crossing(p, boundary, share) == pytest.approx(expected, abs=0.003)
+    assert predictive_power(p, boundary, share) == pytest.approx(expected, abs=0.003)
 
 
 def test_what_does_not_depend_on_the_seed_is_certain():
-    assert chance_of_crossing(0.0, 0.0019, 0.5) == 1.0
-    assert chance_of_crossing(1.0, 0.0019, 0.5) == 0.0
+    assert predictive_power(0.0, 0.0019, 0.5) == 1.0
+    assert predictive_power(1.0, 0.0019, 0.5) == 0.0
 
 
 def test_an_even_statement_is_given_up_at_the_first_look():
