@@ -224,7 +224,7 @@ class Gain:
 
 
 Other: TypeAlias = Measured | float
-"""What an arm is compared with: another arm, or a number."""
+"""The other side of an arm's comparison: another arm, or a number."""
 
 
 def above(

@@ -18,7 +18,7 @@ LEVEL = 0.001
 
 @dataclass(frozen=True)
 class Excess:
-    """How far a comparison lies past its bound, over seeds, on the scale it is judged on."""
+    """The distance of a comparison past its bound, over seeds, on the scale it is judged on."""
 
     mean: float
     spread: float

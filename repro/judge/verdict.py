@@ -55,7 +55,7 @@ class Verdict:
     reason: str = ""
     """The reason that there is no verdict, where it is not the evidence."""
     advice: str = ""
-    """What would settle an inconclusive statement."""
+    """The seeds that would settle an inconclusive statement, in words."""
     parts: tuple[Verdict, ...] = ()
     """The verdicts that this one joins."""
 
