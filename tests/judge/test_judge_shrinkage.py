@@ -6,8 +6,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.judge import Design, Excess, Judge, Measured, has_shrunk
+from repro.judge import Design, Excess, Judge, has_shrunk
 from repro.judge.shrinkage import LEVEL, chance_of_less
+from tests.judge.arms import arm
 
 excesses = st.builds(Excess, st.floats(-5, 5), st.floats(0.01, 5), st.integers(2, 30))
 
@@ -56,8 +57,7 @@ def claims(effect, generator, count=400):
     """Outcome and excesses of `count` claims whose effect is so many standard deviations."""
     judge = Judge(Design(looks=(5, 8, 12)))
     for _ in range(count):
-        draws = generator.normal(effect, 1, 12)
-        Measured(judge=judge, label="a", metric="m", values=lambda n, x=draws: x[:n]).exceeds(0.0)
+        arm(generator.normal(effect, 1, 12), judge=judge).exceeds(0.0)
     return [(v.outcome, [effect.excess for effect in v.effects]) for v in judge.verdicts]
 
 
