@@ -9,7 +9,7 @@ from fractions import Fraction
 from repro.document.number import PLAIN, Interval, Number, Printed, Unit
 
 _MOST_PLACES = 12
-"""The most places of an exact decimal; longer ones are cut, with dots."""
+"""The number of places that no exact decimal reaches; what needs more is rounded, with dots."""
 
 
 def to_decimal(value: Fraction, places: int, unit: Unit = PLAIN) -> str:

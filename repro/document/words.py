@@ -18,7 +18,7 @@ Recorder: TypeAlias = Callable[[Check], Check]
 """A function that keeps a check as a finding, and returns it."""
 
 ANY_PROFILE = "any"
-"""The profile that the ledger keeps these verdicts under: nothing is trained, so sizes are one."""
+"""The name that the ledger keeps these verdicts under, whatever the profile of a session."""
 
 
 class Document:

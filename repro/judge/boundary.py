@@ -26,7 +26,7 @@ from repro.judge.statistic import STUDENT, Statistic
 _DRAWS = 10_000
 _SEED = 5_8_12
 _STEPS = 2
-"""The number of thresholds that are simulated for each halving; between them one interpolates."""
+"""The number of thresholds that are simulated for each halving; those between are interpolated."""
 
 _TINY = 1e-12
 """The p below which the union bound replaces the simulation, which would divide by rounding."""
@@ -74,7 +74,7 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> floa
 def chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Statistic = STUDENT
 ) -> tuple[float, float]:
-    """The chance that some look has p <= nominal at the bound, and its standard error."""
+    """The chance that some look of normal samples has p <= nominal, and its standard error."""
     bounds = [statistic.critical(nominal, seeds) for seeds in looks]
     total, variance = 0.0, 0.0
     for look, (drawn, share_of_p) in zip(looks, _draws(looks), strict=True):
@@ -91,7 +91,7 @@ def chance_of_crossing(
 
 @lru_cache(maxsize=4)
 def _draws(looks: tuple[int, ...]) -> list[tuple[Array, Array]]:
-    """For each look, normal samples [seeds, draws] and the shares of the threshold that p takes."""
+    """Draw, for each look, normal samples [seeds, draws] and p as shares of the threshold."""
     rng = np.random.default_rng(_SEED)
     return [
         (np.ascontiguousarray(rng.standard_normal((_DRAWS, looks[-1])).T), rng.random(_DRAWS))

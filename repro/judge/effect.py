@@ -50,8 +50,10 @@ class Effect:
     """The `p_against` at which it fails."""
     seeds: int
     distance: float
-    """The distance past the bound: of a difference in standard deviations over seeds, of a spread
-    as a logarithm; infinite where nothing depends on the seed."""
+    """The distance past the bound; infinite where nothing depends on the seed.
+
+    That of a difference is in standard deviations over seeds, that of a spread a logarithm.
+    """
     excess: Excess | None = None
     """The distance of a difference as it was measured: mean, spread and seeds on the scale."""
     detectable: float

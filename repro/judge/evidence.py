@@ -27,7 +27,7 @@ _SEED = 99
 
 @dataclass(frozen=True)
 class Evidence:
-    """The test of one term in both directions: `p_for` small says that it holds."""
+    """The test of one term in both directions; a small `p_for` says that it holds."""
 
     mean: Any
     spread: Any

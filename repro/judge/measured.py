@@ -38,8 +38,10 @@ class Measured:
     values: Callable[[int], Array]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     by_example: Callable[[int], Array] | None = None
-    """The examples that the values are means of, [seeds, examples], where comparisons are to count
-    the error of having drawn these examples and no others; only on the identity scale."""
+    """The examples that the values are means of, [seeds, examples]; only on the identity scale.
+
+    They are given where comparisons are to count the error of having drawn these and no others.
+    """
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":

@@ -46,8 +46,10 @@ class Verdict:
     ranking: Ranking | None = None
     """The agreement of the measured order, where the statement claims an order."""
     deciding_p: float = 1.0
-    """The p that met its boundary: of the weakest comparison if reproduced, of the one most clearly
-    against if refuted."""
+    """The p that met its boundary, of the comparison that settled the statement.
+
+    That is the weakest one if it is reproduced, and the one most clearly against if refuted.
+    """
     shared_by: int = 1
     """The number of comparisons that share the level, any of which would have settled it."""
     statistic: Statistic = STUDENT
