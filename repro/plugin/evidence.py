@@ -7,7 +7,7 @@ from typing import Protocol
 
 from repro.arm import Needs
 from repro.data.locate import DataError
-from repro.judge import Outcome, Past, Verdict
+from repro.judge import Excess, Outcome, Verdict
 from repro.report.record import ArmData, Finding
 from repro.runs.plan import TrainingFailed
 
@@ -62,7 +62,7 @@ def outcome_of(raised: BaseException | None, evidence: Evidence) -> Outcome | No
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
-def past_of(evidence: Evidence) -> list[Past]:
+def past_of(evidence: Evidence) -> list[Excess]:
     """How far past its bound each needed comparison is; nothing where one cannot say."""
     effects = [
         effect
@@ -71,7 +71,7 @@ def past_of(evidence: Evidence) -> list[Past]:
         for effect in finding.effects
         if effect.needed
     ]
-    found = [effect.past for effect in effects if effect.past is not None]
+    found = [effect.excess for effect in effects if effect.excess is not None]
     return found if len(found) == len(effects) else []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from repro.document import ANY_PROFILE
-from repro.judge import Outcome, Past, has_shrunk
+from repro.judge import Excess, Outcome, has_shrunk
 from repro.ledger import NAME, Entry, Ledger
 from repro.plugin.evidence import SAID_IN_FULL, Evidence, named, outcome_of, past_of
 from repro.report.record import Record, finding_data
@@ -105,7 +105,7 @@ class Gate:
         """
         if (outcome, entry.verdict) != (Outcome.INCONCLUSIVE, Outcome.REPRODUCED.value):
             return ""
-        accepted = [Past(*each) for each in entry.past]
+        accepted = [Excess(*each) for each in entry.past]
         seeds = max((each.seeds for each in accepted), default=0)
         if entry.machine not in ("", evidence.machine):
             said = "open here (reproduced on another machine)"

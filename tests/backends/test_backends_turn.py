@@ -38,8 +38,8 @@ def test_as_many_have_a_turn_as_there_are_places(tmp_path):
     first.take()
     second.take()
     assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
-    for turn in (first, second):
-        turn.give_back()
+    for held in (first, second):
+        held.give_back()
     third.take()
     first.take()  # what was given back is free again, for the same processes too
     assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
