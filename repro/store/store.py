@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from repro.files import Lock
 from repro.store import entry
 from repro.store.checkpoints import Checkpoints
 from repro.store.entry import Damaged, Result
 from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
-from repro.store.locks import Lock, Locks
+from repro.store.locks import Locks
 from repro.store.scratch import Scratch
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -43,6 +44,7 @@ class Store:
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
         self.locks = Locks(self.root)
+        self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:

@@ -362,7 +362,7 @@ def test_a_folder_that_goes_while_it_is_made_is_made_again(tmp_path, monkeypatch
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     with disk.locked(tmp_path / "folder" / "lock", waiting=list):
-        assert len(made) == 2
+        assert len(made) >= 2
 
 
 @pytest.mark.parametrize("put", [Path.touch, lambda path: path.symlink_to("nowhere")])

@@ -202,6 +202,7 @@ def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written() -> N
         Path(folder).chmod(0o755)
         store = Store(Path(folder) / "store")
         store.put(IDENTITY, VALUES, PROVENANCE)
+        (store.root / "locks" / "of a killed process").write_text("")
         folders = [store.root, *(path for path in store.root.rglob("*") if path.is_dir())]
         for path in folders:
             path.chmod(0o555)
