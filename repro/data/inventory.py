@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.data.locate import data_folder
 from repro.data.registry import DataSet, File, find, sum_of_sums
+from repro.data.safetensors import is_whole_file
 
 SUMS = "SHA256SUMS"
 """Beside files without a published hash: what they had when they were fetched."""
@@ -73,7 +73,7 @@ def fault(path: Path, file: File, recorded: dict[str, str]) -> str | None:
     expected = file.sha256 or recorded.get(file.name)
     if expected is not None and sha256_of(path) != expected:
         return "damaged"
-    if file.sha256 is None and not is_whole_safetensors(path):
+    if file.sha256 is None and not is_whole_file(path):
         return "cut short"
     return None
 
@@ -91,18 +91,3 @@ def recorded_sums(folder: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     return dict(line.split("  ", 1)[::-1] for line in lines if "  " in line)
-
-
-def is_whole_safetensors(path: Path) -> bool:
-    """Whether a file is as long as its safetensors header says."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        size = path.stat().st_size
-        if not 2 <= length <= min(size - 8, 2**27):
-            return False
-        try:
-            header = json.loads(file.read(length))
-            ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
-        except (ValueError, AttributeError, LookupError, TypeError):
-            return False
-    return bool(8 + length + max(ends, default=0) == size)

@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import json
 import os
 import resource
 import socket
@@ -11,6 +10,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from repro.__main__ import main
@@ -19,6 +19,7 @@ from repro.data.fetch import fetch
 from repro.data.inventory import take_inventory
 from repro.data.locate import DataError
 from repro.data.registry import DataSet, File, Source
+from repro.data.safetensors import write_tensors
 
 ONE, TWO = b"one" * 100_000, b"two" * 1000
 QUICK = {"timeout": 0.1}
@@ -52,8 +53,7 @@ def weights(server, data, publish):
 
 
 def safetensors(size):
-    header = json.dumps({"__metadata__": {}, "w": {"data_offsets": [0, size]}}).encode()
-    return len(header).to_bytes(8, "little") + header + bytes(size)
+    return write_tensors({"w": np.zeros(size, dtype=np.uint8)})
 
 
 @pytest.fixture
