@@ -1,4 +1,4 @@
-"""Files that several processes share: locks, writes that are whole or not there, and clear errors.
+"""Files that several processes share: locks, whole writes, and errors in one sentence.
 
 Locks are the operating system's own, through `filelock` (3.32 or later). A lock ends with the
 process that holds it, also by `kill -9`, and a forked child does not inherit it. It excludes other
@@ -36,9 +36,9 @@ class Lock:
     def release(self) -> None:
         """Let others in; a second call does nothing."""
         if self._held.is_locked:  # never in a forked child: the lock is its parent's
-            # The file is removed while the lock is held. Whoever has opened it already sees after
-            # locking it that it has no name any more, and opens the next one. What cannot be
-            # removed now is swept later.
+            # The file is removed while the lock is held. A process that has opened it already sees,
+            # once it has locked it, that the file has no name any more, and opens the next one. A
+            # file that cannot be removed now stays; it does no harm.
             with contextlib.suppress(OSError):
                 os.unlink(self._held.lock_file)
             self._held.release()
@@ -90,13 +90,13 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
             is_something_else = os.path.lexists(path.parent) and not path.parent.is_dir()
             if is_something_else or attempts == _ATTEMPTS:
                 raise
-            continue  # whoever let go has just removed the empty folder
+            continue  # its last user has just removed the empty folder
         return Lock(lock)
 
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A fresh path beside `path`, which what is written there replaces at the end.
+    """Yield a fresh path beside `path`; the file or folder written there replaces it at the end.
 
     After an error `path` is as before and nothing else is left. A folder cannot be replaced in one
     step: for a moment there is none, and one that another process puts there meanwhile stays.

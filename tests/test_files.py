@@ -1,4 +1,4 @@
-"""Locks and whole writes, which everything on disk is built on."""
+"""Locks, whole writes, and errors in one sentence."""
 
 import doctest
 import errno

@@ -36,7 +36,7 @@ class ArrayUnpickler(pickle.Unpickler):
         if (module, name) not in _ALLOWED:
             raise DataError(f"A CIFAR-10 file asks to load {module}.{name}; fetch the file anew.")
         if name == "_reconstruct":
-            return np.ndarray.__reduce__(np.empty(0))[0]  # by whatever path this numpy has it
+            return np.ndarray.__reduce__(np.empty(0))[0]  # numpy versions differ in its path
         return getattr(np, name)
 
 

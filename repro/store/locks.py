@@ -48,6 +48,6 @@ class Locks:
         with explained(self.root):
             paths = list(self.folder.iterdir())
         for path in paths:
-            with contextlib.suppress(OSError):  # a store may be read by those who cannot write
+            with contextlib.suppress(OSError):  # a reader of the store may not write there
                 if (lock := files.try_lock(path)) is not None:
                     lock.release()

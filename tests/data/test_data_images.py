@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from real_sets import needs_data
 
 from repro.data import cifar10, images, registry
 from repro.data.files import file_hashes, resolve
@@ -145,7 +146,7 @@ def test_the_twin_keeps_its_classes_when_mirrored():
     assert np.abs(patterns - patterns[:, :, ::-1]).max() <= 1  # up to the rounding of a seventh
 
 
-@pytest.mark.skipif(not os.environ.get("REPRO_DATA"), reason="needs the real set in REPRO_DATA")
+@needs_data
 def test_the_real_set_has_its_published_statistics():
     real = images.load_images("cifar10", size=32)
     assert np.bincount(real.train_labels).tolist() == [5000] * 10

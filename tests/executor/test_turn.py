@@ -24,7 +24,7 @@ with Turn(Locks(Path(sys.argv[1])), ["one"]):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A machine that nobody else is on."""
+    """A machine without other sessions."""
     monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path))
 
 
@@ -37,11 +37,11 @@ def test_as_many_have_a_turn_as_there_are_places(tmp_path):
     with first, second:
         assert {first.lock, second.lock}.isdisjoint({None})
         assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
-    with third, first:  # what was let go is free again, for the same processes too
+    with third, first:  # released places are free again, for the same processes too
         assert all(Locks(tmp_path).try_lock(name) is None for name in third.names)
 
 
-def test_who_waits_gets_the_turn_of_one_that_was_killed(tmp_path):
+def test_a_waiting_process_gets_the_turn_of_a_killed_one(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
