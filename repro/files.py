@@ -112,7 +112,12 @@ def beside(path: Path) -> Iterator[Path]:
         yield fresh
         if path.is_dir():
             path.rename(old)
-        fresh.replace(path)
+        try:
+            fresh.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                old.rename(path)
+            raise
     finally:
         remove(fresh)
         remove(old)

@@ -107,10 +107,13 @@ def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
         (fresh / "half").write_text("")
         raise ZeroDivisionError
 
+    (path / "whole").write_text("")
     with pytest.raises(ZeroDivisionError), beside(path) as fresh:
         write_half(fresh)
+    with pytest.raises(FileNotFoundError), beside(path):
+        pass
     assert list(tmp_path.iterdir()) == [path]
-    assert list(path.iterdir()) == []
+    assert list(path.iterdir()) == [path / "whole"]
 
 
 def test_readers_see_whole_files_while_many_write_one(tmp_path):
