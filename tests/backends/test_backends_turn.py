@@ -25,7 +25,7 @@ time.sleep(60)
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A machine that nobody else is on."""
+    """A machine without other sessions."""
     monkeypatch.setattr(turn.tempfile, "gettempdir", lambda: str(tmp_path))
 
 
@@ -54,7 +54,7 @@ def test_a_turn_that_one_has_is_not_waited_for(tmp_path):
     assert Locks(tmp_path).try_lock("one") is not None
 
 
-def test_who_waits_gets_the_turn_of_one_that_was_killed(tmp_path):
+def test_a_waiting_process_gets_the_turn_of_a_killed_one(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
