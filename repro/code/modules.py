@@ -7,8 +7,9 @@ import hashlib
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
@@ -91,17 +92,22 @@ class Module:
 class Modules:
     """The modules that can be reached, parsed when they are first asked for.
 
-    `packages` are followed wherever they are installed; others are where they are no installed
-    library. `edited` replaces the text of files, to ask what an edit would change.
+    `packages` are followed wherever they are installed; others where they are no installed library.
     """
 
-    def __init__(
-        self, packages: Iterable[str] = (), *, edited: Mapping[Path, str] | None = None
-    ) -> None:
+    def __init__(self, packages: Iterable[str] = ()) -> None:
         self._packages = {ALWAYS_FOLLOWED, *packages}
-        self._edited = edited or {}
         self._files: dict[str, Path | None] = {}
         self._parsed: dict[str, Module] = {}
+
+    def edited(self, name: str, text: str) -> Modules:
+        """Return the same modules with another text in one of them: what would an edit change?"""
+        path = self.file(name)
+        assert path is not None
+        copy = Modules(self._packages)
+        copy._files = self._files
+        copy._parsed = {**self._parsed, name: _parse(name, path, text)}
+        return copy
 
     def __contains__(self, name: str) -> bool:
         return self.file(name) is not None
@@ -111,7 +117,7 @@ class Modules:
         if name not in self._parsed:
             path = self.file(name)
             assert path is not None
-            self._parsed[name] = self._parse(name, path)
+            self._parsed[name] = _parse(name, path, path.read_bytes())
         return self._parsed[name]
 
     def file(self, name: str) -> Path | None:
@@ -132,17 +138,16 @@ class Modules:
         libraries = _library_folders()
         return bool(paths) and not any(p.is_relative_to(x) for p in paths for x in libraries)
 
-    def _parse(self, name: str, path: Path) -> Module:
-        text = self._edited.get(path)
-        tree = ast.parse(path.read_bytes() if text is None else text, str(path))
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        return _Parser(name, package, path.name == "__init__.py").module_of(tree)
+
+def _parse(name: str, path: Path, text: str | bytes) -> Module:
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    return _Parser(name, package).module_of(ast.parse(text, str(path)))
 
 
 class _Parser:
     """Sorts the statements of one module."""
 
-    def __init__(self, name: str, package: str, is_package: bool) -> None:
+    def __init__(self, name: str, package: str) -> None:
         self.module = Module(name)
         self.package = package
         self.statements: dict[str, list[ast.stmt]] = {}
@@ -314,6 +319,7 @@ def _spec(top: str):  # type: ignore[no-untyped-def]
         return None
 
 
+@cache
 def _library_folders() -> list[Path]:
     """The folders that installed libraries lie in."""
     named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
