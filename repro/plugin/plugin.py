@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from repro.plugin.options import add_options, store_folder
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -16,33 +18,13 @@ if TYPE_CHECKING:
     from repro.plugin.plot import Plot
     from repro.plugin.trials import Trials
 
-DEFAULT_STORE = ".repro"
-
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
 PLAN_TEXT = pytest.StashKey[str]()
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("repro", "claims as tests")
-    group.addoption("--profile", default="ci", help="how large: ci (default) or paper")
-    group.addoption("--plan", action="store_true", help="show what would be trained, and stop")
-    group.addoption("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    group.addoption("--engine", default="auto", help="auto (default), loop or stacked")
-    group.addoption(
-        "--executor", default="local", help="local (default), ray (at RAY_ADDRESS) or ray://…"
-    )
-    group.addoption(
-        "--same-machine", action="store_true", help="use no result that another machine trained"
-    )
-    group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
-    group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
-    group.addoption(
-        "--gate", action="store_true", help="leave out what the ledger says does not hold"
-    )
-    group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
-    group.addoption("--require-verdict", action="store_true", help="fail claims that cannot run")
-    group.addoption("--report", metavar="DIR", help="write a page, figures and data to DIR")
+    add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,12 +37,6 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.getoption("plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
-
-
-def store_folder(config: pytest.Config) -> Path:
-    """Return the folder in which the command line, the environment or the project keeps results."""
-    named = config.getoption("store") or os.environ.get("REPRO_STORE")
-    return Path(named or config.rootpath / DEFAULT_STORE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

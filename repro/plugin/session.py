@@ -16,8 +16,8 @@ from repro.backends.choose import backend_named
 from repro.document import Document
 from repro.plugin.evidence import SAID_IN_FULL, Evidence
 from repro.plugin.gate import Gate, require_distinct
+from repro.plugin.options import store_folder
 from repro.plugin.plot import Plot
-from repro.plugin.plugin import store_folder
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
 from repro.runs.backend import TrainingStopped
