@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from repro.backends.files import StoreFiles
-from repro.backends.turn import Turn, turn_on
+from repro.backends.slots import TrainingSlots, slots_on
 from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress
 from repro.runs.batch import measure_program, train_batch
@@ -20,7 +20,7 @@ POLL_SECONDS = 0.1
 
 
 class LocalBackend:
-    """One of a session's processes: it carries out one job at a time, in its turn."""
+    """One of a session's processes: it carries out one job at a time, in a slot."""
 
     def __init__(
         self, store: Store, *, device: str, processes: int, session: str | None = None
@@ -37,10 +37,10 @@ class LocalBackend:
 
     @property
     def slots(self) -> int:
-        return self._turn.places
+        return self._slots.count
 
     def room(self) -> int:
-        self._turn.take()
+        self._slots.take()
         return 1
 
     def start(self, job: Job) -> None:
@@ -49,15 +49,15 @@ class LocalBackend:
     def events(self) -> Iterator[Event]:
         job, self._job = self._job, None
         if job is None:  # others train all that is missing
-            self._turn.give_back()
+            self._slots.give_back()
             time.sleep(POLL_SECONDS)
             return
         yield from self._carry_out(job)
         yield Ended(job.number)
-        self._turn.give_back()
+        self._slots.give_back()
 
     def stop(self) -> Sequence[Event]:
-        self._turn.give_back()
+        self._slots.give_back()
         return ()
 
     def _carry_out(self, job: Job) -> Iterator[Event]:
@@ -71,6 +71,6 @@ class LocalBackend:
             yield Advanced(job.number, event) if isinstance(event, Progress) else event
 
     @cached_property
-    def _turn(self) -> Turn:
-        """The turns of this session; one that trains nothing needs none."""
-        return turn_on(self.device, processes=self._processes, session=self._session)
+    def _slots(self) -> TrainingSlots:
+        """The slots of this session; one that trains nothing needs none."""
+        return slots_on(self.device, processes=self._processes, session=self._session)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import repro.backends.local
-import repro.backends.turn
+import repro.backends.slots
 
 # Imported once for all the sessions that run in this process; pytester takes away what they import.
 import repro.core.train

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugin.test_plugin_sessions import run
+from tests.plugin.sessions import run
 
 REFUTED = 'verdict = "refuted"'
 

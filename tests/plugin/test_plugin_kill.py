@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.plugin.test_plugin_sessions import change
+from tests.plugin.sessions import change
 
 KILLS = 4
 

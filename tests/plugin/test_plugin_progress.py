@@ -11,7 +11,7 @@ import time
 import pytest
 
 from repro.plugin.progress import display_of
-from tests.plugin.test_plugin_sessions import change
+from tests.plugin.sessions import change
 
 LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from repro.store import Store
-from tests.plugin.test_plugin_sessions import change
+from tests.plugin.sessions import change
 
 FIGURE = """
 from repro.figure import figure

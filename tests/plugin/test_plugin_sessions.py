@@ -8,30 +8,8 @@ import sys
 import pytest
 
 import repro.backends.local
-from repro.backends.turn import turn_on
-
-
-def run(project, *arguments):
-    """A session in this process."""
-    return project.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
-
-
-def run_apart(project, *arguments):
-    """A session in a process of its own, as a user has it."""
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
-
-
-def change(project, old, new):
-    """Change what stands in the project's study."""
-    study = project.path / "line.py"
-    assert old in study.read_text()
-    study.write_text(study.read_text().replace(old, new))
-
-
-def trained(result):
-    """(distinct runs needed, runs trained now)."""
-    found = re.search(r"(\d+) distinct runs needed: (\d+) trained now", result.stdout.str())
-    return tuple(map(int, found.groups()))
+from repro.backends.slots import slots_on
+from tests.plugin.sessions import change, run, run_apart, trained
 
 
 def test_first_everything_is_trained_once_and_then_nothing(project):
@@ -49,20 +27,20 @@ def test_workers_share_the_runs_and_train_none_twice(outside_project):
     assert trained(result) == (32, 32)
 
 
-def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatch):
+def test_the_workers_of_a_session_share_its_slots(project, monkeypatch):
     monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "4")
     monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "of all four")
-    turns = []
+    asked = []
 
     def noted(device, **given):
-        turns.append(given)
-        return turn_on(device, **given)
+        asked.append(given)
+        return slots_on(device, **given)
 
-    monkeypatch.setattr(repro.backends.local, "turn_on", noted)
+    monkeypatch.setattr(repro.backends.local, "slots_on", noted)
     run(project)
-    assert turns == [{"processes": 4, "session": "of all four"}]
+    assert asked == [{"processes": 4, "session": "of all four"}]
     run(project)
-    assert len(turns) == 1  # nothing was left to train
+    assert len(asked) == 1  # nothing was left to train
 
 
 @pytest.mark.processes
@@ -74,8 +52,8 @@ def test_two_sessions_at_once_train_nothing_twice(outside_project):
         for _ in range(2)
     ]
     texts = [process.communicate()[0] for process in both]
-    found = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
-    assert sum(found) == 32
+    counts = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
+    assert sum(counts) == 32
     assert all("2 reproduced" in text for text in texts)
 
 
