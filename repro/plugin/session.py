@@ -17,8 +17,8 @@ from repro.executor.choose import executor_named
 from repro.executor.protocol import TrainingStopped, Work
 from repro.plan import PROFILES, Plan, Profile
 from repro.plugin import store_folder
-from repro.plugin.evidence import SAID_IN_FULL, Evidence
 from repro.plugin.gate import Gate, require_distinct
+from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
@@ -69,7 +69,7 @@ class ClaimSession:
         require_distinct(self.items)
         self.show = watch_for(config)
         self.asked: set[Run] = set()
-        self.evidence: dict[pytest.Item, Evidence] = {}
+        self.evidence: dict[pytest.Item, Gathered] = {}
 
     def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
         """A fresh view of the results for one reading of a claim."""

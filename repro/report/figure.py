@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import statistics
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,24 +19,28 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
 
 
-class LineData(TypedDict):
+@dataclass(frozen=True, kw_only=True)
+class LineData:
     """One line: at each place, the values over seeds, and the documented one if there is any."""
 
     label: str
     at: list[float]
     values: list[list[float]]
+    """At each place, over seeds."""
     documented: list[float]
 
 
-class PanelData(TypedDict):
+@dataclass(frozen=True, kw_only=True)
+class PanelData:
     """One coordinate system."""
 
     title: str
     lines: list[LineData]
 
 
-class FigureData(TypedDict):
-    """All that a figure shows, as plain data."""
+@dataclass(frozen=True, kw_only=True)
+class FigureData:
+    """All that a figure shows."""
 
     name: str
     title: str
@@ -51,14 +56,14 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
     """Write a figure as SVG and PNG; returns the paths written."""
     import matplotlib
 
-    paths = [folder / f"{_file_name(figure['name'])}.{kind}" for kind in ("svg", "png")]
+    paths = [folder / f"{_file_name(figure.name)}.{kind}" for kind in ("svg", "png")]
     # The same figure is the same bytes, and names are text, also where they hold dollars.
     with (
-        matplotlib.rc_context({"svg.hashsalt": figure["name"], "text.parse_math": False}),
+        matplotlib.rc_context({"svg.hashsalt": figure.name, "text.parse_math": False}),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
     ):
         page = lay_out(figure)
-        page.suptitle(figure["title"], fontsize="large")
+        page.suptitle(figure.title, fontsize="large")
         page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
         page.savefig(paths[0], metadata={"Date": None})
         page.savefig(paths[1], dpi=160)
@@ -66,56 +71,54 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
 
 
 def _file_name(name: str) -> str:
-    """A test's parameters may hold anything, a path too."""
+    """Return a name as that of a file: the parameters of a test may hold anything, a path too."""
     return re.sub(r"[^\w.=,-]+", "-", name)
 
 
 def lay_out(figure: FigureData) -> Figure:
-    """The panels of a figure, without its title and caption."""
+    """Return the panels of a figure, without its title and caption."""
     from matplotlib.figure import Figure
 
-    page = Figure(figsize=(1 + 4 * len(figure["panels"]), 4.4), layout="constrained")
-    axes = page.subplots(1, len(figure["panels"]), sharey=True, squeeze=False)[0]
-    for panel, ax in zip(figure["panels"], axes, strict=True):
-        _draw_panel(ax, panel, figure["x"])
-    axes[0].set_ylabel(figure["y"].replace("_", " "))
+    page = Figure(figsize=(1 + 4 * len(figure.panels), 4.4), layout="constrained")
+    axes = page.subplots(1, len(figure.panels), sharey=True, squeeze=False)[0]
+    for panel, ax in zip(figure.panels, axes, strict=True):
+        _draw_panel(ax, panel, figure.x)
+    axes[0].set_ylabel(figure.y.replace("_", " "))
     axes[-1].legend(frameon=False, fontsize="small")
     return page
 
 
 def caption(figure: FigureData) -> str:
-    """What the lines are, and how many seeds stand behind them."""
-    lines = [line for panel in figure["panels"] for line in panel["lines"]]
-    seeds = sorted({len(values) for line in lines for values in line["values"] if values})
-    documented = "dashed: as documented" if any(line["documented"] for line in lines) else ""
+    """Return what the lines are, and how many seeds stand behind them."""
+    lines = [line for panel in figure.panels for line in panel.lines]
+    seeds = sorted({len(values) for line in lines for values in line.values if values})
+    documented = "dashed: as documented" if any(line.documented for line in lines) else ""
     if not seeds:
         measured = "nothing is stored of it yet"
     else:
         count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
         measured = (
             f"solid: mean ± 1 standard deviation over {count} seeds,"
-            f" profile {figure['profile']}, {', '.join(figure['data'])}"
+            f" profile {figure.profile}, {', '.join(figure.data)}"
         )
-    return f"Source {figure['source']}. " + "; ".join(filter(None, [measured, documented]))
+    return f"Source {figure.source}. " + "; ".join(filter(None, [measured, documented]))
 
 
 def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
-    for line, colour, marker in zip(panel["lines"], COLOURS, MARKERS, strict=False):
-        measured = [(at, v) for at, v in zip(line["at"], line["values"], strict=True) if v]
+    for line, colour, marker in zip(panel.lines, COLOURS, MARKERS, strict=False):
+        measured = [(at, v) for at, v in zip(line.at, line.values, strict=True) if v]
         places = [at for at, _ in measured]
         means = [statistics.mean(values) for _, values in measured]
         spreads = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in measured]
         low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
         high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
         ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line["label"])
-        if line["documented"]:
-            ax.plot(
-                line["at"], line["documented"], color=colour, linestyle="--", linewidth=1, alpha=0.7
-            )
-    ax.set_title(panel["title"], fontsize="medium")
+        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line.label)
+        if line.documented:
+            ax.plot(line.at, line.documented, color=colour, linestyle="--", linewidth=1, alpha=0.7)
+    ax.set_title(panel.title, fontsize="medium")
     ax.set_xlabel(x)
-    ax.set_xticks(sorted({at for line in panel["lines"] for at in line["at"]}))
+    ax.set_xticks(sorted({at for line in panel.lines for at in line.at}))
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from repro.ledger import Ledger
-from tests.plugin.test_plugin_sessions import run
+from tests.plugin.sessions import run
 
 OPEN = """
 from repro import claim

@@ -13,7 +13,7 @@ from repro.report.plots.style import (
     name_row,
     plain_numbers_on_log,
 )
-from repro.report.record import EffectData, FindingData, Record, deciding_effect
+from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_effect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +22,10 @@ RATIO = "ratio of two arms"
 ROW, FOOT = 0.36, 0.45
 """Heights in inches."""
 
-Row = tuple[Record, str, FindingData, EffectData]
+Row = tuple[ClaimRecord, str, FindingData, EffectData]
 
 
-def forest(records: Sequence[Record], *, name: str, anchors: Sequence[str]) -> list[Plot]:
+def forest(records: Sequence[ClaimRecord], *, name: str, anchors: Sequence[str]) -> list[Plot]:
     """Every claim that was measured, one plot a unit; a claim's name links to its anchor."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def forest(records: Sequence[Record], *, name: str, anchors: Sequence[str]) -> l
     units: dict[str, list[Row]] = {}
     for record, anchor in zip(records, anchors, strict=True):
         decided = deciding_effect(record)
-        if decided and decided[1]["estimate"] is not None:
+        if decided and decided[1].estimate is not None:
             units.setdefault(_quantity(*decided), []).append((record, anchor, *decided))
     plots: list[Plot] = []
     with matplotlib.rc_context(STYLE):
@@ -50,21 +50,21 @@ def forest(records: Sequence[Record], *, name: str, anchors: Sequence[str]) -> l
 def _draw(ax: Axes, unit: str, rows: Sequence[Row]) -> None:
     for place, (record, anchor, finding, effect) in enumerate(rows):
         shift = _fixed_side(finding, effect) or 0.0
-        low, middle, high = (shift + (effect[key] or 0.0) for key in ("low", "estimate", "high"))
-        colour, y = OF_VERDICT[record["verdict"]], place + 0.2
+        low, middle, high = (shift + (x or 0.0) for x in (effect.low, effect.estimate, effect.high))
+        colour, y = OF_VERDICT[record.verdict], place + 0.2
         ax.plot([low, high], [y, y], color=colour, linewidth=2.2, clip_on=False)
         ax.plot([middle], [y], "o", color=colour, markersize=4.5, clip_on=False)
-        if finding["documented"] is not None and effect["kind"] == "difference":
-            documented = [finding["documented"]], [y]
+        if finding.documented is not None and effect.kind == "difference":
+            documented = [finding.documented], [y]
             ax.plot(*documented, "D", color=DOCUMENTED, markersize=5, fillstyle="none")
         else:
-            bound = [shift + effect["bound"]] * 2, [y - 0.17, y + 0.17]
+            bound = [shift + effect.bound] * 2, [y - 0.17, y + 0.17]
             ax.plot(*bound, color=DOCUMENTED, linewidth=1.4)
-        claimed = record["claim"].partition("/")[2].replace("_", " ")
+        claimed = record.claim.partition("/")[2].replace("_", " ")
         name_row(ax, place - 0.22, claimed, url=f"#{anchor}")
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_yticks([])
-    if unit == RATIO and all((effect["low"] or 0.0) > 0 for *_, effect in rows):
+    if unit == RATIO and all((effect.low or 0.0) > 0 for *_, effect in rows):
         plain_numbers_on_log(ax)
     else:
         ax.locator_params(axis="x", nbins=6)
@@ -74,18 +74,18 @@ def _draw(ax: Axes, unit: str, rows: Sequence[Row]) -> None:
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:
-    if effect["kind"] == "spread":
-        return f"standard deviation of {effect['unit']} over seeds"
-    if effect["unit"] == "ratio":
+    if effect.kind == "spread":
+        return f"standard deviation of {effect.unit} over seeds"
+    if effect.unit == "ratio":
         return RATIO
     if _fixed_side(finding, effect) is not None:
-        return effect["unit"]
-    return f"difference in {effect['unit']}"
+        return effect.unit
+    return f"difference in {effect.unit}"
 
 
 def _fixed_side(finding: FindingData, effect: EffectData) -> float | None:
     """The number that an arm is held against, if it is one: then the arm's own value is shown."""
-    if effect["kind"] == "spread" or len(effect["sides"]) != 2 or effect["unit"] == "ratio":
+    if effect.kind == "spread" or len(effect.sides) != 2 or effect.unit == "ratio":
         return None
-    right = finding["samples"][effect["sides"][1]]
-    return right["values"][0] if right["fixed"] else None
+    right = finding.samples[effect.sides[1]]
+    return right.values[0] if right.fixed else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from repro.report.inline_svg import RULE, SERIES, Plot, inline_svg
 from repro.report.plots.style import STYLE, WIDTH
-from repro.report.runs import LOSS, Curve
+from repro.report.runs import LOSS, TrainingCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ MOST_POINTS = 25
 
 
 def training(
-    curves: Sequence[tuple[str, dict[str, Curve]]], metric: str, *, name: str
+    curves: Sequence[tuple[str, dict[str, TrainingCurve]]], metric: str, *, name: str
 ) -> Plot | None:
     """The way that each arm went, a mean over its seeds with its range; None without epochs."""
     import matplotlib
@@ -42,7 +42,7 @@ def training(
         return inline_svg(page, name=name, described="Learning curves of the arms over epochs")
 
 
-def _training_panel(ax: Axes, curves: Sequence[Curve]) -> None:
+def _training_panel(ax: Axes, curves: Sequence[TrainingCurve]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for place, (curve, colour) in enumerate(zip(curves, cycle(SERIES), strict=False)):
@@ -58,7 +58,7 @@ def _training_panel(ax: Axes, curves: Sequence[Curve]) -> None:
     ax.grid(axis="y", color=RULE, linewidth=0.5)
 
 
-def _mean(curve: Curve) -> tuple[list[int], list[float], list[float], list[float]]:
+def _mean(curve: TrainingCurve) -> tuple[list[int], list[float], list[float], list[float]]:
     """At epochs that at least half of the runs came to: the least, mean and largest value."""
     found: tuple[list[int], list[float], list[float], list[float]] = ([], [], [], [])
     longest = max(map(len, curve.runs), default=0)

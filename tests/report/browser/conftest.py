@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from repro.report.write import write_data, write_page
+from repro.report.write import write_page
 
 SWITCHES = [
     "--headless",
@@ -33,11 +33,10 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def report(judged, figure, store, tmp_path_factory):
+def report(shared_results, store, tmp_path_factory):
     """The address of a page on disk."""
     folder = tmp_path_factory.mktemp("report")
-    results, _ = write_data(folder, judged, [figure])
-    write_page(folder, results, store, over_the_suite="all stand")
+    write_page(folder, shared_results, store)
     return (folder / "index.html").as_uri()
 
 
