@@ -1,4 +1,4 @@
-"""Draws a figure of a source: what was measured over seeds, beside what the source documents."""
+"""A figure of a source: what was measured over seeds, beside what the source documents."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import statistics
 import warnings
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Told apart also by readers who see fewer colours (Okabe and Ito)."""
 
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX"
+"""One more than there are colours, so that a second round of them can be told from the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,14 +106,20 @@ def caption(figure: FigureData) -> str:
     return f"Source {figure.source}. " + "; ".join(filter(None, [measured, documented]))
 
 
+def spread(line: LineData) -> list[tuple[float, float, float, float]]:
+    """Return the places where a line was measured: mean - 1 deviation, mean, mean + 1 deviation."""
+    rows = []
+    for at, values in zip(line.at, line.values, strict=True):
+        if values:
+            mean = statistics.mean(values)
+            deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+            rows.append((at, mean - deviation, mean, mean + deviation))
+    return rows
+
+
 def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
-    for line, colour, marker in zip(panel.lines, COLOURS, MARKERS, strict=False):
-        measured = [(at, v) for at, v in zip(line.at, line.values, strict=True) if v]
-        places = [at for at, _ in measured]
-        means = [statistics.mean(values) for _, values in measured]
-        spreads = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in measured]
-        low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
-        high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
+    for line, colour, marker in zip(panel.lines, cycle(COLOURS), cycle(MARKERS), strict=False):
+        places, low, means, high = zip(*spread(line), strict=True) if spread(line) else [()] * 4
         ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
         ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line.label)
         if line.documented:

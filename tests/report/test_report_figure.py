@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from repro.report.figure import FigureData, LineData, PanelData, caption, draw
+from repro.report.plots import figure_plot
 
 LINE = LineData(
     label="line", at=[1, 4, 9], values=[[0.9, 1.0, 1.1], [4.0], []], documented=[1.0, 4.0, 9.0]
@@ -57,3 +58,12 @@ def test_a_figure_stays_in_its_folder_and_its_words_stay_text(tmp_path):
     assert svg.exists()
     assert [path.name for path in tmp_path.iterdir()] == ["figures"]
     assert "<script" not in svg.read_text()
+
+
+def test_a_figure_of_many_lines_shows_them_all(tmp_path):
+    lines = [replace(LINE, label=f"line {number}") for number in range(9)]
+    svg, _ = draw(figure_of(*lines), tmp_path)
+    plot = figure_plot(figure_of(*lines), name="many")
+    for label in (line.label for line in lines):
+        assert label in svg.read_text()
+        assert f">{label}</text>" in plot.body

@@ -119,10 +119,11 @@ def test_colours_are_those_of_the_page(results, store):
     text = page_of(results, store)
     drawn = "".join(re.findall(r"<svg.*?</svg>", text, re.S))
     assert drawn
-    assert not re.search(r"(fill|stroke):\s*#", drawn)
-    classes = "".join(re.findall(r"^\.p[0-9a-f]{4}\{.*\}$", text, re.M))
-    assert "var(--ink)" in classes
-    assert not re.search(r"#[0-9a-f]{6}", classes)
+    assert not re.search(r"(fill|stroke|key):\s*(#|rgb)", drawn)
+    named = set(re.findall(r"--key:var\((--[\w -]+)\)", drawn))
+    assert named >= {"--reproduced", "--refuted", "--inconclusive", "--series-0"}
+    for scheme in re.findall(r":root \{(.*?)\}", text, re.S):
+        assert named <= set(re.findall(r"(--[\w-]+):", scheme))
 
 
 def test_it_stays_small(results, store):

@@ -1,4 +1,4 @@
-"""From the laid-out page to its HTML. Everything shown is escaped; plots are matplotlib's own."""
+"""The HTML of a page that was laid out. Everything shown is escaped; plots are SVG."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ def render(view: View) -> str:
     )
     pages.filters |= {"number": number, "counted": counted, "ranges": ranges}
     style, script = _read("page.css"), _read("page.js")
-    drawn = {name: css for plot in view.plots for name, css in plot.styles.items()}
-    style += "".join(f".{name}{{{css}}}\n" for name, css in sorted(drawn.items()))
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return pages.get_template("page.html").render(
         view=view,

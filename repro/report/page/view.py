@@ -12,12 +12,12 @@ from typing import Any
 
 from repro.document import ANY_PROFILE
 from repro.judge import Outcome
-from repro.report.figure import FigureData, caption, lay_out
-from repro.report.inline_svg import Plot, inline_svg
-from repro.report.plots import SeedsSheet, forest, training
+from repro.report.figure import FigureData, caption
+from repro.report.plots import figure_plot, forest, seeds, training
 from repro.report.record import ClaimRecord, SampleData, deciding_effect
 from repro.report.results import ResultsDocument
 from repro.report.runs import LOSS, ArmRuns
+from repro.report.svg import PagePlot
 
 VERDICTS = tuple(Outcome)
 
@@ -30,7 +30,6 @@ class Measurement:
     unit: str
     estimate: float
     interval: tuple[float, float] | None
-    documented: float | None
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,10 @@ class Claim:
     anchor: str
     name: str
     """The claim's name without its source."""
-    place: str
-    """The place in the source."""
     measured: Measurement | None
     samples: list[SampleData]
-    seeds: list[Plot]
-    training: Plot | None
+    seeds: list[PagePlot]
+    training: PagePlot | None
     arms: list[tuple[str, str]]
     """Anchor and label, in the order of the curves."""
 
@@ -86,8 +83,8 @@ class Source:
     about: str
     trained: list[Claim]
     statements: list[Claim]
-    forests: list[Plot]
-    figures: list[tuple[str, str, Plot]]
+    forests: list[PagePlot]
+    figures: list[tuple[str, str, PagePlot]]
     """Title, caption, plot."""
     studies: list[Study]
 
@@ -98,11 +95,11 @@ class Source:
 
 @dataclass
 class View:
-    """The whole page; `shared` are plots that several claims show."""
+    """The whole page."""
 
     sources: list[Source] = field(default_factory=list)
-    shared: dict[str, Plot] = field(default_factory=dict)
-    sheet: SeedsSheet = field(default_factory=SeedsSheet)
+    shared: dict[str, PagePlot] = field(default_factory=dict)
+    """Plots that several claims show."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -115,14 +112,6 @@ class View:
     @property
     def statements(self) -> list[Claim]:
         return [claim for source in self.sources for claim in source.statements]
-
-    @property
-    def plots(self) -> list[Plot]:
-        """Every plot that the page holds."""
-        own = [plot for claim in self.claims for plot in claim.seeds]
-        forests = [plot for source in self.sources for plot in source.forests]
-        figures = [plot for source in self.sources for *_, plot in source.figures]
-        return [*own, *forests, *figures, *self.shared.values()]
 
 
 def lay_out_page(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> View:
@@ -174,10 +163,9 @@ def _lay_out_claim(
         record=record,
         anchor=anchor,
         name=record.claim.partition("/")[2] or record.claim,
-        place=record.source.partition(",")[2].strip(),
         measured=_measurement(record),
         samples=[each for finding in record.findings for each in finding.samples],
-        seeds=view.sheet.draw(record.findings, name=f"seeds-{anchor}"),
+        seeds=seeds(record.findings, name=f"seeds-{anchor}"),
         training=_training(record, results, runs, view),
         arms=[
             (_digest("arm", _short_source(record.source), arm), results.arms[arm].label)
@@ -190,7 +178,7 @@ def _measurement(record: ClaimRecord) -> Measurement | None:
     decided = deciding_effect(record)
     if decided is None:
         return None
-    finding, effect = decided
+    _, effect = decided
     if effect.estimate is None:
         return None
     low, high = effect.low, effect.high
@@ -200,13 +188,12 @@ def _measurement(record: ClaimRecord) -> Measurement | None:
         unit=effect.unit,
         estimate=effect.estimate,
         interval=None if effect.exact else interval,
-        documented=finding.documented,
     )
 
 
 def _training(
     record: ClaimRecord, results: ResultsDocument, runs: Mapping[str, ArmRuns], view: View
-) -> Plot | None:
+) -> PagePlot | None:
     """Return the curves of a claim's arms; claims of the same arms and metric share a plot."""
     if not record.arms:
         return None
@@ -222,13 +209,8 @@ def _training(
     return view.shared[name]
 
 
-def _figure(figure: FigureData) -> Plot:
-    import matplotlib
-
-    with matplotlib.rc_context({"text.parse_math": False}):
-        page = lay_out(figure)
-        name = _digest("figure", figure.source, figure.name)
-        return inline_svg(page, name=name, described=f"{figure.title}. {caption(figure)}")
+def _figure(figure: FigureData) -> PagePlot:
+    return figure_plot(figure, name=_digest("figure", figure.source, figure.name))
 
 
 def _studies(
