@@ -1,4 +1,4 @@
-"""The verdicts that were last accepted: a text file beside the claims, under version control.
+"""The ledger: a text file of the last accepted verdicts, beside the claims, under version control.
 
 It has one entry for each claim, profile and data set. A claim that was reproduced and is not any
 more fails; one that was not is an expected failure, with the finding as its reason. An entry of a
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Its key: no two entries of a ledger share it."""
+        """The key of the entry; no two entries of a ledger share it."""
         return self.claim, self.profile, self.data
 
 

@@ -151,7 +151,7 @@ class Gate:
 
 
 def _rounded(past: Past) -> tuple[float, float, int]:
-    """Return what a ledger keeps of it, with as many digits as a person reads."""
+    """Return the numbers of a comparison as a ledger keeps them, for people to read."""
     return float(f"{past.mean:.5g}"), float(f"{past.spread:.5g}"), past.seeds
 
 
@@ -236,7 +236,7 @@ def require_distinct(items: Sequence[pytest.Item]) -> None:
 
 
 def change(accepted: str | None, outcome: Outcome) -> str:
-    """Return what a verdict changes against the ledger; empty where nothing."""
+    """Return how a verdict differs from the ledger; empty where it does not."""
     if outcome is Outcome.NOT_RUN or accepted == outcome.value:
         return ""
     if accepted is None:

@@ -16,7 +16,7 @@ SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
 
 
 class Gathered(Protocol):
-    """What the fixtures `trials` and `document` both gather while a claim's test runs."""
+    """The interface of `trials` and `document`: everything gathered while a claim's test ran."""
 
     @property
     def findings(self) -> Sequence[Finding]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Told apart also by readers who see fewer colours (Okabe and Ito)."""
+"""Colours that readers who see fewer of them can tell apart too (Okabe and Ito)."""
 
 MARKERS = "osD^vPX"
 """One more than there are colours, so that a second round of them can be told from the first."""
@@ -23,18 +23,18 @@ MARKERS = "osD^vPX"
 
 @dataclass(frozen=True, kw_only=True)
 class LineData:
-    """One line: at each place, the values over seeds, and the documented one if there is any."""
+    """One line of a panel: values over seeds at each place, and the documented ones if any."""
 
     label: str
     at: list[float]
     values: list[list[float]]
-    """At each place, over seeds."""
+    """The values over seeds, for each place of `at`."""
     documented: list[float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PanelData:
-    """One coordinate system."""
+    """One coordinate system of a figure."""
 
     title: str
     lines: list[LineData]
@@ -42,7 +42,7 @@ class PanelData:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureData:
-    """All that a figure shows."""
+    """The content of a figure."""
 
     name: str
     title: str
@@ -55,11 +55,11 @@ class FigureData:
 
 
 def draw(figure: FigureData, folder: Path) -> list[Path]:
-    """Write a figure as SVG and PNG; returns the paths written."""
+    """Write a figure as SVG and PNG; return the paths written."""
     import matplotlib
 
     paths = [folder / f"{_file_name(figure.name)}.{kind}" for kind in ("svg", "png")]
-    # The same figure is the same bytes, and names are text, also where they hold dollars.
+    # the same figure gives the same bytes, and a name with dollars in it is no formula
     with (
         matplotlib.rc_context({"svg.hashsalt": figure.name, "text.parse_math": False}),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
@@ -91,7 +91,7 @@ def lay_out(figure: FigureData) -> Figure:
 
 
 def caption(figure: FigureData) -> str:
-    """Return what the lines are, and how many seeds stand behind them."""
+    """Return the text below a figure: what its lines are, and the number of seeds."""
     lines = [line for panel in figure.panels for line in panel.lines]
     seeds = sorted({len(values) for line in lines for values in line.values if values})
     documented = "dashed: as documented" if any(line.documented for line in lines) else ""
@@ -107,7 +107,7 @@ def caption(figure: FigureData) -> str:
 
 
 def spread(line: LineData) -> list[tuple[float, float, float, float]]:
-    """Return the places where a line was measured: mean - 1 deviation, mean, mean + 1 deviation."""
+    """Return each place that was measured, with mean - 1 deviation, mean, mean + 1 deviation."""
     rows = []
     for at, values in zip(line.at, line.values, strict=True):
         if values:

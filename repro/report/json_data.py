@@ -1,4 +1,4 @@
-"""Dataclasses as JSON and back.
+"""Conversion of dataclasses to JSON and back.
 
 A field whose default is None is left out of the JSON while it is None.
 """

@@ -58,7 +58,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return Markdown that shows exactly this text, on one line of a table.
+    """Return Markdown that shows exactly this text on one line.
 
     >>> print(_text("a | <b> & *c*"))
     a \\| &lt;b> &amp; \\*c\\*

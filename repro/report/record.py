@@ -26,9 +26,9 @@ class SampleData:
 
     label: str
     fixed: bool
-    """A number that the claim names, the same on every seed."""
+    """True for a number that the claim names, which is the same on every seed."""
     values: list[float | None]
-    """One a seed; null where a run has no finite value."""
+    """The value of each seed; null where a run has no finite value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class EffectData:
     """Low end of the interval, over all looks together."""
     high: float | None
     relation: Literal[">", "<"]
-    """What is claimed: estimate > bound, or estimate < bound."""
+    """The claim: estimate > bound, or estimate < bound."""
     bound: float
     state: Literal["holds", "contradicted", "open"]
     needed: bool
@@ -54,7 +54,7 @@ class EffectData:
     p_against: float
     seeds: int
     sides: list[Annotated[int, {"minimum": 0}]]
-    """Which samples it compares, in the order of its label."""
+    """Indices of the samples that it compares, in the order of its label."""
     per_seed: list[float | None]
     """The same comparison on each seed alone."""
 
@@ -66,11 +66,11 @@ class FindingData:
     statement: str
     outcome: Outcome
     scale: str
-    """Where values were compared: identity, log, log-odds."""
+    """The scale on which values were compared: identity, log, log-odds; empty for a document."""
     documented: float | None
     """The number of the source that the measured one is held against, if there is one."""
     deciding: Annotated[int | None, {"minimum": 0}]
-    """Which of the comparisons decides the statement."""
+    """Index of the comparison that decides the statement."""
     samples: list[SampleData]
     effects: list[EffectData]
     lines: list[str]
@@ -85,10 +85,10 @@ class ArmData:
     study: str
     """The module that trains it."""
     settings: dict[str, Any]
-    """All settings, seed aside."""
+    """All settings except the seed."""
     seeds: list[int]
     keys: list[Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]]
-    """Where the run of each seed lies in the store."""
+    """The key of the run of each seed in the store."""
 
     @property
     def name(self) -> str:
@@ -99,33 +99,33 @@ class ArmData:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """All that is known of one claim once it is judged."""
+    """Everything known of one claim once it is judged."""
 
     claim: str
-    """Its name in the ledger: source, test, parameters."""
+    """The claim's name in the ledger: source, test, parameters."""
     sentence: str
     source: str
-    """The source, and where in it."""
+    """The source, and the place in it."""
     about: str
-    """What the file of the claim says of its source."""
+    """The first paragraph of the docstring of the claim's file."""
     documented: str
-    """What the source says came out, in its own words; may be empty."""
+    """The result that the source states, in its own words; may be empty."""
     profile: str
     """ci, paper, or any for what a document alone decides."""
     data: str
     """The data sets that the verdict is about."""
     verdict: Outcome
     p: float | None
-    """The smallest level at which the same looks would have settled it so; null where nothing was
-    random or nothing was run."""
+    """The smallest level at which the same looks would have given this verdict; null where
+    nothing was random or nothing was run."""
     p_over_the_suite: float | None = None
     """p after Holm, over all claims of the session that have a p."""
     stands: bool | None = None
-    """Whether the verdict is settled, over the whole suite too."""
+    """True where the verdict is settled when all claims of the session are counted together."""
     accepted: str | None
     """The verdict in the ledger, if there was one."""
     change: str
-    """What the verdict changes against the ledger; empty where nothing."""
+    """The difference from the ledger, such as new or worse; empty where there is none."""
     measured: str
     """The deciding comparison in one line."""
     text: str
@@ -137,15 +137,14 @@ class ClaimRecord:
     """The metrics it is about."""
     file: str
     line: int
-    """Counted from 0."""
+    """The line of the test in its file, counted from 0."""
     command: str
-    """What reproduces exactly this."""
+    """The command that judges this claim alone in the same way."""
     machine: str
-    """What trained the runs of what was reproduced: device, processor, torch, engine; empty for
-    everything else."""
+    """Device, processor, torch and engine that trained the runs of a reproduced claim, or empty."""
     past: list[tuple[float, float, int]]
-    """Of what was reproduced: mean, spread and seeds of each comparison past its bound, on its
-    scale."""
+    """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
+    else empty."""
     ledger: str
     """The ledger that holds its accepted verdict."""
 

@@ -1,4 +1,4 @@
-"""The results as data, for whoever goes on with them: JSON under a published schema, and CSV."""
+"""The results of a session as files of data: JSON under a published schema, and CSV."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SEED_COLUMNS = ("claim", "statement", "comparison", "unit", "place", "per_seed")
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsDocument:
-    """All results of a session: what `results.json` holds."""
+    """All results of a session, the content of `results.json`."""
 
     format: Literal[2] = 2
-    """The number of this format; it changes when a reader would have to."""
+    """The number of this format; it changes when programs that read it have to change."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]
-    """Every arm that was trained, by the name that the claims call it by."""
+    """Every arm that was trained, by the name that claims give in `arms`."""
     figures: list[FigureData]
 
 

@@ -32,7 +32,7 @@ class ArmRuns:
     diverged: int = 0
     seconds: float = 0.0
     made_by: list[str] = field(default_factory=list)
-    """Commit, versions and machine of its runs, each combination once."""
+    """Commit, versions and machine of the runs, each combination once."""
 
 
 def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, ArmRuns]:

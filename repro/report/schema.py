@@ -1,6 +1,6 @@
-"""The JSON Schema of `results.json`, made of the types that are written there.
+"""The generator of the JSON Schema of `results.json`, from the types that are written there.
 
-    python -m repro.report.schema     # after a change of those types
+    python -m repro.report.schema     # run it after a change of those types
 
 A field's docstring is its description; `Annotated[int, {"minimum": 0}]` adds to what its type says.
 """
@@ -78,7 +78,7 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _descriptions(kind: type) -> dict[str, dict[str, str]]:
-    """Return the strings that stand below the fields of a class, by field."""
+    """Return the docstring of each field of a class, by field."""
     [definition] = ast.parse(inspect.getsource(kind)).body
     assert isinstance(definition, ast.ClassDef)
     return {

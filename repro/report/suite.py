@@ -1,7 +1,7 @@
-"""Verdicts over a whole session: they stand if they are settled with all claims counted together.
+"""Verdicts that stand when all claims of a session are counted together.
 
-Of one claim in twenty chance alone may say anything at the 5% level; Holm's correction bounds the
-chance of any such verdict in a session.
+Each claim is judged at its own level, so that of many claims one may come out false by chance;
+Holm's correction bounds the chance of any false verdict in the session.
 """
 
 from __future__ import annotations

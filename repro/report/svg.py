@@ -132,7 +132,7 @@ def coloured(colour: str, *parts: str) -> str:
 
 
 def line(points: Sequence[Point], kind: str) -> str:
-    """Draw a line through points; of a kind that is filled, an area."""
+    """Draw a line through points, or the area within it if the kind is filled."""
     return f'<path class="{kind}" d="M{" ".join(map(_place, points))}"/>' if points else ""
 
 
@@ -143,7 +143,7 @@ def marks(points: Iterable[Point], kind: str, shape: str = "h0") -> str:
 
 
 def text(x: float, y: float, words: str, kind: str = "name") -> str:
-    """Write words on a base line that starts at a point."""
+    """Write words that start at a point of their base line."""
     return f'<text x="{_short(x)}" y="{_short(y)}" class="{kind}">{escape(words)}</text>'
 
 

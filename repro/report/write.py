@@ -15,11 +15,11 @@ NEEDED = ("matplotlib", "jinja2")
 
 
 class NothingToDrawWith(Exception):
-    """The page and the figures cannot be made here; says what to install."""
+    """matplotlib or jinja2 is missing for the page and the figures; says what to install."""
 
 
 def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
-    """Write the results and the summary; returns the paths written."""
+    """Write the results and the summary; return the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
     short = folder / "summary.md"
     short.write_text(summary(results.claims), encoding="utf-8")
@@ -27,7 +27,7 @@ def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
 
 
 def write_page(folder: Path, results: ResultsDocument, store: Store) -> list[Path]:
-    """Write each figure as SVG and PNG, and the page; returns the paths written."""
+    """Write each figure as SVG and PNG, and the page; return the paths written."""
     if any(find_spec(name) is None for name in NEEDED):
         raise NothingToDrawWith("the page and figures need pip install 'repro[report]'")
     from repro.report.page.render import render

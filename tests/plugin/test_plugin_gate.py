@@ -1,4 +1,4 @@
-"""`--gate`: what cannot fail is not trained, what can is judged as ever."""
+"""`--gate`: claims that cannot fail are not trained, all others are judged as without it."""
 
 import pytest
 

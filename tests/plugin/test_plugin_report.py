@@ -1,4 +1,4 @@
-"""`--report` of a whole session: what workers judged is on the page, with what the store holds."""
+"""`--report` of a whole session: the page has claims that workers judged, with their runs."""
 
 import json
 

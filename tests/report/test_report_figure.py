@@ -1,4 +1,4 @@
-"""Figures: the same bytes for the same figure, and a caption that says what stands behind it."""
+"""Figures: the same bytes for the same figure, and a caption that says what was measured."""
 
 from dataclasses import replace
 

@@ -27,7 +27,7 @@ HOSTILE = [
 
 
 class Reader(HTMLParser):
-    """What a browser would see: elements, attributes, text."""
+    """The elements, attributes and text that a browser would see."""
 
     def __init__(self, text):
         super().__init__()
@@ -127,7 +127,7 @@ def test_colours_are_those_of_the_page(results, store):
 
 
 def test_it_stays_small(results, store):
-    """At most 5 kB a claim beside what a page needs anyway, so that 400 fit into 2 MB."""
+    """A claim takes at most 5 kB beside what a page needs anyway, so that 400 fit into 2 MB."""
     once = [record for record in results.claims if record.claim not in ("000/share", "004/paper")]
     often = [replace(each, claim=f"{each.claim}[{i}]") for i in range(5) for each in once]
     one, five = (

@@ -1,4 +1,4 @@
-"""The learning curves of a claim: one axis of epochs, whatever was measured when."""
+"""The learning curves of a claim: one axis of epochs for all metrics."""
 
 import re
 

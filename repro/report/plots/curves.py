@@ -1,4 +1,4 @@
-"""Lines over numbers, each with the range of what it is a mean of."""
+"""Lines of means over a horizontal axis, each with its range as a band."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MARKS = (
 """Shapes to tell lines apart: disc, square, diamond, two triangles, plus, cross."""
 
 Row = tuple[float, float, float, float]
-"""A place, and there the low end, the mean and the high end."""
+"""Place on the horizontal axis, low end, mean, high end."""
 
 
 def curve(place: int, rows: Sequence[Row], x: svg.Axis, y: svg.Axis, *, marked: bool) -> str:
-    """Draw one line; its colour, its dashes and its marks follow from its place among others."""
+    """Draw one line with its band; `place` among the lines chooses colour, dashes and marks."""
     low, mean, high = ([(x.at(row[0]), y.at(row[i])) for row in rows] for i in (1, 2, 3))
     return svg.coloured(
         f"series-{place % COLOURS}",

@@ -10,7 +10,7 @@ from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_e
 
 RATIO = "ratio of two arms"
 HEIGHT, MIDDLE = 26, 18
-"""Of a row, in points: its height, and where its interval lies."""
+"""The height of a row, and the place of the interval in it, in points."""
 DIAMOND = "m0-3.5l3.5 3.5-3.5 3.5-3.5-3.5z"
 
 Row = tuple[ClaimRecord, str, FindingData, EffectData]

@@ -1,4 +1,4 @@
-"""Rows above a common axis: the frame of the plots of one claim and of many."""
+"""The frame of the plots of comparisons: named rows above a common axis."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from repro.report.plots.rows import LEFT, RIGHT, row_name, stacked
 from repro.report.record import EffectData, FindingData
 
 HEIGHT, MIDDLE = 30, 22
-"""Of a row, in points: its height, and where its interval lies."""
+"""The height of a row, and the place of the interval in it, in points."""
 
 MOST_ROWS = 12
 COLOURS = {"contradicted": "refuted", "open": "inconclusive", "holds": "reproduced"}

@@ -42,13 +42,13 @@ def report(shared_results, store, tmp_path_factory):
 
 @pytest.fixture(name="open_page")
 def open_page_fixture():
-    """To open a page at another width, or in the dark."""
+    """A function that opens a page at another width, or in the dark."""
     return open_page
 
 
 @pytest.fixture
 def page(browser, report):
-    """The page as a reader sees it; what its console complains of is in `page.complaints`."""
+    """The page as a reader sees it; the messages of its console are in `page.complaints`."""
     opened = open_page(browser, report)
     yield opened
     assert opened.complaints == []

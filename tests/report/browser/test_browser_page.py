@@ -100,7 +100,7 @@ def test_everybody_can_read_it(browser, report, open_page, width, scheme):
 
 
 def test_what_is_hostile_stays_text(browser, results, store, tmp_path, open_page):
-    """The browser itself, beside the parser of the other tests."""
+    """The other tests ask a parser; this one asks a browser."""
     words = '</script><img src=x onerror="document.title = 1"><script>document.title = 2</script>'
     changed = [replace(each, sentence=words, text=words, about=words) for each in results.claims]
     write_page(tmp_path, replace(results, claims=changed), store)
