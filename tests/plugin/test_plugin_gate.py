@@ -59,3 +59,12 @@ def test_a_verdict_on_every_claim_cannot_be_asked_for_too(accepted):
     result = run(accepted, "--gate", "--require-verdict")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*give one of them*"])
+
+
+def test_a_sentence_that_no_file_can_hold_is_refused_in_one(outside_project):
+    claims = outside_project.path / "test_lines.py"
+    claims.write_text(claims.read_text().replace("steeper targets", r"steeper \ud83d targets"))
+    result = run(outside_project, "--update-ledger")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*The ledger cannot hold the half character*900/steeper*"])
+    assert not ledger(outside_project).exists()
