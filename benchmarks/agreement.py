@@ -17,16 +17,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.judge import Design, Past, has_shrunk
+from repro.judge import Design, Excess, has_shrunk
 from repro.judge.evidence import is_hopeless, settle, weigh
-from repro.plan import PROFILES
+from repro.runs.profiles import PROFILES
 
 EFFECTS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0)
 CLAIMS = 20_000
 OPEN, REPRODUCED, REFUTED = 0, 1, 2
 
 
-Judged = tuple[NDArray[np.int_], list[Past]]
+Judged = tuple[NDArray[np.int_], list[Excess]]
 
 
 def judged(design: Design, effect: float, seed: int) -> Judged:
@@ -40,7 +40,7 @@ def judged(design: Design, effect: float, seed: int) -> Judged:
         past[left] = now[left]
         outcomes[left & holds], outcomes[left & fails] = REPRODUCED, REFUTED
         left &= ~(holds | fails | is_hopeless([evidence], [], design))
-    return outcomes, [Past(*row) for row in past.tolist()]
+    return outcomes, [Excess(*row) for row in past.tolist()]
 
 
 def failing(accepted: Judged, judged_now: Judged) -> np.floating:

@@ -63,6 +63,7 @@ STUDY = OutsideStudy(train)
 def executor_of(where: str, folder: Path):
     """An executor with an empty store."""
     from repro.executor.choose import executor_named
+
     from repro.store import Store
 
     store = Store(tempfile.mkdtemp(dir=folder))

@@ -468,7 +468,7 @@ FAULTS = [
     ),
     Fault(
         "finetuning: keys and queries of the public weights swapped",
-        FINETUNING + "public_weights.py",
+        FINETUNING + "weights_file.py",
         '("query", "key", "value")',
         '("key", "query", "value")',
     ),

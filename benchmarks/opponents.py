@@ -27,6 +27,7 @@ from itertools import cycle
 from multiprocessing.synchronize import Barrier
 
 import torch
+from repro.core.pace import Pace
 from torch.utils.flop_counter import (
     FlopCounterMode,
     sdpa_backward_flop_count,
@@ -35,7 +36,6 @@ from torch.utils.flop_counter import (
 
 from repro.arm import Arm, Run
 from repro.core.initial import as_gpt2
-from repro.core.pace import Pace
 from repro.core.program import ENGINES
 from repro.core.study import Data
 from repro.core.timing import measure_pace

@@ -22,11 +22,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from repro.arm import Run
 from repro.executor.local import LocalExecutor
 from repro.executor.provenance import provenance
+
+from repro.arm import Run
 from repro.own.arm import OutsideArm
-from repro.plan import PROFILES
+from repro.runs.profiles import PROFILES
 from repro.store import Store, entry, run_key
 
 STUDY = """

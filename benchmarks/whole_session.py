@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable
 import pytest
 import torch
 from opponents import plain_loop
+from repro.executor.local import LocalExecutor
 
 from repro.arm import Arm, Run
 from repro.core.study import TrainsOutside
 from repro.core.weights import load_data
-from repro.executor.local import LocalExecutor
-from repro.plugin import SESSION
+from repro.plugin.plugin import SESSION
 from repro.studies.find import study_of
 
 CPU = torch.device("cpu")

@@ -10,6 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
+    {"files"},
     {"arm", "recipe"},
     {"data", "store"},
     {"core"},
@@ -47,7 +48,9 @@ def test_imports_go_down(path):
             assert RANK[other] <= RANK[own], f"{own} must not import {module}"
 
 
-@pytest.mark.parametrize("layer", ["data", "store", "judge", "document", "ledger", "report"])
+@pytest.mark.parametrize(
+    "layer", ["files", "data", "store", "judge", "document", "ledger", "report"]
+)
 def test_these_layers_never_import_torch(layer):
     files = (
         [PACKAGE / f"{layer}.py"]
@@ -59,10 +62,10 @@ def test_these_layers_never_import_torch(layer):
 
 
 def loaded_by(modules):
-    """The packages that a process has loaded which imported these modules and nothing else."""
+    """Name the packages that a process has loaded after importing these modules."""
     code = f"import sys, {modules}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(found.stdout.split())
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 def test_the_plugin_costs_a_session_without_claims_next_to_nothing():

@@ -1,7 +1,7 @@
-"""Where runs are trained, and the facts about a machine that its numbers depend on.
+"""The devices of this machine, and what of it the bits of a result depend on.
 
-The facts are part of a run's identity. They are read without importing torch wherever that is
-possible, so that a run whose result is already stored costs no import.
+All of it is read without importing torch wherever that is possible, so that a session whose results
+are stored already costs no import.
 """
 
 from __future__ import annotations
@@ -67,13 +67,14 @@ def ran_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
+def torch_version() -> str:
+    """The version of torch, without the name of its build; read without importing it."""
+    return metadata.version("torch").partition("+")[0]
+
+
 @cache
-def numerics(device: str) -> dict[str, str]:
-    """What the bits of a result depend on beside arm, seed, data and code."""
-    return {"device": device, "machine": _machine(device), "torch": metadata.version("torch")}
-
-
-def _machine(device: str) -> str:
+def machine(device: str) -> str:
+    """The chip that trains: another one rounds differently, so its bits are other bits."""
     if device == "cuda":
         import torch
 

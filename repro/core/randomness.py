@@ -15,8 +15,8 @@ from torch import nn
 from repro.arm import Arm, Run
 from repro.core.study import Data, Study
 
-_LOOKED_AT: set[str] = set()
-"""Programs whose initialisation this process has looked at."""
+_LOOKED_AT: set[Arm] = set()
+"""Arms whose initialisation this process has looked at."""
 
 
 class BadRandomness(Exception):
@@ -47,7 +47,7 @@ def no_global_draws(arm: Arm, doing: str) -> Iterator[None]:
 
 def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.device) -> None:
     """Raises `BadRandomness` where the first state of a run is not decided by its seed."""
-    if run.arm.program in _LOOKED_AT:
+    if run.training.arm in _LOOKED_AT:
         return
     with drawing_from(1):
         first = _state(study, run, data, device)
@@ -66,7 +66,7 @@ def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.dev
             " of the data. What is the same in every run has no spread to judge by; draw one of"
             " them from stream(seed, NAME)."
         )
-    _LOOKED_AT.add(run.arm.program)
+    _LOOKED_AT.add(run.training.arm)
 
 
 def _state(study: Study, run: Run, data: Data, device: torch.device) -> list[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""How fast a program trains on this machine, measured: which engine, how many runs at once.
+"""Measures how fast a program trains here: by which engine, with how many runs at once.
 
 Stacking must earn its place, and how much it earns depends on the program and the machine. So each
 program is timed for a few steps by both engines before it is trained for the first time.
@@ -16,10 +16,11 @@ import torch
 
 from repro.arm import Arm, Run
 from repro.core.device import ran_out_of_memory
-from repro.core.pace import Pace
+from repro.core.files import RunFiles
 from repro.core.program import ENGINES
+from repro.core.speed import Speed
 from repro.core.study import Data, Study, TrainsOutside
-from repro.core.weights import Weights, load_data
+from repro.core.weights import load_data
 from repro.recipe import Moment
 
 WIDTHS = {"cpu": (4, 8, 16), "mps": (8, 32), "cuda": (8, 32, 128)}
@@ -29,33 +30,33 @@ WORTH_CHANGING = 0.9
 """A candidate is taken over an earlier one when it takes less than this share of its time."""
 
 
-def measure_pace(
+def measure_speed(
     study: Study | TrainsOutside,
     arms: Sequence[Arm],
     *,
     engine: str,
     device: torch.device,
-    weights: Weights | None = None,
-) -> Pace:
+    files: RunFiles | None = None,
+) -> Speed:
     """Time a program's engines and widths; `engine` may be `auto`.
 
     What does not get through a few steps, such as a width that memory cannot hold, is left out.
-    Where nothing does, the pace has no seconds: training will tell why.
+    Where nothing does, the speed has no seconds: training will tell why.
 
-    >>> measure_pace(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
+    >>> measure_speed(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
     """
     if isinstance(study, TrainsOutside):
-        return Pace("loop", 1, 0.0)
+        return Speed("loop", 1, 0.0)
     narrow, *wider = WIDTHS[device.type]
     candidates = [("loop", 1)]
     if arms[0].stacks:
         candidates = [("stacked", narrow), *candidates, *(("stacked", width) for width in wider)]
     if engine != "auto":
         candidates = [c for c in candidates if c[0] == engine]
-    best = Pace("loop" if engine == "auto" else engine, 1, math.inf)
+    best = Speed("loop" if engine == "auto" else engine, 1, math.inf)
     refused = ""
     with suppress(Exception):
-        data = load_data(study, arms[0], device, weights)
+        data = load_data(study, arms[0], device, files)
         for place, (name, width) in enumerate(candidates):
             if best.engine == "loop" and place > 1:
                 break  # stacking a few has lost to the loop: wider ones take long to lose too
@@ -68,7 +69,7 @@ def measure_pace(
                     refused = refused or f"{type(error).__name__}: {error}"
                 continue
             if seconds < WORTH_CHANGING * best.seconds:
-                best = Pace(name, width, seconds)
+                best = Speed(name, width, seconds)
     return replace(best, not_stacked=refused if best.engine == "loop" else "")
 
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.files import RunFiles
 from repro.core.program import ENGINES, Program, RunState, parameters_of
+from repro.core.progress import Progress
 from repro.core.randomness import look_at_initialisation, no_global_draws
 from repro.core.study import Data, Measures, Study, TrainsOutside
-from repro.core.weights import Weights, load_data, to_file
+from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 
 PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -32,17 +34,9 @@ Values = dict[str, Any]
 """A run's result as plain data: `measures`, `history` and `steps`, or `diverged_at`."""
 
 
-class Checkpoints(Protocol):
-    """Where unfinished runs are kept."""
-
-    def load(self, run: Run) -> bytes | None: ...
-
-    def save(self, run: Run, payload: bytes) -> None: ...
-
-
 @dataclass
-class Record:
-    """What is known of one run so far."""
+class RunLog:
+    """The measurements of one run so far, and whether it should stop early."""
 
     run: Run
     epoch_loss: float = 0.0
@@ -57,7 +51,7 @@ class Record:
         self.epoch_loss = 0.0
 
     def add(self, measures: Measures, monitor: str | None) -> bool:
-        """Take a measurement in; whether the run should stop early."""
+        """Take a measurement in; return whether the run should stop early."""
         for name, value in measures.items():
             self.history.setdefault(name, []).append(value)
         recipe = self.run.arm.recipe
@@ -79,12 +73,12 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Beat:
-    """A sign of life: where a program is."""
+class Finished:
+    """A run with its values, and with the parameters that it ended with if its arm keeps them."""
 
-    runs: int
-    step: int
-    total: int
+    run: Run
+    values: Values
+    weights: bytes | None = None
 
 
 def train(
@@ -93,17 +87,30 @@ def train(
     *,
     engine: str,
     device: torch.device,
-    checkpoints: Checkpoints | None = None,
-    weights: Weights | None = None,
-    save_seconds: float = 5.0,
-    beat: Callable[[Beat], None] | None = None,
+    files: RunFiles | None = None,
 ) -> Iterator[tuple[Run, Values]]:
     """Train runs of one program; yields each run with its values as it is done.
 
-    `weights` has the parameters of the runs that these start from, and takes those that are kept.
-
     >>> for run, values in train(STUDY, runs, engine="stacked", device=torch.device("cpu")):
     ...     print(run.seed, values["measures"]["accuracy"])
+    """
+    for event in training(study, runs, engine=engine, device=device, files=files):
+        if isinstance(event, Finished):
+            yield event.run, event.values
+
+
+def training(
+    study: Study | TrainsOutside,
+    runs: Sequence[Run],
+    *,
+    engine: str,
+    device: torch.device,
+    files: RunFiles | None = None,
+    save_seconds: float = 5.0,
+) -> Iterator[Progress | Finished]:
+    """Train runs of one program; yields their progress, and each run as it is done.
+
+    Without `files` a run cannot go on from a checkpoint or start from another run's parameters.
     """
     if engine == "stacked" and not runs[0].arm.stacks:
         raise ValueError(
@@ -111,16 +118,17 @@ def train(
         )
     if isinstance(study, TrainsOutside):
         for run in runs:
-            yield run, {"measures": study.train_outside(run), "history": {}, "steps": 0}
+            values = {"measures": study.train_outside(run), "history": {}, "steps": 0}
+            yield Finished(run, values)
         return
-    data = load_data(study, runs[0].arm, device, weights)
+    data = load_data(study, runs[0].arm, device, files)
     look_at_initialisation(study, runs[0], data, device)
-    for step, group in _by_step(runs, checkpoints).items():
+    for step, group in _by_step(runs, files).items():
         for part in [group] if engine == "stacked" else _by_training(group):
             program = ENGINES[engine](study, [run for run, _ in part], data, device)
-            training = _Training(study, program, data, device, step, weights)
-            training.restore([saved for _, saved in part if saved is not None])
-            yield from training.finish(checkpoints, save_seconds, beat)
+            on_its_way = _Training(study, program, data, device, step)
+            on_its_way.restore([saved for _, saved in part if saved is not None])
+            yield from on_its_way.finish(files, save_seconds)
 
 
 Saved = tuple[Run, dict[str, Any] | None]
@@ -128,25 +136,25 @@ Saved = tuple[Run, dict[str, Any] | None]
 
 
 def _by_training(runs: Sequence[Saved]) -> list[list[Saved]]:
-    """Runs that differ in how they are measured alone stay together."""
+    """Group runs by what is trained: those that only measure differently stay together."""
     groups: dict[Run, list[Saved]] = {}
     for run, saved in runs:
         groups.setdefault(run.training, []).append((run, saved))
     return list(groups.values())
 
 
-def _by_step(runs: Sequence[Run], checkpoints: Checkpoints | None) -> dict[int, list[Saved]]:
-    """Runs with what was saved of them, by the step they go on from."""
+def _by_step(runs: Sequence[Run], files: RunFiles | None) -> dict[int, list[Saved]]:
+    """Group runs, with what was saved of them, by the step that they go on from."""
     groups: dict[int, list[Saved]] = {}
     for run in runs:
-        payload = checkpoints.load(run) if checkpoints is not None else None
+        payload = files.load_checkpoint(run) if files is not None else None
         saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None
         groups.setdefault(saved["step"] if saved else 0, []).append((run, saved))
     return groups
 
 
 class _Training:
-    """One program on its way."""
+    """One program from the step that it goes on from to its end."""
 
     def __init__(
         self,
@@ -155,12 +163,10 @@ class _Training:
         data: Data,
         device: torch.device,
         step: int,
-        weights: Weights | None,
     ) -> None:
         self.study, self.program, self.data, self.device = study, program, data, device
-        self.weights = weights
         self.recipe = program.runs[0].arm.recipe
-        self.records = [Record(run) for run in program.runs]
+        self.logs = [RunLog(run) for run in program.runs]
         self.step = step
         self.epoch = torch.empty(0)  # [R, N, columns]
         self.window: list[Tensor] = []  # losses [R] since the last check
@@ -176,22 +182,17 @@ class _Training:
     def restore(self, saved: Sequence[dict[str, Any]]) -> None:
         if saved:
             self.program.restore([entry["state"] for entry in saved])
-            for record, entry in zip(self.records, saved, strict=True):
-                vars(record).update(entry["record"])
+            for log, entry in zip(self.logs, saved, strict=True):
+                vars(log).update(entry["record"])
 
-    def finish(
-        self,
-        checkpoints: Checkpoints | None,
-        save_seconds: float,
-        beat: Callable[[Beat], None] | None,
-    ) -> Iterator[tuple[Run, Values]]:
+    def finish(self, files: RunFiles | None, save_seconds: float) -> Iterator[Progress | Finished]:
         if self.total == 0:
             self._measure()
-            yield from self._leave(list(range(len(self.records))))
+            yield from self._leave(list(range(len(self.logs))))
             return
         saved_at = time.monotonic()
         self._open_epoch()
-        while self.step < self.total and self.records:
+        while self.step < self.total and self.logs:
             self._advance()
             ends_epoch = self.step % self.per_epoch == 0
             if not (ends_epoch or self.step % CHECK_STEPS == 0):
@@ -199,19 +200,15 @@ class _Training:
             yield from self._drop_diverged()
             if ends_epoch:
                 yield from self._close_epoch()
-            if (
-                checkpoints is not None
-                and self.records
-                and time.monotonic() - saved_at > save_seconds
-            ):
-                self._save(checkpoints)
+            is_due = time.monotonic() - saved_at > save_seconds
+            if is_due and self.logs and files is not None:
+                self._save(files)
                 saved_at = time.monotonic()
-            if beat:
-                beat(Beat(runs=len(self.records), step=self.step, total=self.total))
+            yield Progress(len(self.logs), self.step, self.total)
 
     def _open_epoch(self) -> None:
         number = self.step // self.per_epoch
-        lines = [self.data.epoch(record.run.seed, number) for record in self.records]
+        lines = [self.data.epoch(log.run.seed, number) for log in self.logs]
         self.epoch = torch.stack(lines).to(self.device)
 
     def _advance(self) -> None:
@@ -226,69 +223,70 @@ class _Training:
             self.window.append(self.program.advance(batch, moment))
         self.step += 1
 
-    def _drop_diverged(self) -> Iterator[tuple[Run, Values]]:
+    def _drop_diverged(self) -> Iterator[Finished]:
         losses = torch.stack(self.window).double().cpu()  # [steps, R]
         first_step = self.step - len(self.window)
         self.window.clear()
         gone = []
-        for row, record in enumerate(self.records):
+        for row, log in enumerate(self.logs):
             column = losses[:, row].tolist()
             bad = next((i for i, loss in enumerate(column) if not math.isfinite(loss)), None)
             if bad is None:
                 for loss in column:  # one by one: the sum must not depend on the window's length
-                    record.epoch_loss += loss
+                    log.epoch_loss += loss
             else:
                 gone.append(row)
-                yield record.run, {"diverged_at": first_step + bad, "history": record.history}
+                values = {"diverged_at": first_step + bad, "history": log.history}
+                yield Finished(log.run, values)
         self._keep_without(gone)
 
-    def _close_epoch(self) -> Iterator[tuple[Run, Values]]:
-        for record in self.records:
-            record.close_epoch(self.per_epoch)
+    def _close_epoch(self) -> Iterator[Finished]:
+        for log in self.logs:
+            log.close_epoch(self.per_epoch)
         done: list[int] = []
-        if self.records and self.recipe.measures(self.step // self.per_epoch - 1):
+        if self.logs and self.recipe.measures(self.step // self.per_epoch - 1):
             done = self._measure()
         if self.step == self.total:
-            done = list(range(len(self.records)))
+            done = list(range(len(self.logs)))
         yield from self._leave(done)
-        if self.records:
+        if self.logs:
             self._open_epoch()
 
     def _measure(self) -> list[int]:
-        """Measure every run; the rows that should stop early."""
+        """Measure every run; return the rows that should stop early."""
         with no_global_draws(self.program.runs[0].arm, "measuring"):
             measures = self.program.measure()
         return [
             row
-            for row, (record, measured) in enumerate(zip(self.records, measures, strict=True))
-            if record.add(measured, self.study.monitor)
+            for row, (log, measured) in enumerate(zip(self.logs, measures, strict=True))
+            if log.add(measured, self.study.monitor)
         ]
 
-    def _leave(self, rows: Sequence[int]) -> Iterator[tuple[Run, Values]]:
-        if rows and self.weights is not None and self.records[0].run.arm.keeps_weights:
-            states = self.program.states()
-            for row in rows:
-                self.weights.save(self.records[row].run, to_file(parameters_of(states[row])))
+    def _leave(self, rows: Sequence[int]) -> Iterator[Finished]:
+        """Yield the runs of these rows as finished, and go on without them."""
+        keeps = bool(rows) and self.logs[0].run.arm.keeps_weights
+        states = self.program.states() if keeps else []
         for row in rows:
-            yield self.records[row].run, self.records[row].values(self.step)
+            weights = to_file(parameters_of(states[row])) if keeps else None
+            yield Finished(self.logs[row].run, self.logs[row].values(self.step), weights)
         self._keep_without(rows)
 
     def _keep_without(self, gone: Sequence[int]) -> None:
         if not gone:
             return
-        rows = [row for row in range(len(self.records)) if row not in gone]
-        self.records = [self.records[row] for row in rows]
+        rows = [row for row in range(len(self.logs)) if row not in gone]
+        self.logs = [self.logs[row] for row in rows]
         self.epoch = self.epoch[rows] if len(self.epoch) else self.epoch
         self.program.keep(rows)
 
-    def _save(self, checkpoints: Checkpoints) -> None:
-        for record, state in zip(self.records, self.program.states(), strict=True):
-            known = {name: value for name, value in vars(record).items() if name != "run"}
+    def _save(self, files: RunFiles) -> None:
+        for log, state in zip(self.logs, self.program.states(), strict=True):
+            known = {name: value for name, value in vars(log).items() if name != "run"}
             buffer = io.BytesIO()
             torch.save({"step": self.step, "state": _own(state), "record": known}, buffer)
-            checkpoints.save(record.run, buffer.getvalue())
+            files.save_checkpoint(log.run, buffer.getvalue())
 
 
 def _own(state: RunState) -> RunState:
-    """Copies without the memory of the stack around them (a view would save all of it)."""
+    """Copy tensors without the memory of the stack around them, which a view would save too."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}

@@ -1,7 +1,7 @@
 """Runs that start from the parameters that another run ended with, such as finetuning.
 
 The other run is one like any other: planned, trained once, stored, shared. Its parameters are kept
-beside its result, and what starts from them is stored under its key too.
+beside its result, and its key is part of the key of each run that starts from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from repro.arm import Arm, Run
+from repro.arm import Arm
+from repro.core.files import RunFiles
 from repro.core.study import Data, Study
 from repro.data.safetensors import Arrays, read_tensors, write_tensors
 
@@ -19,37 +20,29 @@ Parameters = dict[str, Tensor]
 """Parameters by the names that their module gives them."""
 
 
-class Weights(Protocol):
-    """Where the parameters of finished runs are kept, as safetensors files."""
-
-    def load(self, run: Run) -> bytes: ...
-
-    def save(self, run: Run, content: bytes) -> None: ...
-
-
 @runtime_checkable
 class StartsFromRuns(Protocol):
-    """A study some of whose arms start from another run: their `starts_from`."""
+    """A study with arms that start from another run, named by their `starts_from`."""
 
     def load_from(self, arm: Any, parameters: Parameters, device: torch.device) -> Data:
-        """The data of an arm, and what it takes from these parameters."""
+        """Return the data of an arm that starts from these parameters."""
 
 
-def load_data(study: Study, arm: Arm, device: torch.device, weights: Weights | None) -> Data:
-    """The data of an arm, with the parameters that it starts from, if it does."""
+def load_data(study: Study, arm: Arm, device: torch.device, files: RunFiles | None) -> Data:
+    """Return the data of an arm, loaded with the parameters that it starts from, if any."""
     base = arm.starts_from
     if base is None:
         return study.load(arm, device)
-    assert weights is not None, f"{arm.label} starts from a run; give the weights of finished runs"
+    assert files is not None, f"{arm.label} starts from a run; give the files of finished runs"
     assert isinstance(study, StartsFromRuns), f"{arm.study} has no load_from(arm, parameters, …)"
-    return study.load_from(arm, as_parameters(read_tensors(weights.load(base))), device)
+    return study.load_from(arm, as_parameters(read_tensors(files.load_weights(base))), device)
 
 
 def as_parameters(arrays: Arrays) -> Parameters:
-    """Arrays as tensors with memory of their own."""
+    """Copy arrays to tensors."""
     return {name: torch.from_numpy(x.copy()) for name, x in arrays.items()}
 
 
 def to_file(parameters: Parameters) -> bytes:
-    """A safetensors file of parameters."""
+    """Write parameters as a safetensors file; equal ones are equal bytes."""
     return write_tensors({name: p.detach().cpu().numpy() for name, p in parameters.items()})

@@ -1,1 +1,1 @@
-"""Data sets: the real ones, and generated twins that stand in for them by name, not silently."""
+"""Data sets: the real ones, and generated twins that stand in for them under their own names."""

@@ -1,7 +1,7 @@
-"""Files out of an archive that is not trusted.
+"""Unpacks archives that are not trusted.
 
-Files are written under names of ours and with sizes that are known beforehand, so that no archive
-can write elsewhere or without end. One that tries is refused as a whole.
+Files are written under names and with sizes that are known beforehand, so no archive can write
+elsewhere or without end. One that tries is refused as a whole.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _DAMAGE = (
 
 
 def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -> None:
-    """The wanted files, found by their names in any folder of a zip or tar.gz archive.
+    """Unpack the wanted files, by their names, from any folder of a zip or tar.gz archive.
 
-    `at_most` bounds what the whole of a tar.gz may unpack to.
+    A tar.gz may unpack to `at_most` bytes in all.
 
     >>> unpack(folder / "set.zip", [File("five.txt", bytes=5)], folder, at_most=100)
     >>> (folder / "five.txt").read_text()
@@ -126,7 +126,7 @@ def _creating(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _refuse(name: str, is_special: bool) -> None:
-    """Refuse the archive for a member that is no plain file, or leads outside."""
+    """Refuse the archive where a member is no plain file or leads outside."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or name[1:2] == ":":
         raise SourceFailed(f"it is hostile: {name!r} leads outside its folder")
@@ -139,7 +139,7 @@ def _base(name: str) -> str:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends in an error where it yields more than it may."""
+    """A stream that raises where it yields more bytes than it may."""
 
     def __init__(self, stream: gzip.GzipFile, at_most: int) -> None:
         self._stream, self._left, self._at_most = stream, at_most, at_most

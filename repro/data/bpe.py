@@ -1,9 +1,9 @@
-"""GPT-2's byte-pair tokenizer, in code of our own: text to token numbers and back.
+"""GPT-2's byte-pair tokenizer: text to token numbers and back.
 
 The published pattern asks for letters and numbers in Unicode's sense, which Python's `re` cannot.
 Every character outside ASCII is therefore replaced by an ASCII one of its kind, the text is split
-by an ASCII pattern, and the pieces are cut from the original. What is a letter is what the Unicode
-tables of the running Python say; characters added to Unicode later count as neither.
+by an ASCII pattern, and the pieces are cut from the original. The Unicode tables of the running
+Python say which characters are letters and numbers; later ones count as neither.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECES = re.compile(
 
 
 class _Kinds(dict[int, str]):
-    """An ASCII character of the same kind as one outside ASCII, looked up when it is met."""
+    """Maps characters outside ASCII to an ASCII one of their kind, each when it is first met."""
 
     def __missing__(self, code: int) -> str:
         if code < 0x80:
@@ -46,7 +46,7 @@ _KINDS = _Kinds()
 
 
 class Tokenizer:
-    """A byte-pair vocabulary.
+    """A byte-pair vocabulary, with the pieces of text that it has encoded so far.
 
     >>> tokenizer = load_tokenizer("gpt2-bpe-twin")
     >>> tokenizer.decode(tokenizer.encode("any text at all"))
@@ -71,11 +71,11 @@ class Tokenizer:
 
     @property
     def end_of_text(self) -> int:
-        """The token that stands between texts; no text is encoded to it."""
+        """The token between texts; no text is encoded to it."""
         return self._encoder[END_OF_TEXT]
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text.
+        """Return the tokens of a text.
 
         >>> load_tokenizer("gpt2-bpe-twin").encode("")
         []
@@ -83,14 +83,14 @@ class Tokenizer:
         known = self._known
         tokens: list[int] = []
         for piece in pieces_of(text):
-            found = known.get(piece)
-            if found is None:
-                found = known[piece] = self._encode_piece(piece)
-            tokens += found
+            piece_tokens = known.get(piece)
+            if piece_tokens is None:
+                piece_tokens = known[piece] = self._encode_piece(piece)
+            tokens += piece_tokens
         return tokens
 
     def encode_all(self, texts: Iterable[str]) -> Ragged:
-        """The tokens of many texts.
+        """Return the tokens of many texts.
 
         >>> len(load_tokenizer("gpt2-bpe-twin").encode_all(["one", "two"]))
         2
@@ -98,7 +98,7 @@ class Tokenizer:
         return Ragged.of([self.encode(text) for text in texts])
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of tokens; bytes that are no UTF-8 become U+FFFD.
+        """Return the text of tokens; bytes that are no UTF-8 become U+FFFD.
 
         >>> load_tokenizer("gpt2-bpe-twin").decode([])
         ''
@@ -118,10 +118,10 @@ class Tokenizer:
 
 @cache
 def load_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of `gpt2-bpe` or its twin, read from files whose hashes are verified.
+    """Load the tokenizer of `gpt2-bpe` or its twin from verified files, once a process.
 
-    `gpt2-bpe:1024` is what its first merges make, with so many tokens in all: a small vocabulary
-    that knows every text. Every use in a process shares one, with what it has met so far.
+    `gpt2-bpe:1024` is a smaller vocabulary of so many tokens in all, made by the first merges only.
+    It can still encode every text.
 
     >>> load_tokenizer("gpt2-bpe-twin").end_of_text
     1023
@@ -145,7 +145,7 @@ def load_tokenizer(name: str) -> Tokenizer:
 
 
 def tokenizer_hash(name: str) -> str:
-    """The content hash of a vocabulary.
+    """Return the content hash of a vocabulary.
 
     >>> tokenizer_hash("gpt2-bpe") == tokenizer_hash("gpt2-bpe-twin")
     False
@@ -156,7 +156,7 @@ def tokenizer_hash(name: str) -> str:
 
 
 def pieces_of(text: str) -> list[str]:
-    """A text cut where no token may reach across.
+    """Cut a text into the pieces that are encoded one by one.
 
     >>> pieces_of("It's  1 word")
     ['It', "'s", ' ', ' 1', ' word']
@@ -168,7 +168,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def byte_symbols() -> list[str]:
-    """The character that stands for each byte in the vocabulary's files: a printable one.
+    """Return the printable character that stands for each byte in the vocabulary's files.
 
     >>> byte_symbols()[ord("a")], byte_symbols()[ord(" ")]
     ('a', 'Ġ')
@@ -181,7 +181,7 @@ def byte_symbols() -> list[str]:
 
 
 def merge(word: list[str], first: str, second: str) -> list[str]:
-    """The word with every occurrence of a pair made one symbol, from the left.
+    """Join every occurrence of a pair in a word into one symbol, from the left.
 
     >>> merge(["a", "a", "a"], "a", "a")
     ['aa', 'a']

@@ -1,7 +1,7 @@
-"""Text as single characters: source 000's training text, and what it was meant to be.
+"""Text as single characters: source 000's training text, and the text that was meant.
 
-The source says WikiText-2, but its loader fell back without a word to two repeated sentences, on
-which all of its numbers were made. Both texts are here, and each is asked for by its own name.
+The source says WikiText-2, but its loader silently fell back to two repeated sentences, and all of
+its numbers were made on these. Both texts are here, each under its own name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from repro.data.prepared import identity, prepared
 from repro.data.windows import windows
 
 SENTENCES = "repeated-sentences"
-"""The text that source 000's numbers were made on."""
+"""The name of the text that source 000's numbers were made on."""
 
 TRAINING, VALIDATION = 100_000, 10_000
-"""Characters as documented: the first of WikiText-2's training and validation files."""
+"""Numbers of characters as documented: the first of the training and validation files."""
 
 _PANGRAM = "The quick brown fox jumps over the lazy dog. "
 _OTHER = "A quick brown dog runs in the park. "
@@ -29,7 +29,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """Two texts, each character as its place in their common sorted alphabet."""
+    """Two texts; each character is a number, its place in their common sorted alphabet."""
 
     name: str
     alphabet: str
@@ -38,9 +38,9 @@ class Characters:
 
 
 def load_characters(name: str, *, training: int = TRAINING) -> Characters:
-    """The characters of `repeated-sentences`, of `wikitext-2`, or of its twin.
+    """Load the characters of `repeated-sentences`, of `wikitext-2`, or of its twin.
 
-    `training` is how many of them are trained on.
+    The training text has `training` characters.
 
     >>> len(load_characters("repeated-sentences").alphabet)
     30
@@ -52,7 +52,7 @@ def load_characters(name: str, *, training: int = TRAINING) -> Characters:
 
 
 def characters_identity(name: str, *, training: int = TRAINING) -> str:
-    """The content hash that results on these characters are stored under.
+    """Return the content hash that results on these characters are stored under.
 
     >>> characters_identity("repeated-sentences") == characters_identity("wikitext-2")
     False
@@ -62,16 +62,17 @@ def characters_identity(name: str, *, training: int = TRAINING) -> str:
 
 
 def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.uint16]:
-    """[batches, batch, length + 1]: windows side by side, each with the character that follows it.
+    """Cut a text into batches [batches, batch, length + 1] of windows side by side.
 
-    What does not fill a batch is left out, as in source 000.
+    Each window ends with the character that follows it. Windows that do not fill a batch are left
+    out, as in source 000.
 
     >>> batches(np.arange(10, dtype=np.uint16), length=2, batch=2).tolist()
     [[[0, 1, 2], [2, 3, 4]], [[4, 5, 6], [6, 7, 8]]]
     """
-    found = windows(text, length=length)
-    count = len(found) // batch
-    return found[: count * batch].reshape(count, batch, length + 1)
+    rows = windows(text, length=length)
+    count = len(rows) // batch
+    return rows[: count * batch].reshape(count, batch, length + 1)
 
 
 def _prepare(name: str, training: int) -> dict[str, NDArray[np.generic]]:

@@ -1,4 +1,4 @@
-"""The command `data`: which sets are here, and fetching those that are not."""
+"""The command `data`: lists the data sets and fetches missing ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_to(commands: Any) -> None:
 
 
 def show(chosen: argparse.Namespace) -> int:
-    """Print every set: where it is, whether it is complete, its hash, size, licence, citation."""
+    """Print every set: its folder, state, hash, size, licence and citation."""
     named = "REPRO_DATA" if os.environ.get("REPRO_DATA") else "the per-user cache"
     print(f"data folder: {data_folder()} ({named})")
     for name in data_sets():
@@ -50,7 +50,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 
 def fetch_named(chosen: argparse.Namespace) -> int:
-    """Fetch the sets that were named; 1 if one of them could not be fetched."""
+    """Fetch the named sets; return 1 if one of them could not be fetched, else 0."""
     names = chosen.names or [name for name, known in data_sets().items() if not known.large]
     for name in names:
         find(name)  # a slip in the last name must not cost the download of the first
@@ -70,14 +70,14 @@ def fetch_named(chosen: argparse.Namespace) -> int:
 
 
 class ProgressBar:
-    """One line that is drawn over, on a terminal; elsewhere nothing."""
+    """A progress bar on one line of a terminal; without a terminal it draws nothing."""
 
     def __init__(self) -> None:
         self._drawn = False
         self._next = 0.0
 
     def show(self, label: str, done: int, total: int | None) -> None:
-        """Draw how far a file is."""
+        """Draw the progress of a file: `done` bytes of `total`."""
         now = time.monotonic()
         if not sys.stderr.isatty() or (now < self._next and done != total):
             return
@@ -87,13 +87,13 @@ class ProgressBar:
         self._drawn = True
 
     def end(self) -> None:
-        """Leave the line to whoever prints next."""
+        """Clear the line for the next output."""
         if self._drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def megabytes(count: int) -> str:
-    """A number of bytes for people.
+    """Format a number of bytes in megabytes.
 
     >>> megabytes(1_819_752)
     '1.8 MB'
@@ -101,18 +101,19 @@ def megabytes(count: int) -> str:
     return f"{count / 1e6:,.1f} MB"
 
 
-def _lines(found: Inventory) -> Iterator[str]:
-    known = found.known
+def _lines(inventory: Inventory) -> Iterator[str]:
+    known = inventory.known
     yield f"{known.name}: {known.title}"
     published = sum(file.bytes or 0 for file in known.files)
-    size = found.bytes or published
-    yield f"  {found.state}, {megabytes(size) if size else 'size not published'}, {found.folder}"
-    if found.state == "not here" and twin_folder(known.name).is_dir():
+    size = inventory.bytes or published
+    in_megabytes = megabytes(size) if size else "size not published"
+    yield f"  {inventory.state}, {in_megabytes}, {inventory.folder}"
+    if inventory.state == "not here" and twin_folder(known.name).is_dir():
         yield f"  its generated twin {known.name}{TWIN} stands in: {twin_folder(known.name)}"
     if all(file.sha256 for file in known.files):
-        yield f"  sha256 {found.sha256}"
-    elif found.sha256:
-        yield f"  sha256 {found.sha256}, recorded when it was fetched; none is published"
+        yield f"  sha256 {inventory.sha256}"
+    elif inventory.sha256:
+        yield f"  sha256 {inventory.sha256}, recorded when it was fetched; none is published"
     else:
         yield "  no hash is published, none is recorded: only its length is checked"
     yield f"  licence: {known.licence}"

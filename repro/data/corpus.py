@@ -1,4 +1,4 @@
-"""WikiText-2 as one long stream of tokens: of its words, or of byte pairs."""
+"""WikiText-2 as one long stream of tokens: its words, or byte pairs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Corpus:
 
 
 def load_words(name: str) -> Corpus:
-    """The words of `wikitext-2` or its twin, every line ending in one `<eos>`.
+    """Load the words of `wikitext-2` or its twin; every line ends in one `<eos>`.
 
-    Words are numbered by where they first appear, over the three files.
+    Words are numbered in the order of their first appearance in the three files.
 
     >>> load_words("wikitext-2-twin").name
     'wikitext-2-twin'
@@ -47,7 +47,7 @@ def load_words(name: str) -> Corpus:
 
 
 def words_identity(name: str) -> str:
-    """The content hash that results on these words are stored under.
+    """Return the content hash that results on these words are stored under.
 
     >>> words_identity("wikitext-2") == words_identity("wikitext-2-twin")
     False
@@ -56,7 +56,7 @@ def words_identity(name: str) -> str:
 
 
 def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
-    """The text of `wikitext-2` or its twin as it stands, as tokens of a byte-pair vocabulary.
+    """Load the unchanged text of `wikitext-2` or its twin as tokens of a byte-pair vocabulary.
 
     >>> load_byte_pairs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").vocabulary
     1024
@@ -66,7 +66,7 @@ def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
 
 
 def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
-    """The content hash that results on these tokens are stored under.
+    """Return the content hash that results on these tokens are stored under.
 
     >>> len(byte_pairs_identity("wikitext-2", tokenizer="gpt2-bpe"))
     64
@@ -76,7 +76,7 @@ def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
 
 
 def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
-    """The paragraphs of `wikitext-2` or its twin as tokens, each between ends of text.
+    """Load the paragraphs of `wikitext-2` or its twin as tokens, each between ends of text.
 
     >>> int(load_paragraphs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").train[0])
     1023
@@ -86,7 +86,7 @@ def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
 
 
 def paragraphs_identity(name: str, *, tokenizer: str) -> str:
-    """The content hash that results on these paragraphs are stored under.
+    """Return the content hash that results on these paragraphs are stored under.
 
     >>> len(paragraphs_identity("wikitext-2", tokenizer="gpt2-bpe"))
     64
@@ -100,22 +100,22 @@ def _corpus(name: str, arrays: dict[str, Any]) -> Corpus:
 
 
 def _prepare_byte_pairs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
-    found = load_tokenizer(tokenizer)
-    streams = _read(name, lambda text: np.array(found.encode(text), dtype=np.uint16))
-    return {**streams, "vocabulary": np.array([len(found)])}
+    vocabulary = load_tokenizer(tokenizer)
+    streams = _read(name, lambda text: np.array(vocabulary.encode(text), dtype=np.uint16))
+    return {**streams, "vocabulary": np.array([len(vocabulary)])}
 
 
 def _prepare_paragraphs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
-    found = load_tokenizer(tokenizer)
+    vocabulary = load_tokenizer(tokenizer)
 
     def numbers(text: str) -> Tokens:
         paragraphs = filter(None, map(str.strip, text.split("\n")))
-        tokens = [found.end_of_text]
+        tokens = [vocabulary.end_of_text]
         for paragraph in paragraphs:
-            tokens += [*found.encode(paragraph), found.end_of_text]
+            tokens += [*vocabulary.encode(paragraph), vocabulary.end_of_text]
         return np.array(tokens, dtype=np.uint16)
 
-    return {**_read(name, numbers), "vocabulary": np.array([len(found)])}
+    return {**_read(name, numbers), "vocabulary": np.array([len(vocabulary)])}
 
 
 def _read(name: str, numbers: Callable[[str], Tokens]) -> dict[str, NDArray[np.generic]]:

@@ -1,7 +1,7 @@
-"""One file from one address: taken up where it broke off, and no longer than it may be.
+"""Downloads one file from one address; goes on where it broke off, up to a largest size.
 
-What is wrong with an address is a `SourceFailed`, upon which the next one is tried; what is wrong
-with the disk is any other `DataError`, which ends it.
+An address that fails raises `SourceFailed`, and the next one is tried. A disk that fails raises any
+other `DataError`, which ends the fetch.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Any
 from repro.data.disk import explained
 from repro.data.locate import DataError
 
-Watch = Callable[[int, int | None], None]
-"""Is told how many bytes of how many are here; None where the server does not say."""
+DownloadProgress = Callable[[int, int | None], None]
+"""A function that takes the bytes that are here and those of the file, None if not known."""
 
 SCHEMES = ("http", "https", "file")
 ATTEMPTS = 5
-"""How often a transfer that breaks off is taken up again, as long as each time brings bytes."""
+"""Attempts at a file whose transfer breaks off, as long as each brings bytes."""
 
 _CHUNK = 2**16
 
 
 class SourceFailed(DataError):
-    """An address did not give what it should; says how."""
+    """An address did not give the file; says why."""
 
 
 class _BrokenOff(SourceFailed):
-    """A transfer that can be taken up again."""
+    """A transfer broke off and can be taken up again."""
 
 
 def download(
@@ -42,11 +42,11 @@ def download(
     exactly: int | None,
     at_most: int | None = None,
     timeout: float,
-    watch: Watch,
+    watch: DownloadProgress,
 ) -> None:
-    """The whole file at `to`; part of it and `to` with `.tag` stay where the transfer breaks off.
+    """Download a file to `to`; where the transfer breaks off, its part and a `.tag` file stay.
 
-    `timeout` is how many seconds the server may stay silent.
+    The server may stay silent for `timeout` seconds.
 
     >>> address = (folder / "five.txt").as_uri()
     >>> download(address, folder / "copy", exactly=5, timeout=9.0, watch=print)
@@ -76,7 +76,7 @@ def _transfer(
     exactly: int | None,
     at_most: int | None,
     timeout: float,
-    watch: Watch,
+    watch: DownloadProgress,
 ) -> None:
     have, tag = _size(to), _tag(to)
     with _open(address, have, tag, timeout, to) as response:
@@ -129,7 +129,7 @@ def _open(address: str, have: int, tag: str | None, timeout: float, to: Path) ->
 
 def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
     try:
-        chunk: bytes = response.read1(_CHUNK)  # `read` would lose what came before a stall
+        chunk: bytes = response.read1(_CHUNK)  # `read` would lose bytes that came before a stall
         return chunk
     except TimeoutError as error:
         raise _BrokenOff(f"{address} sent nothing for {timeout:g} s after {have} bytes") from error
@@ -138,7 +138,7 @@ def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
 
 
 def _continues(response: Any, have: int) -> bool:
-    """Whether the answer goes on where we are; a server may ignore the wish and begin again."""
+    """Tell whether the answer goes on after `have` bytes; a server may begin again instead."""
     if response.status != 206:
         return False
     starts = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
@@ -153,7 +153,7 @@ def _announced(response: Any, have: int) -> int | None:
 
 
 def _remember(to: Path, response: Any) -> None:
-    """Note what tells this version of the file from others, to ask for its rest only."""
+    """Note the server's tag of this version of the file, to ask for the rest of no other."""
     tag = response.headers.get("ETag") or ""
     if not tag or tag.startswith("W/"):  # a weak tag does not promise the same bytes
         tag = response.headers.get("Last-Modified") or ""

@@ -1,7 +1,7 @@
-"""Fetches a set: from its sources in turn, checked, and only then renamed into place.
+"""Fetches a set from its sources in turn, checks it, and only then renames it into place.
 
-Everything that is not whole yet lies in `.fetching/` in the data folder, where the next fetch
-finds it again.
+Files that are not whole yet lie in `.fetching/` in the data folder, where the next fetch goes on
+with them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from repro.data.inventory import SUMS, fault, faults, recorded_sums, sha256_of
 from repro.data.locate import DataError, data_folder
 from repro.data.registry import DataSet, File, Source, find
 
-Watch = Callable[[str, int, int | None], None]
-"""Is told about which file, how many bytes of how many are here."""
+FetchProgress = Callable[[str, int, int | None], None]
+"""A function that takes a file's name, its bytes that are here, and those of the whole file."""
 
 WAITING = ".fetching"
 TIMEOUT = 30.0
@@ -34,12 +34,12 @@ def fetch(
     *,
     mirror: str | None = None,
     timeout: float = TIMEOUT,
-    watch: Watch = lambda label, done, total: None,
+    watch: FetchProgress = lambda label, done, total: None,
     tell: Callable[[str], None] = print,
 ) -> Path:
-    """The folder of a set, with what was missing or damaged fetched from where the public has it.
+    """Fetch the missing and damaged files of a set from the public, and return its folder.
 
-    A `mirror` is the address of a folder laid out as the data folder is, and is asked alone.
+    A `mirror` is the address of a folder laid out like the data folder; no other source is asked.
 
     >>> fetch("sms-spam", mirror="my-disk")
     Traceback (most recent call last):
@@ -64,9 +64,9 @@ def fetch(
 
 
 class _Fetch:
-    """One fetch of one set, below a folder of its own."""
+    """One fetch of one set, in a temporary folder of its own."""
 
-    def __init__(self, known: DataSet, beside: Path, timeout: float, watch: Watch) -> None:
+    def __init__(self, known: DataSet, beside: Path, timeout: float, watch: FetchProgress) -> None:
         self.known, self.timeout, self.watch = known, timeout, watch
         self.beside, self.partial, self.whole = beside, beside / "partial", beside / "whole"
 
@@ -80,7 +80,7 @@ class _Fetch:
                 self._place(missing)
         except SourceFailed:
             _remove_empty(self.partial, self.whole, self.beside)
-            raise  # what came so far waits for the next attempt
+            raise  # the next attempt goes on with the parts
         except DataError:
             shutil.rmtree(self.beside, ignore_errors=True)  # a full disk needs the room
             raise
@@ -157,7 +157,7 @@ class _Fetch:
             os.replace(path, self.whole / file.name)
 
     def _place(self, files: Sequence[File]) -> None:
-        """A new folder appears at once; in one that is there, file by file."""
+        """Rename the files into place: as a whole folder if there is none yet, else one by one."""
         folder = self.beside.parents[1] / self.known.folder
         if not folder.exists():
             os.rename(self.whole, folder)
@@ -179,7 +179,7 @@ def _check(address: str, path: Path, file: File) -> None:
 
 def _remove_empty(*folders: Path) -> None:
     for folder in folders:
-        with suppress(OSError):  # what is not empty waits to be taken up again
+        with suppress(OSError):  # one that is not empty stays for the next fetch
             folder.rmdir()
 
 

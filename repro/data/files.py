@@ -1,7 +1,7 @@
-"""The files of a set, of the real one or its twin: which is here, and bytes that are verified.
+"""The verified files of a set or of its generated twin.
 
-A twin's files lie in `fixtures/` under the names of the set that it stands in for, so that whatever
-reads the one reads the other. Which of them is read is always said by name.
+A twin's files lie in `fixtures/` under the same names as those of the set that it stands in for, so
+the same code reads both. The caller always says by name which of them is read.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from repro.data.locate import DataError, data_folder, fixtures
 from repro.data.registry import find
 
 TWIN = "-twin"
-"""What the name of a twin ends in."""
+"""The ending of a twin's name."""
 
 
 def resolve(name: str) -> str:
-    """The set itself where its folder is here, else the name of its generated twin.
+    """Return the set's name where its folder is here, else the name of its generated twin.
 
     A folder with damaged or missing files counts as here: reading them says what is wrong.
 
@@ -36,7 +36,7 @@ def resolve(name: str) -> str:
 
 
 def read_file(name: str, file: str) -> bytes:
-    """The bytes of one file of a set or twin, if they are the published ones.
+    """Read one file of a set or twin; a `DataError` where its bytes are not the published ones.
 
     >>> read_file("sms-spam-twin", "SMSSpamCollection")[:4]
     b'ham\\t'
@@ -55,7 +55,7 @@ def read_file(name: str, file: str) -> bytes:
 
 
 def file_names(name: str) -> list[str]:
-    """The files of a set or twin, sorted.
+    """Return the names of a set's or twin's files, sorted.
 
     >>> file_names("gpt2-bpe")
     ['encoder.json', 'vocab.bpe']
@@ -67,23 +67,30 @@ def file_names(name: str) -> list[str]:
 
 
 @cache
-def content_hash(name: str, files: tuple[str, ...]) -> str:
-    """The hash of what the files hold: the published hashes, which reading verifies.
+def file_hashes(name: str, files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the SHA-256 of files of a set or twin.
 
-    A twin's files are small and are hashed themselves.
+    Those of a set are the published ones, which reading verifies; a twin's small files are hashed.
+
+    >>> file_hashes("sms-spam", ("SMSSpamCollection",))[0][:8]
+    '7d039a24'
+    """
+    if name.endswith(TWIN):
+        return tuple(hashlib.sha256(read_file(name, file)).hexdigest() for file in files)
+    return tuple(find(name).file(file).sha256 or "" for file in files)
+
+
+def content_hash(name: str, files: tuple[str, ...]) -> str:
+    """Return one hash over the content of files of a set or twin.
 
     >>> content_hash("sms-spam", ("SMSSpamCollection",))[:8]
     'e3a3ff6d'
     """
-    if name.endswith(TWIN):
-        hashes = [hashlib.sha256(read_file(name, file)).hexdigest() for file in files]
-    else:
-        hashes = [find(name).file(file).sha256 or "" for file in files]
-    return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+    return hashlib.sha256(" ".join(file_hashes(name, files)).encode()).hexdigest()
 
 
 def twin_folder(name: str) -> Path:
-    """Where the twin of a set lies, if it has one."""
+    """Return the folder of a set's twin, which is there if the set has one."""
     return fixtures() / name
 
 

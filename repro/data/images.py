@@ -1,25 +1,21 @@
-"""Image sets at the size an experiment asks for, prepared once and then mapped into memory.
-
-A prepared set is addressed by what it was made of, so its name is known without reading it.
-"""
+"""Image sets at the size an experiment asks for, prepared once and then mapped into memory."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repro.data import cifar10
-from repro.data.files import TWIN as OF_A_TWIN
-from repro.data.locate import DataError, data_folder, fixtures
-from repro.data.prepared import Arrays, prepared
+from repro.data.files import TWIN as TWIN_SUFFIX
+from repro.data.files import file_hashes, twin_folder
+from repro.data.locate import DataError
+from repro.data.prepared import Arrays, identity, prepared
 
-TWIN = cifar10.NAME + OF_A_TWIN
+TWIN = cifar10.NAME + TWIN_SUFFIX
 PREPARATION = 1
-"""Changes whenever the preparation does, so that older prepared sets are left aside."""
+"""The version of the preparation, so that sets prepared by an older one are not used."""
 
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -35,34 +31,32 @@ class ImageSet:
     test_labels: NDArray[np.int64]
 
 
-@cache
 def image_identity(name: str, *, size: int) -> str:
-    """The content hash of a set at a size, for results to be stored under.
+    """Return the content hash that results on a set at a size are stored under.
 
-    The hash is over the published hashes of the files it is made of, which are verified when they
-    are read; the twin's files are small and hashed themselves.
+    >>> image_identity("cifar10", size=8)[:8], image_identity("cifar10-twin", size=8)[:8]
+    ('7e48e968', '8b1d7cbd')
     """
     if name == cifar10.NAME:
-        parts = [*cifar10.TRAINING.values(), *cifar10.TEST.values()]
+        files: tuple[str, ...] = (*cifar10.TRAINING, *cifar10.TEST)
     elif name == TWIN:
-        folder = fixtures() / cifar10.NAME
-        parts = [hashlib.sha256((folder / f"{p}.npy").read_bytes()).hexdigest() for p in _PARTS]
+        files = tuple(f"{part}.npy" for part in _PARTS)
     else:
         raise DataError(f"There is no image set {name!r}; choose {cifar10.NAME} or {TWIN}.")
-    return hashlib.sha256(f"{PREPARATION} {size} {' '.join(parts)}".encode()).hexdigest()
+    return identity(PREPARATION, size, *file_hashes(name, files))
 
 
 def load_images(name: str, *, size: int) -> ImageSet:
-    """A set with images of `size` x `size` pixels, each the mean of the pixels it covers.
+    """Load a set with images of `size` x `size` pixels, each the mean of the pixels it covers.
 
     >>> load_images("cifar10-twin", size=8).train_images.shape
     (10240, 8, 8, 3)
     """
     if name == TWIN:
-        folder = fixtures() / cifar10.NAME
+        folder = twin_folder(cifar10.NAME)
         arrays = {part: np.load(folder / f"{part}.npy", mmap_mode="r") for part in _PARTS}
-        if arrays["train_images"].shape[1] != size:
-            side = arrays["train_images"].shape[1]
+        side = arrays["train_images"].shape[1]
+        if side != size:
             raise DataError(f"{TWIN} has {side}x{side} pixels and {size}x{size} were asked for.")
         return ImageSet(name, **arrays)
     address = image_identity(name, size=size)
@@ -70,7 +64,7 @@ def load_images(name: str, *, size: int) -> ImageSet:
 
 
 def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Images [N, S, S, 3] to [N, size, size, 3]: block means, halves rounded up, in integers."""
+    """Average images [N, S, S, 3] to [N, size, size, 3] over blocks, in integers, halves up."""
     count, side = images.shape[:2]
     if side % size:
         raise DataError(f"Images of {side} pixels cannot be averaged to {size}; choose a divisor.")
@@ -81,10 +75,9 @@ def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
 
 
 def _prepare_cifar10(size: int) -> Arrays:
-    folder = data_folder() / cifar10.FOLDER
-    found: Arrays = {}
+    arrays: Arrays = {}
     for part, files in (("train", cifar10.TRAINING), ("test", cifar10.TEST)):
-        images, labels = cifar10.read_batches(folder, files)
-        found[f"{part}_images"] = shrink(images, size)
-        found[f"{part}_labels"] = labels
-    return found
+        images, labels = cifar10.read_batches(files)
+        arrays[f"{part}_images"] = shrink(images, size)
+        arrays[f"{part}_labels"] = labels
+    return arrays

@@ -1,17 +1,17 @@
-"""What of a set is here, and whether it is whole: every byte is compared with its hash."""
+"""The state of a set in the data folder; every file is compared with its hash."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.data.locate import data_folder
 from repro.data.registry import DataSet, File, find, sum_of_sums
+from repro.data.safetensors import is_whole_file
 
 SUMS = "SHA256SUMS"
-"""Beside files without a published hash: what they had when they were fetched."""
+"""The file of the hashes that files without a published one had when they were fetched."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Inventory:
     known: DataSet
     folder: Path
     faults: dict[str, str]
-    """What is wrong, by file: `missing`, `damaged`, or `cut short`."""
+    """The fault of each bad file: `missing`, `damaged`, or `cut short`."""
 
     bytes: int
     sha256: str | None
@@ -29,7 +29,7 @@ class Inventory:
 
     @property
     def state(self) -> str:
-        """`complete`, `not here`, or what is wrong."""
+        """The state in words: `complete`, `not here`, or `incomplete` with a fault."""
         if not self.faults:
             return "complete"
         if not self.folder.is_dir():
@@ -40,7 +40,7 @@ class Inventory:
 
 
 def take_inventory(name: str) -> Inventory:
-    """What is here of a set.
+    """Look at every file of a set.
 
     >>> take_inventory("gpt2-xl").state
     'not here'
@@ -58,14 +58,14 @@ def take_inventory(name: str) -> Inventory:
 
 
 def faults(known: DataSet, folder: Path) -> dict[str, str]:
-    """What is wrong with the files of a set in a folder, by file."""
+    """Return the faults of a set's files in a folder, by file."""
     recorded = recorded_sums(folder)
-    found = {file.name: fault(folder / file.name, file, recorded) for file in known.files}
-    return {name: wrong for name, wrong in found.items() if wrong is not None}
+    fault_of = {file.name: fault(folder / file.name, file, recorded) for file in known.files}
+    return {name: wrong for name, wrong in fault_of.items() if wrong is not None}
 
 
 def fault(path: Path, file: File, recorded: dict[str, str]) -> str | None:
-    """What is wrong with a file, if anything is."""
+    """Return the fault of a file, or None."""
     if not path.is_file():
         return "missing"
     if file.bytes is not None and path.stat().st_size != file.bytes:
@@ -73,36 +73,21 @@ def fault(path: Path, file: File, recorded: dict[str, str]) -> str | None:
     expected = file.sha256 or recorded.get(file.name)
     if expected is not None and sha256_of(path) != expected:
         return "damaged"
-    if file.sha256 is None and not is_whole_safetensors(path):
+    if file.sha256 is None and not is_whole_file(path):
         return "cut short"
     return None
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def recorded_sums(folder: Path) -> dict[str, str]:
-    """The hashes that were recorded when files were fetched, by file."""
+    """Return the hashes that were recorded when files were fetched, by file."""
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
     return dict(line.split("  ", 1)[::-1] for line in lines if "  " in line)
-
-
-def is_whole_safetensors(path: Path) -> bool:
-    """Whether a file is as long as its safetensors header says."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        size = path.stat().st_size
-        if not 2 <= length <= min(size - 8, 2**27):
-            return False
-        try:
-            header = json.loads(file.read(length))
-            ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
-        except (ValueError, AttributeError, LookupError, TypeError):
-            return False
-    return bool(8 + length + max(ends, default=0) == size)

@@ -1,4 +1,4 @@
-"""Where data lies: the user's data folder, the per-user cache, and the project's own fixtures."""
+"""The folders of data: the user's data folder, the per-user cache, the project's fixtures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 class DataError(Exception):
-    """Data that is not what it should be; says what is wrong and what to do."""
+    """Data is missing or wrong; says what is wrong and what to do."""
 
 
 def user_cache() -> Path:
-    """The folder for this user's caches, by the platform's convention."""
+    """Return the folder for this user's caches, by the platform's convention."""
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "repro"
@@ -22,7 +22,7 @@ def user_cache() -> Path:
 
 
 def data_folder() -> Path:
-    """Where real data sets are looked for: `REPRO_DATA`, else the per-user cache."""
+    """Return the folder of the real data sets: `REPRO_DATA`, else one in the per-user cache."""
     named = os.environ.get("REPRO_DATA")
     if not named:
         return user_cache() / "data"
@@ -37,7 +37,7 @@ def data_folder() -> Path:
 
 
 def fixtures() -> Path:
-    """The generated twins: inside an installed package, or at the top of a checkout."""
+    """Return the folder of the twins: in an installed package, or at the top of a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "_fixtures"
     return inside if inside.is_dir() else package.parent / "fixtures"

@@ -1,8 +1,8 @@
-"""Source 003's messages: the SMS Spam Collection, balanced and split as its author's pandas did.
+"""Source 003's messages: the SMS Spam Collection, balanced and split as by its author.
 
-pandas reads 5,572 rows from the file's 5,574 lines. By default it takes a double quote at the start
-of a message for the start of a quoted field, which runs on over tabs and line ends up to the next
-quote, also into the next lines; Python's `csv` reader does the same. Two lines are lost this way,
+The author used pandas, which reads 5,572 rows from the file's 5,574 lines. By default it takes a
+double quote at the start of a message for the start of a quoted field, which runs on over tabs and
+line ends up to the next quote; Python's `csv` reader does the same. Two lines are lost this way,
 and the quotes around whole messages. `DataFrame.sample(n, random_state=s)` takes the rows that
 `numpy.random.RandomState(s).choice(rows, n, replace=False)` names.
 """
@@ -32,7 +32,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The messages of one part as tokens, and for each whether it is spam."""
+    """The messages of one part as tokens, and their labels."""
 
     tokens: Ragged
     is_spam: NDArray[np.int64]
@@ -49,7 +49,7 @@ class MessageSet:
 
 
 def load_messages(name: str, *, tokenizer: str) -> MessageSet:
-    """The messages of `sms-spam` or its twin, as tokens of a byte-pair vocabulary.
+    """Load the messages of `sms-spam` or its twin as tokens of a byte-pair vocabulary.
 
     >>> len(load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin").train.is_spam)
     1045
@@ -61,7 +61,7 @@ def load_messages(name: str, *, tokenizer: str) -> MessageSet:
 
 
 def messages_identity(name: str, *, tokenizer: str) -> str:
-    """The content hash that results on these messages are stored under.
+    """Return the content hash that results on these messages are stored under.
 
     >>> len(messages_identity("sms-spam", tokenizer="gpt2-bpe"))
     64
@@ -71,7 +71,7 @@ def messages_identity(name: str, *, tokenizer: str) -> str:
 
 
 def read_rows(name: str) -> list[Row]:
-    """All rows of the file as pandas reads them.
+    """Read all rows of the file as pandas does.
 
     >>> len(read_rows("sms-spam-twin"))
     2747
@@ -82,7 +82,7 @@ def read_rows(name: str) -> list[Row]:
 
 
 def balance(rows: list[Row]) -> list[Row]:
-    """As many ham messages as there are spam ones, drawn at random, and then all the spam.
+    """Draw as many ham messages as there are spam ones, and append all the spam.
 
     >>> balance([("ham", "a"), ("ham", "b"), ("spam", "c")])
     [('ham', 'b'), ('spam', 'c')]
@@ -92,7 +92,7 @@ def balance(rows: list[Row]) -> list[Row]:
 
 
 def split(rows: list[Row]) -> dict[str, list[Row]]:
-    """Shuffled twice, as the source does, and cut at 70% and 80%.
+    """Shuffle the rows twice, as the source does, and cut them at 70% and 80%.
 
     >>> [len(part) for part in split([("ham", "a")] * 10).values()]
     [7, 1, 2]
@@ -110,9 +110,9 @@ def _sample(rows: list[Row], count: int) -> list[Row]:
 
 
 def _prepare(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
-    found = load_tokenizer(tokenizer)
+    vocabulary = load_tokenizer(tokenizer)
     arrays: dict[str, NDArray[np.generic]] = {}
     for part, rows in split(balance(read_rows(name))).items():
-        arrays |= found.encode_all(text for _, text in rows).arrays(part)
+        arrays |= vocabulary.encode_all(text for _, text in rows).arrays(part)
         arrays[f"{part}_is_spam"] = np.array([label == "spam" for label, _ in rows], dtype=np.int64)
     return arrays

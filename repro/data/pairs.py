@@ -1,4 +1,4 @@
-"""BLiMP's minimal pairs: of two sentences that hardly differ, a model should prefer the good."""
+"""BLiMP's minimal pairs of a good and a bad sentence, which differ as little as possible."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class MinimalPairs:
-    """Pairs of all paradigms, one behind the other."""
+    """The pairs of all paradigms, one paradigm after the other."""
 
     name: str
     paradigms: tuple[str, ...]
     paradigm: NDArray[np.int64]
-    """The place of each pair's paradigm in `paradigms`."""
+    """The index of each pair's paradigm in `paradigms`."""
 
     good: Ragged
     bad: Ragged
 
 
 def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
-    """The pairs of `blimp` or its twin, as tokens of a byte-pair vocabulary.
+    """Load the pairs of `blimp` or its twin as tokens of a byte-pair vocabulary.
 
     >>> load_pairs("blimp-twin", tokenizer="gpt2-bpe-twin").paradigms[0]
     'agreement_across_clause'
@@ -47,7 +47,7 @@ def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
 
 
 def pairs_identity(name: str, *, tokenizer: str) -> str:
-    """The content hash that results on these pairs are stored under.
+    """Return the content hash that results on these pairs are stored under.
 
     >>> len(pairs_identity("blimp", tokenizer="gpt2-bpe"))
     64
@@ -57,27 +57,27 @@ def pairs_identity(name: str, *, tokenizer: str) -> str:
 
 
 def read_pairs(name: str) -> dict[str, list[tuple[str, str]]]:
-    """The good and the bad sentences, by paradigm.
+    """Read the good and the bad sentences, by paradigm.
 
     >>> len(read_pairs("blimp-twin"))
     6
     """
-    found = {}
+    by_paradigm = {}
     for file in file_names(name):
         records = [json.loads(line) for line in read_file(name, file).splitlines()]
         pairs = [(record["sentence_good"], record["sentence_bad"]) for record in records]
-        found[file.removesuffix(".jsonl")] = pairs
-    return found
+        by_paradigm[file.removesuffix(".jsonl")] = pairs
+    return by_paradigm
 
 
 def _prepare(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
-    found = load_tokenizer(tokenizer)
+    vocabulary = load_tokenizer(tokenizer)
     by_paradigm = read_pairs(name)
     counts = [len(pairs) for pairs in by_paradigm.values()]
     pairs = [pair for paradigm in by_paradigm.values() for pair in paradigm]
     return {
         "paradigms": np.array(list(by_paradigm)),
         "paradigm": np.repeat(np.arange(len(counts)), counts),
-        **found.encode_all(good for good, _ in pairs).arrays("good"),
-        **found.encode_all(bad for _, bad in pairs).arrays("bad"),
+        **vocabulary.encode_all(good for good, _ in pairs).arrays("good"),
+        **vocabulary.encode_all(bad for _, bad in pairs).arrays("bad"),
     }

@@ -1,7 +1,7 @@
 """LAMBADA's passages, whose last word is to be predicted.
 
-Its test set exists in two versions with the same passages, on which the same model scores
-differently; there is no default between them.
+Its test set exists in two versions with the same passages, and a model scores differently on them.
+Therefore neither is a default.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from repro.data.prepared import identity, prepared
 from repro.data.ragged import Ragged
 
 Variant = Literal["openai", "original", "development"]
-"""OpenAI's version of the test set, with case and punctuation restored; the test set and the
-development set as first released, in lower case and split into words."""
+"""Three versions of the passages.
+
+`openai` is the test set with case and punctuation restored; `original` and `development` are the
+test set and the development set as first released, in lower case and split into words.
+"""
 
 _FILES: dict[Variant, str] = {
     "openai": "lambada_test.jsonl",
@@ -32,7 +35,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Passages:
-    """Passages without their last words, and the last words with the blank before them."""
+    """Passages without their last words, and the last words with a blank before them."""
 
     name: str
     variant: Variant
@@ -41,7 +44,7 @@ class Passages:
 
 
 def load_passages(name: str, variant: Variant, *, tokenizer: str) -> Passages:
-    """One version of `lambada` or its twin, as tokens of a byte-pair vocabulary.
+    """Load one version of `lambada` or its twin as tokens of a byte-pair vocabulary.
 
     >>> load_passages("lambada-twin", "original", tokenizer="gpt2-bpe-twin").variant
     'original'
@@ -52,7 +55,7 @@ def load_passages(name: str, variant: Variant, *, tokenizer: str) -> Passages:
 
 
 def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
-    """The content hash that results on these passages are stored under.
+    """Return the content hash that results on these passages are stored under.
 
     >>> len(passages_identity("lambada", "openai", tokenizer="gpt2-bpe"))
     64
@@ -62,7 +65,7 @@ def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
 
 
 def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
-    """Each passage up to its last word, and that word.
+    """Read each passage as its text up to the last word, and that word.
 
     >>> len(read_passages("lambada-twin", "openai"))
     400
@@ -73,9 +76,9 @@ def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
 
 
 def _prepare(name: str, variant: Variant, tokenizer: str) -> dict[str, NDArray[np.generic]]:
-    found = load_tokenizer(tokenizer)
+    vocabulary = load_tokenizer(tokenizer)
     passages = read_passages(name, variant)
     return {
-        **found.encode_all(context for context, _ in passages).arrays("context"),
-        **found.encode_all(f" {last}" for _, last in passages).arrays("last"),
+        **vocabulary.encode_all(context for context, _ in passages).arrays("context"),
+        **vocabulary.encode_all(f" {last}" for _, last in passages).arrays("last"),
     }

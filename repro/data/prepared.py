@@ -1,15 +1,13 @@
-"""Arrays that were prepared once, kept in the user's cache, and mapped into memory from then on.
+"""Arrays that are prepared once, kept in the user's cache, and mapped into memory from then on.
 
-A preparation is addressed by what it was made of, so its name is known without reading anything;
-workers that map the same files share their memory.
+The address of a preparation is a hash of what it is made of, so it is known without reading
+anything. Workers that map the same files share their memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
-import secrets
-import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,18 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from repro.data.inventory import sha256_of
 from repro.data.locate import user_cache
+from repro.files import beside
 
 Arrays = dict[str, Any]
 """Arrays by name."""
 
 
 class DataWarning(UserWarning):
-    """Something in the data cache had to be made again."""
+    """Something in the data cache was damaged and is made again."""
 
 
 def identity(*parts: object) -> str:
-    """The address of what is made of these parts: hashes, settings, and a preparation's version.
+    """Return the address of a preparation of these parts: hashes, settings, and its version.
 
     >>> identity("words", 1, 64) == identity("words", 1, 32)
     False
@@ -37,30 +37,29 @@ def identity(*parts: object) -> str:
 
 
 def prepared(address: str, make: Callable[[], Arrays]) -> Arrays:
-    """The arrays of that address, made and stored if they are not in the cache yet.
+    """Return the arrays of an address, made and stored if they are not in the cache yet.
 
     >>> prepared(identity("an example"), lambda: {"squares": np.arange(4) ** 2})["squares"].tolist()
     [0, 1, 4, 9]
     """
     folder = user_cache() / "prepared" / address
-    found = _read(folder)
-    if found is None:
-        made = make()
-        _write(folder, made)
-        found = _map(folder, made)
-    return found
+    stored = _read(folder)
+    if stored is not None:
+        return stored
+    made = make()
+    _write(folder, made)
+    return _map(folder, made)
 
 
 def _read(folder: Path) -> Arrays | None:
-    """The stored arrays, mapped; None where they are missing or not what was written."""
+    """Map the stored arrays; None where they are missing or damaged."""
     try:
         sums = dict(line.split("  ")[::-1] for line in (folder / "sums").read_text().splitlines())
         if not sums:
             raise ValueError("sums")
         for name, written in sums.items():
-            with (folder / name).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != written:
-                    raise ValueError(name)
+            if sha256_of(folder / name) != written:
+                raise ValueError(name)
         return {name.removesuffix(".npy"): np.load(folder / name, mmap_mode="r") for name in sums}
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
@@ -70,7 +69,7 @@ def _read(folder: Path) -> Arrays | None:
 
 
 def _map(folder: Path, made: Arrays) -> Arrays:
-    """What was just written, mapped, so that the first worker shares it too; else as it is."""
+    """Map the arrays that were just written, to share their memory; else return them as made."""
     try:
         return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in made}
     except (OSError, ValueError):
@@ -78,23 +77,15 @@ def _map(folder: Path, made: Arrays) -> Arrays:
 
 
 def _write(folder: Path, arrays: Arrays) -> None:
-    """Written beside and renamed into place; a cache that cannot be written is done without."""
-    token = secrets.token_hex(8)
-    beside, damaged = (folder.with_name(f"{folder.name}.{x}") for x in (token, f"{token}.damaged"))
-    try:
-        beside.mkdir(parents=True)
-        lines = []
-        for name, array in arrays.items():
-            path = beside / f"{name}.npy"
-            np.save(path, array)
-            with path.open("rb") as file:
-                lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
-        (beside / "sums").write_text("".join(lines))
-        if folder.exists():
-            os.rename(folder, damaged)
-        os.rename(beside, folder)
-    except OSError:
-        pass  # another process was first, or there is no room: the arrays are in memory anyway
-    finally:
-        for left in (beside, damaged):
-            shutil.rmtree(left, ignore_errors=True)
+    """Store arrays, if the cache can be written."""
+    # An error is passed over: another process was first, or there is no room.
+    with contextlib.suppress(OSError):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with beside(folder) as fresh:
+            fresh.mkdir()
+            sums = []
+            for name, array in arrays.items():
+                path = fresh / f"{name}.npy"
+                np.save(path, array)
+                sums.append(f"{sha256_of(path)}  {path.name}\n")
+            (fresh / "sums").write_text("".join(sums))

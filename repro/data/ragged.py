@@ -1,4 +1,4 @@
-"""Many sequences of different lengths in two flat arrays, which map into memory as they are."""
+"""Sequences of different lengths in two flat arrays, which can be mapped into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tokens = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Token sequences one behind the other.
+    """Token sequences, one after the other in a flat array.
 
     >>> Ragged.of([[1, 2], [3]])[0].tolist()
     [1, 2]
@@ -23,11 +23,11 @@ class Ragged:
 
     tokens: Tokens
     ends: NDArray[np.int64]
-    """Where each sequence ends."""
+    """The end of each sequence in `tokens`."""
 
     @classmethod
     def of(cls, sequences: Iterable[Sequence[int]]) -> Ragged:
-        """From sequences of token numbers below 65,536.
+        """Make one from sequences of token numbers below 65,536.
 
         >>> len(Ragged.of([[5], [], [6, 7]]))
         3
@@ -54,11 +54,11 @@ class Ragged:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many tokens each sequence has."""
+        """The number of tokens of each sequence."""
         return np.diff(self.ends, prepend=0)
 
     def padded(self, length: int, *, fill: int) -> Tokens:
-        """[sequences, length]: cut at the end, or filled up there.
+        """Return the sequences as rows [sequences, length], cut or filled at their ends.
 
         >>> Ragged.of([[1], [2, 3, 4]]).padded(2, fill=0).tolist()
         [[1, 0], [2, 3]]
@@ -69,7 +69,7 @@ class Ragged:
         return rows
 
     def arrays(self, prefix: str) -> dict[str, Any]:
-        """The two arrays by name, to be stored among others.
+        """Return the two arrays under names with a prefix, to be stored among others.
 
         >>> sorted(Ragged.of([[1]]).arrays("train"))
         ['train_ends', 'train_tokens']
@@ -78,7 +78,7 @@ class Ragged:
 
     @classmethod
     def among(cls, arrays: dict[str, Any], prefix: str) -> Ragged:
-        """What `arrays` named.
+        """Make one from the two arrays with a prefix, the reverse of `arrays`.
 
         >>> len(Ragged.among(Ragged.of([[1]]).arrays("train"), "train"))
         1

@@ -1,6 +1,7 @@
-"""Which data sets there are: their files with hashes, licences and public addresses.
+"""The table of data sets: their files with hashes, licences and public addresses.
 
-The table itself is `sets.toml`, so that a new mirror changes no module's source, and no stored run.
+The table is read from `sets.toml`. So a new mirror changes no module's source, and no stored run
+has to be trained again.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """An address that some files of a set can be had from."""
+    """A public address of some files of a set."""
 
     address: str
     is_archive: bool
     names: Mapping[str, str]
-    """What the source calls the files that it has."""
+    """The source's names for the files that it has, by our names."""
 
     unpacked: int
     """The most bytes that reading through the archive may yield."""
@@ -50,10 +51,10 @@ class DataSet:
     files: tuple[File, ...]
     sources: tuple[Source, ...] = field(repr=False)
     large: bool = False
-    """Whether it is fetched only where it is named."""
+    """True for a set that is fetched only by name, not with all others."""
 
     def file(self, name: str) -> File:
-        """The file of that name."""
+        """Return the file of that name."""
         return next(file for file in self.files if file.name == name)
 
     @property
@@ -63,7 +64,7 @@ class DataSet:
 
 
 def sum_of_sums(sums: Mapping[str, str | None]) -> str | None:
-    """One hash for files: their `sha256sum` lines', sorted by name; for one file, its own.
+    """Return one hash for files: that of their sorted `sha256sum` lines, or of one file its own.
 
     >>> sum_of_sums({"a": "1f", "b": None}) is None
     True
@@ -78,7 +79,7 @@ def sum_of_sums(sums: Mapping[str, str | None]) -> str | None:
 
 @cache
 def data_sets() -> Mapping[str, DataSet]:
-    """Every set, by name.
+    """Return every set, by name.
 
     >>> data_sets()["sms-spam"].files[0].bytes
     477907
@@ -88,7 +89,7 @@ def data_sets() -> Mapping[str, DataSet]:
 
 
 def find(name: str) -> DataSet:
-    """The set of that name.
+    """Return the set of that name.
 
     >>> find("blimp").folder
     'blimp'

@@ -1,4 +1,4 @@
-"""A long text in windows side by side."""
+"""Cuts a long text into windows side by side."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Kind = TypeVar("Kind", bound=np.integer)
 
 
 def windows(text: NDArray[Kind], *, length: int) -> NDArray[Kind]:
-    """[windows, length + 1]: each with the token that follows it; a rest that fills none is left.
+    """Return windows [windows, length + 1], each with the token after it, without the last rest.
 
     >>> windows(np.arange(6), length=2).tolist()
     [[0, 1, 2], [2, 3, 4]]
     """
-    found: NDArray[Kind] = np.lib.stride_tricks.sliding_window_view(text, length + 1)[::length]
-    return found
+    rows: NDArray[Kind] = np.lib.stride_tricks.sliding_window_view(text, length + 1)[::length]
+    return rows

@@ -20,7 +20,7 @@ PAD, UNKNOWN, BEGIN, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>")
 
 LENGTH, STRIDE, SHORTEST = 64, 32, 5
-"""Words of a window, words between windows, and words that a line must have to be used."""
+"""Words of a window, words from one window to the next, and fewest words of a used line."""
 
 _FILES = ("wiki.train.tokens", "wiki.valid.tokens")
 _VERSION = 1
@@ -28,7 +28,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class WordWindows:
-    """[windows, 64] word numbers, padded with 0 at the end."""
+    """Word numbers [windows, 64], padded with 0 at the end."""
 
     name: str
     words: tuple[str, ...]
@@ -37,7 +37,7 @@ class WordWindows:
 
 
 def load_word_windows(name: str, *, vocabulary: int) -> WordWindows:
-    """The windows of `wikitext-2` or its twin over its most frequent words.
+    """Load the windows of `wikitext-2` or its twin over its most frequent words.
 
     >>> load_word_windows("wikitext-2-twin", vocabulary=1000).train.shape[1]
     64
@@ -50,7 +50,7 @@ def load_word_windows(name: str, *, vocabulary: int) -> WordWindows:
 
 
 def word_windows_identity(name: str, *, vocabulary: int) -> str:
-    """The content hash that results on these windows are stored under.
+    """Return the content hash that results on these windows are stored under.
 
     >>> len(word_windows_identity("wikitext-2", vocabulary=1000))
     64
@@ -60,7 +60,7 @@ def word_windows_identity(name: str, *, vocabulary: int) -> str:
 
 
 def lines_of_text(content: str) -> list[list[str]]:
-    """The words of every line that is not blank, in lower case.
+    """Return the words of every line that is not blank, in lower case.
 
     >>> lines_of_text(" = Title = \\n \\n A b .\\n")
     [['=', 'title', '='], ['a', 'b', '.']]

@@ -1,4 +1,4 @@
-"""A document against itself: what can be checked before anything trains.
+"""Checks a document against itself, before anything trains.
 
 Printed numbers are rounded, so a check asks one thing: are there numbers, each rounding to what is
 printed, for which the sentence holds? If there are, the document is consistent in this point
@@ -6,7 +6,7 @@ printed, for which the sentence holds? If there are, the document is consistent 
 experiment is needed to see it. The arithmetic is exact.
 """
 
-from repro.document.agreement import implied
+from repro.document.agreement import agrees_with
 from repro.document.check import Check
 from repro.document.formulas import (
     compute_share,
@@ -28,10 +28,10 @@ __all__ = [
     "Document",
     "Interval",
     "Number",
+    "agrees_with",
     "compute_share",
     "exact",
     "grim",
-    "implied",
     "linear",
     "percent_change",
     "percent_drop",

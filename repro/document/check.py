@@ -1,4 +1,4 @@
-"""What a check of a document comes to: whether it can be, and the arithmetic that says so."""
+"""The result of a check: whether the document can be right, and the arithmetic that says so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Check:
     measured: str
     """The arithmetic in one line."""
     lines: tuple[str, ...] = ()
-    """What it rests on, one line a number."""
+    """The meanings of the numbers it rests on, and what else there is to say, line by line."""
 
     @property
     def outcome(self) -> Outcome:
@@ -34,3 +34,7 @@ class Check:
 
     def __str__(self) -> str:
         return "\n  ".join((self.measured, *self.lines))
+
+
+def verdict_word(possible: bool) -> str:
+    return "agrees" if possible else "disagrees"

@@ -42,7 +42,7 @@ def points(before: Value, after: Value) -> Number:
 
 
 def perplexity(loss: Value) -> Number:
-    """What a mean cross-entropy in nats comes to as perplexity.
+    """The perplexity of a mean cross-entropy in nats.
 
     >>> low, high = perplexity("3.7119").interval()
     >>> print(f"{float(low):.3f} to {float(high):.3f}")
@@ -75,8 +75,8 @@ def linear(inputs: int, outputs: int, *, bias: bool = True) -> Number:
     >>> print(linear(768, 2).text, linear(64, 64, bias=False).text)
     (768 + 1) * 2 64 * 64
     """
-    each = number(inputs) + 1 if bias else number(inputs)
-    return each * outputs
+    per_output = number(inputs) + 1 if bias else number(inputs)
+    return per_output * outputs
 
 
 def _root(value: Decimal, digits: Context) -> Decimal:

@@ -10,13 +10,13 @@ import math
 from fractions import Fraction
 
 from repro.document.check import Check
+from repro.document.decimals import stands_for, to_decimal
 from repro.document.number import Printed
 from repro.document.printed import printed
-from repro.document.shown import decimal, stands_for
 
 
 def grim(share: str, *, of: int) -> Check:
-    """Whether a printed accuracy can be a count out of that many examples.
+    """Check whether a printed accuracy can be a count out of that many examples.
 
     >>> print(grim("96.63%", of=1040).measured)
     96.63% of 1040 printed; 1005 / 1040 = 96.635%: possible
@@ -36,12 +36,12 @@ def grim(share: str, *, of: int) -> Check:
     lines = [f"{claimed.text} stands for {stands_for(claimed)}"]
     if (high - low) * of >= 1:
         lines.append(f"any share printed so coarsely is possible of {of}: this says nothing")
-    if not possible and claimed.is_left_of(Fraction(counts[1], of)):
+    if not possible and claimed.is_truncation_of(Fraction(counts[1], of)):
         lines.append(f"{claimed.text} is what is left of {shown[1]} where digits are cut off")
-    found = " to ".join(shown) if possible else f"nearest are {' and '.join(shown)}"
+    nearest = " to ".join(shown) if possible else f"nearest are {' and '.join(shown)}"
     verdict = "possible" if possible else "impossible"
-    return Check(possible, f"{claimed.text} of {of} printed; {found}: {verdict}", tuple(lines))
+    return Check(possible, f"{claimed.text} of {of} printed; {nearest}: {verdict}", tuple(lines))
 
 
 def _share(count: int, of: int, claimed: Printed) -> str:
-    return decimal(Fraction(count, of), claimed.places + 1, claimed.unit)
+    return to_decimal(Fraction(count, of), claimed.places + 1, claimed.unit)

@@ -15,10 +15,10 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 _DIGITS = Context(prec=50)
-"""For what is no fraction (exp, sqrt): no printed number comes near so many digits."""
+"""The precision of what is no fraction (exp, sqrt); no printed number has nearly as many digits."""
 
 _MOST_INPUTS = 12
-"""Rounded inputs of one formula: both ends of each are tried in all combinations."""
+"""The most rounded inputs of one formula: their ends are tried in all combinations."""
 
 _SUM, _PRODUCT, _ATOM = range(3)  # how tightly a formula binds, for its brackets
 
@@ -38,17 +38,18 @@ class Number(ABC):
     """A printed number, an exact one, or a formula over such."""
 
     text: str
-    """As a person would write it."""
+    """The number as a person would write it."""
     binding: int = _ATOM
+    """The tightness of its outermost operation, for brackets."""
     inputs: tuple[Printed, ...] = ()
     """The printed numbers in it, each once."""
 
     @abstractmethod
     def at(self, chosen: Chosen) -> Fraction:
-        """Its value, where each printed number has the value chosen for it."""
+        """The value, where each printed number has the value chosen for it."""
 
     def interval(self) -> Interval:
-        """From its smallest to its largest value, for a formula that is monotone in each input."""
+        """The smallest and largest value of a formula, which must be monotone in each input."""
         if len(self.inputs) > _MOST_INPUTS:
             raise ValueError(
                 f"{self.text} has {len(self.inputs)} rounded inputs: check it in parts of at most "
@@ -118,7 +119,7 @@ def exact(value: Operand | str) -> Number:
 
 
 class Unit(NamedTuple):
-    """How a number is written: `46.9%` is 0.469."""
+    """The unit that a number is written in: `46.9%` is 0.469."""
 
     symbol: str
     scale: Fraction
@@ -138,8 +139,8 @@ class Printed(Number):
     def at(self, chosen: Chosen) -> Fraction:
         return chosen[self]
 
-    def is_left_of(self, value: Fraction) -> bool:
-        """Whether it is what is left of a value whose further digits are cut off."""
+    def is_truncation_of(self, value: Fraction) -> bool:
+        """Return True if this is what is left of a value whose further digits are cut off."""
         step = self.unit.scale * Fraction(1, 10**self.places)
         return math.trunc(value / step) * step == (self.low + self.high) / 2
 
@@ -179,7 +180,7 @@ class _Combined(Number):
 
 
 class Applied(Number):
-    """A function of one number that takes fractions out of the fractions, such as exp."""
+    """A function of one number whose values are no fractions, such as exp."""
 
     def __init__(
         self, name: str, function: Callable[[Decimal, Context], Decimal], argument: Number

@@ -1,18 +1,18 @@
-"""Whether printed numbers can be in the order that a sentence gives them."""
+"""The checks of printed numbers against the order that a sentence gives them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
 
-from repro.document.check import Check
+from repro.document.check import Check, verdict_word
+from repro.document.decimals import meanings, to_range
 from repro.document.number import Number, Printed
 from repro.document.printed import Value, number
-from repro.document.shown import ends, meanings
 
 
 def exceeds(high: Value, low: Value) -> Check:
-    """Whether one can be larger than the other.
+    """Check whether one number can be larger than the other.
 
     >>> print(exceeds("9.84", "8.93"))
     9.84 > 8.93: agrees
@@ -24,7 +24,7 @@ def exceeds(high: Value, low: Value) -> Check:
 
 
 def falls_below(low: Value, high: Value) -> Check:
-    """Whether one can be smaller than the other.
+    """Check whether one number can be smaller than the other.
 
     >>> print(falls_below("34.86", 30).measured)
     34.86 < 30: disagrees
@@ -34,41 +34,31 @@ def falls_below(low: Value, high: Value) -> Check:
 
 
 def climbs(values: Sequence[Value]) -> Check:
-    """Whether each can be larger than all before it.
+    """Check whether each number can be larger than all before it.
 
     >>> print(climbs(["0.244", "0.286", "0.296", "0.301"]).measured)
     0.244 < 0.286 < 0.296 < 0.301: agrees
     """
     numbers = _several(values)
     pairs = [exceeds(high, low) for low, high in combinations(numbers, 2)]
-    failed = [pair.measured for pair in pairs if not pair]
-    ladder = " < ".join(_shown(each) for each in numbers)
-    return Check(
-        not failed,
-        f"{ladder}: {_verdict(not failed)}",
-        (*failed, *meanings(*numbers)),
-    )
+    return _all_hold(pairs, " < ".join(map(_shown, numbers)), numbers)
 
 
 def peaks(values: Sequence[Value], at: int) -> Check:
-    """Whether the one at this place can be the largest.
+    """Check whether the number at this place can be the largest.
 
     >>> print(peaks(["0.349", "0.244", "0.286"], at=0).measured)
     0.349 is the largest of 0.349, 0.244, 0.286: agrees
     """
     numbers = _several(values)
-    others = [each for place, each in enumerate(numbers) if place != at % len(numbers)]
-    failed = [pair.measured for pair in (exceeds(numbers[at], each) for each in others) if not pair]
-    shown = ", ".join(_shown(each) for each in numbers)
-    return Check(
-        not failed,
-        f"{_shown(numbers[at])} is the largest of {shown}: {_verdict(not failed)}",
-        (*failed, *meanings(*numbers)),
-    )
+    others = [other for place, other in enumerate(numbers) if place != at % len(numbers)]
+    pairs = [exceeds(numbers[at], other) for other in others]
+    shown = ", ".join(map(_shown, numbers))
+    return _all_hold(pairs, f"{_shown(numbers[at])} is the largest of {shown}", numbers)
 
 
 def mostly_exceed(high: Sequence[Value], low: Sequence[Value]) -> Check:
-    """Whether more than half of these can be larger than their counterparts.
+    """Check whether more than half of these can be larger than their counterparts.
 
     >>> print(mostly_exceed(["8.93", "7.65", "4.09"], ["8.3", "7.22", "6.8"]).measured)
     8.93 > 8.3, 7.65 > 7.22, 4.09 > 6.8: 2 of 3 hold, agrees
@@ -79,8 +69,16 @@ def mostly_exceed(high: Sequence[Value], low: Sequence[Value]) -> Check:
     most = sum(held) > len(held) / 2
     return Check(
         most,
-        f"{shown}: {sum(held)} of {len(held)} hold, {_verdict(most)}",
-        tuple(meanings(*(each for pair in pairs for each in pair))),
+        f"{shown}: {sum(held)} of {len(held)} hold, {verdict_word(most)}",
+        tuple(meanings(*(side for pair in pairs for side in pair))),
+    )
+
+
+def _all_hold(pairs: Sequence[Check], sentence: str, numbers: Sequence[Number]) -> Check:
+    """Join the checks of pairs into one, which names those that fail."""
+    failed = [pair.measured for pair in pairs if not pair]
+    return Check(
+        not failed, f"{sentence}: {verdict_word(not failed)}", (*failed, *meanings(*numbers))
     )
 
 
@@ -88,7 +86,7 @@ def _compare(larger: Number, smaller: Number, shown: str) -> Check:
     apart = (larger - smaller).interval()
     possible, certain = apart.high > 0, apart.low > 0
     open_still = ", as the digits leave it open" if possible and not certain else ""
-    verdict = _verdict(possible) + open_still
+    verdict = verdict_word(possible) + open_still
     return Check(possible, f"{shown}: {verdict}", tuple(meanings(larger, smaller)))
 
 
@@ -98,14 +96,9 @@ def _several(values: Sequence[Value]) -> list[Number]:
     return [number(value) for value in values]
 
 
-def _shown(each: Number) -> str:
-    return each.text if isinstance(each, Printed) else f"{each.text}{_worth(each)}"
-
-
-def _worth(formula: Number) -> str:
-    found = ends(formula.interval())
-    return "" if found == formula.text else f" ({found})"
-
-
-def _verdict(possible: bool) -> str:
-    return "agrees" if possible else "disagrees"
+def _shown(value: Number) -> str:
+    """A printed number as it is, and a formula with its values behind it."""
+    if isinstance(value, Printed):
+        return value.text
+    values = to_range(value.interval())
+    return value.text if values == value.text else f"{value.text} ({values})"

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from repro.document.number import PLAIN, Interval, Number, Operand, Printed, Unit, exact
 
 Value: TypeAlias = str | Operand
-"""What the words take: text as printed, exact counts, and formulas."""
+"""The values that checks take: text as printed, exact counts, and formulas."""
 
 _UNITS = {
     "": PLAIN,
@@ -30,7 +30,7 @@ _NUMBER = re.compile(
 
 
 def printed(text: str) -> Printed:
-    """The interval of values that a printed number stands for, exactly.
+    """Read a printed number, which stands for an interval of values.
 
     Known are thousands ("51,026"), signs, "%" and "pp" (hundredths), "M" (millions), "≈" and "~".
 
@@ -38,23 +38,23 @@ def printed(text: str) -> Printed:
     >>> print(float(low), float(high))
     0.6165 0.6175
     """
-    found = _NUMBER.fullmatch(text.replace("−", "-").strip())  # a typographic minus
-    if found is None:
+    match = _NUMBER.fullmatch(text.replace("−", "-").strip())  # a typographic minus
+    if match is None:
         raise ValueError(
             f"{text!r} is not one printed number: give its digits as the source prints them, with "
             'a decimal point, and at most a sign, "≈", "%", "pp" or "M", such as "46.9%".'
         )
-    unit = _UNITS[found["unit"]]
-    digits = found["digits"].replace(",", "")
+    unit = _UNITS[match["unit"]]
+    digits = match["digits"].replace(",", "")
     places = len(digits.partition(".")[2])
-    last = Fraction(1, 10**places) * unit.scale
+    last_digit = Fraction(1, 10**places) * unit.scale
     value = Fraction(Decimal(digits)) * unit.scale
-    off = last if found["about"] else last / 2
-    return Printed(text.strip(), Interval(value - off, value + off), unit, places)
+    error = last_digit if match["about"] else last_digit / 2
+    return Printed(text.strip(), Interval(value - error, value + error), unit, places)
 
 
 def number(value: Value) -> Number:
-    """Text as a printed number, an int as an exact one; formulas are handed through.
+    """Read text as a printed number, an int as an exact one; formulas are handed through.
 
     >>> print(number("51,026").interval().width, number(51026).interval().width)
     1 0

@@ -1,6 +1,6 @@
-"""The words of a document claim: what an author writes in an assert.
+"""Statements about a document's numbers, as claim authors write them in an assert.
 
-They mirror those of `trials`; what they find is kept, so that a test cannot pass without evidence.
+They mirror those of `trials`. Every check is kept, so that a test cannot pass without evidence.
 """
 
 from __future__ import annotations
@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
 
-from repro.document.agreement import implied
+from repro.document.agreement import agrees_with
 from repro.document.check import Check
 from repro.document.grim import grim
 from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
 from repro.document.printed import Value
 
-Record: TypeAlias = Callable[[Check], Check]
+Recorder: TypeAlias = Callable[[Check], Check]
+"""A function that keeps a check as a finding, and returns it."""
 
 ANY_PROFILE = "any"
-"""What the ledger keeps these verdicts under: nothing is trained, so no size is different."""
+"""The name that the ledger keeps these verdicts under, whatever the profile of a session."""
 
 
 class Document:
-    """The `document` fixture of one claim: what a source prints, held against itself.
+    """The `document` fixture of one claim, which holds what a source prints against itself.
 
     The ledger keeps its verdict once for all profiles, as that of profile `any`, since nothing is
     trained; the data that it is about is the document.
@@ -48,46 +49,46 @@ class Document:
         self.findings: list[Check] = []
 
     @overload
-    def __call__(self, said: Value, /) -> Said: ...
+    def __call__(self, stated: Value, /) -> StatedNumber: ...
     @overload
-    def __call__(self, said: list[Value] | list[str], /) -> Row: ...
-    def __call__(self, said: Value | list[Value] | list[str], /) -> Said | Row:
-        """What the document says: one number, or a list of them in the order of the document."""
-        if isinstance(said, list):
-            return Row(said, self._record)
-        return Said(said, self._record)
+    def __call__(self, stated: list[Value] | list[str], /) -> StatedRow: ...
+    def __call__(self, stated: Value | list[Value] | list[str], /) -> StatedNumber | StatedRow:
+        """Take one number that the document states, or a list of them in its order."""
+        if isinstance(stated, list):
+            return StatedRow(stated, self._record)
+        return StatedNumber(stated, self._record)
 
     def _record(self, check: Check) -> Check:
         self.findings.append(check)
         return check
 
 
-class Said:
-    """One number of a document, as text, or what it says by a formula.
+class StatedNumber:
+    """One number that a document states, as text, or a formula over such numbers.
 
-    >>> said = Document()("96.63%")
-    >>> print(said.is_share_of(1040).measured)
+    >>> accuracy = Document()("96.63%")
+    >>> print(accuracy.is_share_of(1040).measured)
     96.63% of 1040 printed; 1005 / 1040 = 96.635%: possible
     """
 
-    def __init__(self, said: Value, record: Record) -> None:
-        self._said, self._record = said, record
+    def __init__(self, stated: Value, record: Recorder) -> None:
+        self._stated, self._record = stated, record
 
     def agrees_with(self, other: Value, *, within: Value = 0) -> Check:
-        """It can be what a formula implies, or what is printed elsewhere."""
-        return self._record(implied(self._said, other, within=within))
+        """Check whether it can be what a formula implies, or what is printed elsewhere."""
+        return self._record(agrees_with(self._stated, other, within=within))
 
     def is_share_of(self, examples: int) -> Check:
-        """It can be a count out of that many examples (the GRIM test)."""
-        if not isinstance(self._said, str):
-            raise TypeError(f"{self._said!r} was not printed: give the share as text.")
-        return self._record(grim(self._said, of=examples))
+        """Check whether it can be a count out of that many examples (the GRIM test)."""
+        if not isinstance(self._stated, str):
+            raise TypeError(f"{self._stated!r} was not printed: give the share as text.")
+        return self._record(grim(self._stated, of=examples))
 
     def __gt__(self, other: Value) -> Check:
-        return self._record(exceeds(self._said, other))
+        return self._record(exceeds(self._stated, other))
 
     def __lt__(self, other: Value) -> Check:
-        return self._record(falls_below(self._said, other))
+        return self._record(falls_below(self._stated, other))
 
     def __eq__(self, other: object) -> bool:
         raise TypeError(
@@ -98,28 +99,28 @@ class Said:
     __hash__ = object.__hash__
 
 
-class Row:
+class StatedRow:
     """Numbers of a document in the order of its rows or columns.
 
     >>> print(Document()(["0.244", "0.286", "0.301"]).climbs().measured)
     0.244 < 0.286 < 0.301: agrees
     """
 
-    def __init__(self, said: Sequence[Value], record: Record) -> None:
-        self._said, self._record = said, record
+    def __init__(self, stated: Sequence[Value], record: Recorder) -> None:
+        self._stated, self._record = stated, record
 
     def climbs(self) -> Check:
-        """Each can be larger than all before it."""
-        return self._record(climbs(self._said))
+        """Check whether each can be larger than all before it."""
+        return self._record(climbs(self._stated))
 
     def falls(self) -> Check:
-        """Each can be smaller than all before it: it climbs when read backwards."""
-        return self._record(climbs(self._said[::-1]))
+        """Check whether each can be smaller than all before it: a climb when read backwards."""
+        return self._record(climbs(self._stated[::-1]))
 
     def peaks_at(self, place: int) -> Check:
-        """The one at this place can be the largest."""
-        return self._record(peaks(self._said, place))
+        """Check whether the one at this place can be the largest."""
+        return self._record(peaks(self._stated, place))
 
     def mostly_exceeds(self, others: Sequence[Value]) -> Check:
-        """More than half of these can be larger than their counterparts."""
-        return self._record(mostly_exceed(self._said, others))
+        """Check whether more than half of these can be larger than their counterparts."""
+        return self._record(mostly_exceed(self._stated, others))

@@ -1,6 +1,6 @@
-"""The price of looking several times: one p threshold, the same at every look, whose chance of ever
-being crossed is exactly the level asked for.
+"""The p threshold of a design with several looks.
 
+It is the same at every look, and the chance of ever crossing it is exactly the level asked for.
 Looking at 5, 8 and 12 seeds with p <= 0.005 each time is wrong 1.2 % of the time, not 0.5 %. The
 threshold for z statistics (0.0021 here) is not strict enough either, it gives 0.55 %: with few
 seeds the t statistic changes more from look to look. So the statistic itself is calibrated.
@@ -25,16 +25,16 @@ from repro.judge.statistic import STUDENT, Statistic
 
 _DRAWS = 10_000
 _SEED = 5_8_12
-_AN_OCTAVE = 2
-"""Thresholds that are simulated where they halve."""
+_STEPS = 2
+"""The number of thresholds that are simulated for each halving; those between are interpolated."""
 
 _TINY = 1e-12
-"""Below this p the union bound stands in for the simulation, which would divide by rounding."""
+"""The p below which the union bound replaces the simulation, which would divide by rounding."""
 
 
 @lru_cache(maxsize=256)
 def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDENT) -> float:
-    """The one-sided p at each look such that crossing it at any of the looks has chance `level`.
+    """Return the one-sided p that is crossed at any of the looks with chance `level`.
 
     >>> threshold((8,), 0.005)
     0.005
@@ -48,23 +48,21 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
 
 
 def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUDENT) -> float:
-    """The level whose threshold is this p: the inverse of `threshold`, to 0.1 %.
+    """Return the level whose threshold is this p: the inverse of `threshold`, to 0.1 %.
 
     >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
     if nominal == 0:
         return 0.0
-    on, step = math.modf(-math.log2(nominal) * _AN_OCTAVE)
-    before, after = (
-        _ratio(looks, math.exp2(-at / _AN_OCTAVE), statistic) for at in (step, step + 1)
-    )
-    return nominal * ((1 - on) * before + on * after)
+    fraction, step = math.modf(-math.log2(nominal) * _STEPS)
+    before, after = (_ratio(looks, math.exp2(-at / _STEPS), statistic) for at in (step, step + 1))
+    return nominal * ((1 - fraction) * before + fraction * after)
 
 
 @lru_cache(maxsize=1024)
 def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
-    """Level over threshold at this threshold, simulated."""
+    """Simulate the ratio of level to threshold at this threshold."""
     if len(looks) == 1 or nominal == 1:
         return 1.0  # nothing to add up, or every look crosses it
     if nominal < _TINY:
@@ -76,7 +74,7 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> floa
 def chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Statistic = STUDENT
 ) -> tuple[float, float]:
-    """P(some look has p <= nominal) for normal samples at the bound, and its standard error."""
+    """The chance that some look of normal samples has p <= nominal, and its standard error."""
     bounds = [statistic.critical(nominal, seeds) for seeds in looks]
     total, variance = 0.0, 0.0
     for look, (drawn, share_of_p) in zip(looks, _draws(looks), strict=True):
@@ -84,7 +82,7 @@ def chance_of_crossing(
         statistic.impose(statistic.critical(nominal * share_of_p, look), samples[:look])
         crossed = np.zeros(_DRAWS)
         for seeds, bound in zip(looks, bounds, strict=True):
-            crossed += (seeds == look) | (statistic.of(samples[:seeds]) >= bound)
+            crossed += (seeds == look) | (statistic.compute(samples[:seeds]) >= bound)
         share = 1 / crossed
         total += nominal * float(share.mean())
         variance += nominal**2 * float(share.var()) / _DRAWS
@@ -93,7 +91,7 @@ def chance_of_crossing(
 
 @lru_cache(maxsize=4)
 def _draws(looks: tuple[int, ...]) -> list[tuple[Array, Array]]:
-    """For each look: normal samples [seeds, draws], and what share of the threshold its p is."""
+    """Draw, for each look, normal samples [seeds, draws] and p as shares of the threshold."""
     rng = np.random.default_rng(_SEED)
     return [
         (np.ascontiguousarray(rng.standard_normal((_DRAWS, looks[-1])).T), rng.random(_DRAWS))

@@ -1,4 +1,4 @@
-"""The words for one arm over its training: which epoch is best, and what keeps rising or falling.
+"""Statements about one arm over its training: which epoch is best, what keeps rising or falling.
 
 Runs that stop early have curves of different lengths. Every run is read over the epochs that it
 has: its own best epoch, its own weakest step. So each run gives one number, whatever its length,
@@ -23,7 +23,7 @@ from repro.judge.terms import Statement
 from repro.judge.verdict import Verdict
 
 LAST = -1
-"""The last epoch of each run, wherever it stopped."""
+"""The number for the last epoch of each run, wherever it stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,68 +53,80 @@ class Curve:
         """The metric at one epoch, to compare like any other."""
         place = self._place(epoch)
         return self._measured(
-            f"at {_name(epoch)}", lambda run: run[place] if place < len(run) else _none(run)
+            f"at {_name(epoch)}", lambda run: run[place] if place < len(run) else _missing(run)
         )
 
     def bottoms_at(self, epoch: int) -> Verdict:
-        """At this epoch runs lie below their lowest other epoch; -1 is still falling at the end."""
+        """Judge whether runs are lowest at this epoch, below their lowest other one.
+
+        Epoch -1 says that they still fall at the end.
+        """
         others = self._others(epoch, "lowest", lambda values: values.min(axis=0))
         return self._decide(f"bottoms at {_name(epoch)}", above(others, self[epoch]))
 
     def peaks_at(self, epoch: int) -> Verdict:
-        """At this epoch runs exceed their highest other epoch; -1 is still climbing at the end."""
+        """Judge whether runs are highest at this epoch, above their highest other one.
+
+        Epoch -1 says that they still climb at the end.
+        """
         others = self._others(epoch, "highest", lambda values: values.max(axis=0))
         return self._decide(f"peaks at {_name(epoch)}", above(self[epoch], others))
 
     def falls(self, *, after: int = 1) -> Verdict:
-        """Keeps falling after an epoch: each run falls even at its weakest step."""
-        return self._decide(f"keeps falling after epoch {after}", self._keeps(after, -1))
+        """Judge whether runs keep falling after an epoch, even at the weakest step of each."""
+        return self._decide(f"keeps falling after epoch {after}", self._weakest_step(after, -1))
 
     def climbs(self, *, after: int = 1) -> Verdict:
-        """Keeps climbing after an epoch: each run climbs even at its weakest step."""
-        return self._decide(f"keeps climbing after epoch {after}", self._keeps(after, 1))
+        """Judge whether runs keep climbing after an epoch, even at the weakest step of each."""
+        return self._decide(f"keeps climbing after epoch {after}", self._weakest_step(after, 1))
 
     def falls_while(self, other: Curve, *, after: int = 1) -> Verdict:
-        """Keeps falling after an epoch while the other, of any metric, keeps climbing."""
+        """Judge whether this keeps falling after an epoch while another curve keeps climbing.
+
+        The other may be of another metric.
+        """
         text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
-        terms = self._keeps(after, -1), other._keeps(after, 1)
+        terms = self._weakest_step(after, -1), other._weakest_step(after, 1)
         return self._decide(f"{text}, after epoch {after}", *terms)
 
-    def _keeps(self, after: int, sign: int) -> Comparison:
-        """The term that the weakest step of each run goes this way."""
+    def _weakest_step(self, after: int, sign: int) -> Comparison:
+        """The term that the weakest step of each run after an epoch goes up, or down."""
         start = self._place(after)
 
-        def end(run: Array, end: int) -> Any:
+        def end_of_step(run: Array, end: int) -> Any:
             steps = sign * np.diff(self.scale.of(run[start:], self.label), axis=0)
             if not len(steps):
-                return _none(run)
+                return _missing(run)
             weakest = np.asarray(steps.argmin(axis=0))[None]
             return np.take_along_axis(run[start:], weakest + end, axis=0)[0]
 
         way = "rise" if sign > 0 else "fall"
-        before = self._measured(f"before its weakest {way}", lambda run: end(run, 0))
-        behind = self._measured(f"after its weakest {way}", lambda run: end(run, 1))
+        before = self._measured(f"before its weakest {way}", lambda run: end_of_step(run, 0))
+        behind = self._measured(f"after its weakest {way}", lambda run: end_of_step(run, 1))
         return above(behind, before) if sign > 0 else above(before, behind)
 
     def _others(self, epoch: int, which: str, best: Callable[[Array], Any]) -> Measured:
+        """The best value of each run at all epochs but one."""
         place = self._place(epoch)
 
-        def of(run: Array) -> Any:
+        def best_other(run: Array) -> Any:
             others = np.delete(run, place, axis=0) if place < len(run) > 1 else run[:0]
-            return best(others) if len(others) else _none(run)
+            return best(others) if len(others) else _missing(run)
 
-        return self._measured(f"at its {which} other epoch", of)
+        return self._measured(f"at its {which} other epoch", best_other)
 
-    def _measured(self, where: str, of: Callable[[Array], Any]) -> Measured:
+    def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
+        """One number for each run, read from its curve, to compare like any other."""
         return Measured(
             judge=self.judge,
             label=f"{self.label} {where}",
             metric=self.metric,
-            values=lambda seeds: np.array([of(run) for run in self.values(seeds)]),
+            values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
             scale=self.scale,
         )
 
     def _place(self, epoch: int) -> int:
+        """The index of an epoch in the values of a run."""
         if epoch == LAST:
             return LAST
         if epoch not in self.epochs:
@@ -128,7 +140,8 @@ class Curve:
         return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
 
 
-def _none(run: Array) -> Any:
+def _missing(run: Array) -> Any:
+    """The value of a run that has none: not a number."""
     return np.full(run.shape[1:], np.nan)[()]
 
 

@@ -1,4 +1,4 @@
-"""How many seeds may be spent, when one looks, which error is allowed: fixed before the data."""
+"""The plan of a judgement, fixed before the data: when to look, and which error is allowed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SEED = 80
 
 @dataclass(frozen=True)
 class Design:
-    """Seeds are added up to each of the `looks` in turn, until the verdict stands.
+    """The numbers of seeds at which to look, and the error allowed over all looks.
 
-    `level` is the chance of a false verdict, over all looks together, at the very edge of a
-    statement; half of it on each side, so a false `reproduced` has at most chance `level / 2`, and
-    so has a false `refuted`.
+    Seeds are added up to each of the `looks` in turn, until the verdict stands. `level` is the
+    chance of a false verdict at the very edge of a statement; half of it on each side, so a false
+    `reproduced` has at most chance `level / 2`, and so has a false `refuted`.
 
     >>> print(Design(looks=(5, 8, 12)))
     looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
@@ -45,7 +45,7 @@ class Design:
             raise ValueError(f"level={self.level!r} must lie between 0 and 1, for example 0.01")
 
     @property
-    def side(self) -> float:
+    def one_sided_level(self) -> float:
         """The chance allowed for a false verdict in one direction."""
         return self.level / 2
 
@@ -55,7 +55,7 @@ class Design:
         All terms must hold for `reproduced`, so each may use the whole level (`terms=1`). Any one
         is enough for `refuted`, so there they share it.
         """
-        return threshold(self.looks, self.side / terms, statistic)
+        return threshold(self.looks, self.one_sided_level / terms, statistic)
 
     def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
         """The chance of `reproduced` within the budget, by simulation (to about 0.01).
@@ -78,8 +78,8 @@ class Design:
             holds, fails = np.max(p_for, axis=0) <= confirm, np.min(p_against, axis=0) <= refute
             reproduced |= undecided & holds
             undecided &= ~(holds | fails)
-            wanted, feared = [(p, confirm) for p in p_for], [(p, refute) for p in p_against]
-            undecided &= ~is_hopeless(wanted, feared, seeds / self.looks[-1])
+            to_hold, to_fail = [(p, confirm) for p in p_for], [(p, refute) for p in p_against]
+            undecided &= ~is_hopeless(to_hold, to_fail, seeds / self.looks[-1])
         return float(reproduced.mean())
 
     def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
@@ -96,7 +96,7 @@ class Design:
         looks = ", ".join(map(str, self.looks))
         return (
             f"looks at {looks} seeds; "
-            f"false reproduced and false refuted at most {100 * self.side:.2g}% each;\n"
+            f"false reproduced and false refuted at most {100 * self.one_sided_level:.2g}% each;\n"
             f"80% power for an effect of {self.detectable():.2f} sd over seeds (one comparison)"
         )
 

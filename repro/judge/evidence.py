@@ -1,4 +1,4 @@
-"""What the terms of a statement say, and when they settle it.
+"""The tests of a statement's terms, and the rule by which they settle it.
 
 Seeds run along the first axis, so that the same lines judge one claim and, in the calibration
 benchmark, many thousand simulated ones.
@@ -19,7 +19,7 @@ from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
-"""Relative differences up to this are rounding."""
+"""The largest relative difference that counts as rounding."""
 
 _DRAWS = 50_000
 _SEED = 99
@@ -27,7 +27,7 @@ _SEED = 99
 
 @dataclass(frozen=True)
 class Evidence:
-    """The test of one term in both directions: `p_for` small says that it holds."""
+    """The test of one term in both directions; a small `p_for` says that it holds."""
 
     mean: Any
     spread: Any
@@ -39,7 +39,7 @@ class Evidence:
 
 
 def weigh(differences: Array, *, resolution: Any = 0.0, sampling_variance: float = 0.0) -> Evidence:
-    """The t test against 0, in both directions.
+    """Test against 0 by Student's t, in both directions.
 
     `sampling_variance` is that of the mean over the examples that all seeds were measured on: it
     does not shrink with more seeds, and is added to the variance of the mean over seeds.
@@ -67,32 +67,34 @@ def weigh(differences: Array, *, resolution: Any = 0.0, sampling_variance: float
 
 
 def settle(needed: list[Evidence], implied: list[Evidence], design: Design) -> tuple[Any, Any]:
-    """Whether a conjunction is reproduced, and whether it is refuted, by this look.
+    """Return whether a conjunction is reproduced, and whether it is refuted, at this look.
 
     Reproduced needs every needed term at this look (intersection-union: the level needs no
     correction); refuted needs any one term, at a level shared among them all (Bonferroni).
     """
     every = [*needed, *implied]
-    holds = [p <= boundary for p, boundary in _for(needed, design)]
-    fails = [p <= boundary for p, boundary in _against(every, design)]
+    holds = [p <= boundary for p, boundary in _to_hold(needed, design)]
+    fails = [p <= boundary for p, boundary in _to_fail(every, design)]
     return np.all(holds, axis=0), np.any(fails, axis=0)
 
 
 def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design) -> Any:
-    """Whether more seeds, up to the last look, would hardly settle what these have left open.
+    """Return True where more seeds, up to the last look, would hardly settle what is open.
 
     Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
     """
     share = needed[0].seeds / design.looks[-1]
-    return futility.is_hopeless(_for(needed, design), _against([*needed, *implied], design), share)
+    return futility.is_hopeless(
+        _to_hold(needed, design), _to_fail([*needed, *implied], design), share
+    )
 
 
-def _for(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
+def _to_hold(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
     """The p of each term, and the boundary at which it holds."""
     return [(term.p_for, design.boundary(statistic=term.statistic_for)) for term in terms]
 
 
-def _against(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
+def _to_fail(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
     """The p of each term's opposite, and the boundary at which it fails."""
     return [
         (term.p_against, design.boundary(terms=len(terms), statistic=term.statistic_against))
@@ -101,7 +103,7 @@ def _against(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
 
 
 def is_skewed(differences: Array) -> bool:
-    """Whether the sample skewness is one that normal samples of this size show 1 % of the time."""
+    """Return True if at most 1 % of normal samples of this size are as skewed as this one."""
     return len(differences) > 2 and bool(
         abs(_skewness(differences)) > _usual_skewness(len(differences))
     )

@@ -1,47 +1,26 @@
-"""A verdict in a few lines of at most 80 columns, for a person who has to believe it or not."""
+"""The lines of a verdict's explanation, for a person who has to believe it or not."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from repro.judge.ranking import Ranking
-    from repro.judge.verdict import Effect, Verdict
+from repro.judge.effect import Effect
+from repro.judge.ranking import Ranking
 
 _WIDTH = 80
 _MOST_EFFECTS = 6
 
 
-def verdict(judged: Verdict) -> str:
-    """The whole explanation."""
-    lines = [_wrap(f"{judged.outcome.upper()}: {judged.statement}", indent="")]
-    if judged.parts:
-        lines += [textwrap.indent(verdict(part), "  ") for part in _narrow(judged)]
-        lines.append(_wrap(f"joint level: {100 * judged.level:.2g}%"))
-        return "\n".join(lines)
-    if judged.means:
-        means = ", ".join(f"{label} {mean:.4g}" for label, mean in judged.means)
-        lines.append(_wrap(f"means: {means}"))
-    effects = sorted(
-        judged.effects, key=lambda effect: (effect.holds, not effect.fails, not effect.needed)
-    )
-    lines += [_wrap(_effect(effect)) for effect in effects[:_MOST_EFFECTS]]
-    if len(effects) > _MOST_EFFECTS:
-        rest = effects[_MOST_EFFECTS:]
+def effects(judged: Sequence[Effect]) -> list[str]:
+    """One line for each comparison, those that are open or contradicted first."""
+    ordered = sorted(judged, key=lambda effect: (effect.holds, not effect.fails, not effect.needed))
+    lines = [_effect(effect) for effect in ordered[:_MOST_EFFECTS]]
+    rest = ordered[_MOST_EFFECTS:]
+    if rest:
         held = sum(effect.holds for effect in rest)
-        lines.append(_wrap(f"and {len(rest)} more comparisons, of which {held} hold"))
-    if judged.ranking:
-        lines += [_wrap(line) for line in _ranking(judged.ranking)]
-    if judged.effects:
-        lines.append(_wrap(_budget(judged)))
-        lines += [_wrap(line) for line in _quality(judged)]
-    lines += [_wrap(line) for line in (judged.reason, judged.advice) if line]
-    return "\n".join(lines)
-
-
-def number(value: float) -> str:
-    return f"{value:.3g}"
+        lines.append(f"and {len(rest)} more comparisons, of which {held} hold")
+    return lines
 
 
 def _effect(effect: Effect) -> str:
@@ -49,71 +28,52 @@ def _effect(effect: Effect) -> str:
     if not effect.needed:
         mark = f"also {mark}"
     relation = "<" if effect.below else ">"
-    interval = f" [{number(effect.low)}, {number(effect.high)}]" if effect.has_spread else ""
-    p, boundary = (
-        (effect.p_against, effect.boundary_against)
-        if effect.fails
-        else (effect.p_for, effect.boundary)
-    )
-    against = " (of the opposite)" if effect.fails else ""
-    evidence = (
-        f"p{against} {p:.2g}, boundary {boundary:.2g}"
-        if effect.has_spread
-        else "the same on every seed"
-    )
+    interval = f" [{_number(effect.low)}, {_number(effect.high)}]" if effect.has_spread else ""
+    if not effect.has_spread:
+        evidence = "the same on every seed"
+    elif effect.fails:
+        evidence = (
+            f"p (of the opposite) {effect.p_against:.2g}, boundary {effect.boundary_against:.2g}"
+        )
+    else:
+        evidence = f"p {effect.p_for:.2g}, boundary {effect.boundary:.2g}"
     return (
-        f"{mark}: {effect.label} = {number(effect.estimate)}{interval} {effect.unit}, "
-        f"claimed {relation} {number(effect.bound)}; {evidence}"
+        f"{mark}: {effect.label} = {_number(effect.estimate)}{interval} {effect.unit}, "
+        f"claimed {relation} {_number(effect.bound)}; {evidence}"
     )
 
 
-def _ranking(ranking: Ranking) -> list[str]:
-    total = len(ranking.as_claimed) + len(ranking.against) + len(ranking.open)
-    lines = ["places: " + "; ".join(f"{i} {arm}" for i, arm in enumerate(ranking.arms, 1))]
+def ranking(judged: Ranking) -> list[str]:
+    """Lines on the pairs of a claimed order, and on its rank correlation with the measured one."""
+    total = len(judged.as_claimed) + len(judged.against) + len(judged.open)
+    lines = ["places: " + "; ".join(f"{i} {arm}" for i, arm in enumerate(judged.arms, 1))]
     for name, pairs in (
-        ("as listed", ranking.as_claimed),
-        ("against it", ranking.against),
-        ("not settled", ranking.open),
+        ("as listed", judged.as_claimed),
+        ("against it", judged.against),
+        ("not settled", judged.open),
     ):
         if pairs:
             listed = " ".join(f"{first}-{second}" for first, second in pairs)
             lines.append(f"{len(pairs)} of {total} pairs {name}: {listed}")
-    interval = f" [{ranking.low:.2f}, {ranking.high:.2f}]" if ranking.low < ranking.high else ""
+    interval = f" [{judged.low:.2f}, {judged.high:.2f}]" if judged.low < judged.high else ""
     lines.append(
-        f"rank correlation with the listed order (Kendall's tau-b): {ranking.tau:.2f}{interval} on "
-        f"one seed, {ranking.tau_of_means:.2f} of the means; the interval is a t interval over "
+        f"rank correlation with the listed order (Kendall's tau-b): {judged.tau:.2f}{interval} on "
+        f"one seed, {judged.tau_of_means:.2f} of the means; the interval is a t interval over "
         "seeds, approximate since tau takes few values"
     )
     return lines
 
 
-def _budget(judged: Verdict) -> str:
-    looks = ", ".join(map(str, judged.looks))
-    confidence = 100 * (1 - judged.level)
-    if not any(effect.has_spread for effect in judged.effects):
-        return (
-            f"exact: does not depend on the seed (read off at {judged.seeds} seeds); "
-            f"{judged.scale} scale"
-        )
-    return (
-        f"{judged.seeds} seeds (looks at {looks}); {confidence:g}% intervals over all looks; "
-        f"{judged.scale} scale{_examples(judged)}"
-    )
-
-
-def _examples(judged: Verdict) -> str:
-    counts = sorted({sample.examples for sample in judged.samples} - {0})
-    return f"; the error of having {counts[-1]} examples is counted" if counts else ""
-
-
-def _quality(judged: Verdict) -> list[str]:
+def quality(judged: Sequence[Effect]) -> list[str]:
+    """The power, the worth of the pairing, and what speaks against trusting the tests."""
     lines = []
-    needed = [effect for effect in judged.effects if effect.needed]
+    needed = [effect for effect in judged if effect.needed]
     with_spread = [effect for effect in needed if effect.has_spread]
     if with_spread:
-        weakest = max(with_spread, key=lambda effect: abs(effect.detectable - effect.bound))
-        lines.append(_power(weakest))
-    correlations = [e.correlation for e in needed if e.correlation is not None]
+        lines.append(
+            _power(max(with_spread, key=lambda effect: abs(effect.detectable - effect.bound)))
+        )
+    correlations = [effect.correlation for effect in needed if effect.correlation is not None]
     if correlations:
         low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
         lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
@@ -134,20 +94,19 @@ def _quality(judged: Verdict) -> list[str]:
 
 def _power(effect: Effect) -> str:
     if effect.kind == "spread":
-        return f"power: 80% where the true sd is {number(effect.detectable)} {effect.unit} or less"
+        return f"power: 80% where the true sd is {_number(effect.detectable)} {effect.unit} or less"
     return (
-        f"power: 80% for {number(abs(effect.detectable - effect.bound))} {effect.unit} past the "
+        f"power: 80% for {_number(abs(effect.detectable - effect.bound))} {effect.unit} past the "
         f"bound ({effect.detectable_in_sd:.2f} sd over seeds)"
     )
 
 
-def _narrow(judged: Verdict) -> tuple[Verdict, ...]:
-    """The parts that keep the conjunction from being reproduced, or all of them if it is."""
-    return tuple(part for part in judged.parts if not part) or judged.parts
+def _number(value: float) -> str:
+    return f"{value:.3g}"
 
 
-def _wrap(line: str, indent: str = "  ") -> str:
-    # Nested explanations are indented twice.
+def wrap(line: str, indent: str = "  ") -> str:
+    """Break a line into several of at most 78 columns, so that nested ones stay within 80."""
     return textwrap.fill(
         line,
         width=_WIDTH - 2,

@@ -1,4 +1,4 @@
-"""From a statement to its verdict: look, and look again with more seeds only while undecided."""
+"""Decides statements: looks at some seeds, and at more of them only while undecided."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from repro.judge.design import Design
+from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Evidence, is_hopeless, settle
 from repro.judge.futility import HOPELESS
 from repro.judge.ranking import Ranking, rank_correlation, tau_b
 from repro.judge.scale import Array
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side, Statement, Term
-from repro.judge.verdict import Effect, Outcome, Sample, Verdict
+from repro.judge.verdict import Outcome, Verdict
 
 
 @dataclass
 class Judge:
     """Decides statements by one design, and keeps the verdicts in the order they fell.
 
-    Without `explains` they are outcomes alone, for whoever only has to know whether more seeds are
-    needed.
+    Without `explains` verdicts have an outcome but no effects, for a caller that only has to know
+    whether more seeds are needed.
     """
 
     design: Design
@@ -30,7 +31,7 @@ class Judge:
     verdicts: list[Verdict] = field(default_factory=list)
 
     def decide(self, statement: Statement) -> Verdict:
-        """Judge a statement; called by the words of `Measured`, `Gain`, `Ladder` and `Curve`."""
+        """Judge a statement, as the methods of `Measured`, `Gain`, `Ladder` and `Curve` do."""
         verdict = _decide(statement, self.design, explains=self.explains)
         self.verdicts.append(verdict)
         return verdict
@@ -67,14 +68,15 @@ def _explained(
 ) -> Verdict:
     """The verdict with everything that is needed to check it by hand."""
     every = (*statement.terms, *statement.implied)
-    effects = [
-        term.report(evidence, readings, design, terms=len(statement.terms), comparisons=len(every))
-        for term, evidence in zip(every, needed + implied, strict=True)
-    ]
+    counts = {"terms": len(statement.terms), "comparisons": len(every)}
     place = {side: i for i, side in enumerate(readings)}
     effects = [
-        replace(effect, sides=tuple(place[side] for side in term.sides), needed=i < len(needed))
-        for i, (term, effect) in enumerate(zip(every, effects, strict=True))
+        replace(
+            term.report(evidence, readings, design, **counts),
+            sides=tuple(place[side] for side in term.sides),
+            needed=i < len(needed),
+        )
+        for i, (term, evidence) in enumerate(zip(every, needed + implied, strict=True))
     ]
     advice = ""
     if verdict.outcome is Outcome.INCONCLUSIVE:
@@ -104,6 +106,7 @@ def _read(side: Side, seeds: int) -> Array:
 
 
 def _not_finite(readings: Readings) -> str:
+    """Name the sides that have values which are not finite; empty where all are."""
     reasons = []
     for side, values in readings.items():
         broken = int((~np.isfinite(values)).sum())
@@ -113,8 +116,8 @@ def _not_finite(readings: Readings) -> str:
 
 
 def _sample(side: Side, values: Array) -> Sample:
-    found = side.examples(len(values))
-    count = 0 if found is None else found.shape[-1]
+    examples = side.examples(len(values))
+    count = 0 if examples is None else examples.shape[-1]
     return Sample(side.label, tuple(values.tolist()), side.is_fixed, count)
 
 
@@ -163,7 +166,7 @@ def _ranking(
 
 
 def _given_up(seeds: int, design: Design) -> str:
-    """Why there were no more looks, where there could have been."""
+    """Say why there were no more looks; empty where the last one was reached."""
     if seeds == design.looks[-1]:
         return ""
     return (
@@ -173,7 +176,7 @@ def _given_up(seeds: int, design: Design) -> str:
 
 
 def _advice(terms: Sequence[Term], effects: Sequence[Effect]) -> str:
-    """Seeds for 80 % power, were the effect and the spread what they look like.
+    """Say how many seeds have 80 % power, were the effect and the spread what they look like.
 
     A term that points the wrong way can refute the statement by itself; otherwise the statement
     waits for the slowest of its open terms.

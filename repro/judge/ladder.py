@@ -1,11 +1,11 @@
-"""The words for several arms in order: a shape is claimed of all of them at once."""
+"""Statements about the shape that several arms in order have together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from repro.judge.measured import Gain, Measured, above
+from repro.judge.measured import Gain, Measured, above, amount
 from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
 
@@ -32,21 +32,21 @@ class Ladder:
         return iter(self._rungs)
 
     def climbs(self, *, by_at_least: float | None = None) -> Verdict:
-        """Every rung exceeds the one before, by an amount if given."""
+        """Judge whether every rung exceeds the one before, by an amount if given."""
         terms = [above(b, a, by_at_least=by_at_least) for a, b in pairwise(self)]
-        return self._decide(f"climbs at every step{_by(by_at_least)}", terms)
+        return self._decide(f"climbs at every step{amount(by_at_least)}", terms)
 
     def falls(self, *, by_at_least: float | None = None) -> Verdict:
-        """Every rung falls below the one before, by an amount if given."""
+        """Judge whether every rung falls below the one before, by an amount if given."""
         terms = [above(a, b, by_at_least=by_at_least) for a, b in pairwise(self)]
-        return self._decide(f"falls at every step{_by(by_at_least)}", terms)
+        return self._decide(f"falls at every step{amount(by_at_least)}", terms)
 
     def is_ordered(self) -> Verdict:
-        """The arms rank as listed, the first largest.
+        """Judge whether the arms rank as listed, the first largest.
 
         Reproduced where every adjacent pair is settled as listed (the others follow from them);
-        refuted where any pair at all is settled against it. Says of every pair how it stands, and
-        how strongly the measured order correlates with the listed one.
+        refuted where any pair at all is settled against it. The verdict says of every pair how it
+        stands, and how strongly the measured order correlates with the listed one.
 
         >>> judge = Judge(Design(looks=(3,), level=0.05))
         >>> arms = [
@@ -66,19 +66,19 @@ class Ladder:
         )
 
     def peaks_at(self, index: int) -> Verdict:
-        """This rung exceeds every other."""
+        """Judge whether this rung exceeds every other."""
         top = self._rung(index)
         terms = [above(top, rung) for rung in self if rung is not top]
         return self._decide(f"peaks at {top.label}", terms)
 
     def bottoms_at(self, index: int) -> Verdict:
-        """This rung lies below every other."""
+        """Judge whether this rung lies below every other."""
         low = self._rung(index)
         terms = [above(rung, low) for rung in self if rung is not low]
         return self._decide(f"bottoms at {low.label}", terms)
 
     def dips_at(self, index: int) -> Verdict:
-        """This rung lies below both of its neighbours."""
+        """Judge whether this rung lies below both of its neighbours."""
         low = self._rung(index)
         place = index % len(self)
         if not 0 < place < len(self) - 1:
@@ -87,7 +87,7 @@ class Ladder:
         return self._decide(f"dips at {low.label}", terms)
 
     def diminishes(self, *, falling: bool = False) -> Verdict:
-        """Every step is smaller than the one before, on the scale of the metric.
+        """Judge whether every step is smaller than the one before, on the scale of the metric.
 
         Steps count upwards; `falling=True` counts them downwards, for a metric that falls.
         """
@@ -100,7 +100,7 @@ class Ladder:
         )
 
     def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
-        """The step from rung `index` to the next is larger than every other step."""
+        """Judge whether the step from rung `index` to the next is larger than every other."""
         steps = self._steps(falling)
         if not 0 <= index < len(steps) or len(steps) < 2:
             raise ValueError(
@@ -133,7 +133,3 @@ class Ladder:
         labels = ", ".join(rung.label for rung in self)
         text = f"{first.metric} over {labels} {text}"
         return first.judge.decide(Statement(text, tuple(terms), tuple(implied), ranking))
-
-
-def _by(by_at_least: float | None) -> str:
-    return f" by at least {by_at_least:g}" if by_at_least else ""

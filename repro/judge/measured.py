@@ -1,4 +1,4 @@
-"""The words for one or two arms: what a claim author writes in an assert."""
+"""Statements about one or two arms, as claim authors write them in an assert."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class Measured:
     values: Callable[[int], Array]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     by_example: Callable[[int], Array] | None = None
-    """The examples that the values are means of, [seeds, examples], where comparisons are to count
-    the error of having drawn these examples and no others; only on the identity scale."""
+    """The examples that the values are means of, [seeds, examples]; only on the identity scale.
+
+    They are given where comparisons are to count the error of having drawn these and no others.
+    """
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
@@ -80,9 +82,9 @@ class Measured:
         by_at_least: float | None = None,
         by_ratio: float | None = None,
     ) -> Verdict:
-        """Larger than the other, by an amount in natural units or by a ratio, if given."""
-        text = f"{self.label} exceeds {_label(other)}{_amount(by_at_least, by_ratio)}"
-        return self._decide(text, _above(self, other, by_at_least, by_ratio))
+        """Judge whether this is larger, by an amount in natural units or by a ratio if given."""
+        text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
+        return self._decide(text, above(self, other, by_at_least=by_at_least, by_ratio=by_ratio))
 
     def falls_below(
         self,
@@ -91,34 +93,34 @@ class Measured:
         by_at_least: float | None = None,
         by_ratio: float | None = None,
     ) -> Verdict:
-        """Smaller than the other: `a.falls_below(b)` is judged exactly as `b.exceeds(a)`.
+        """Judge whether this is smaller: `a.falls_below(b)` is judged exactly as `b.exceeds(a)`.
 
         `by_ratio=1.1` says that the other is at least 1.1 times this.
         """
-        text = f"{self.label} falls below {_label(other)}{_amount(by_at_least, by_ratio)}"
-        return self._decide(text, _above(other, self, by_at_least, by_ratio))
+        text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
+        return self._decide(text, above(other, self, by_at_least=by_at_least, by_ratio=by_ratio))
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
-        """Equivalent to the other up to a margin: two one-sided tests."""
+        """Judge whether this lies within a margin of the other: two one-sided tests."""
         _same_metric(self, of)
         text = f"{self.label} is within {margin:g} of {of.label}"
         return self._decide(text, *_within(self, of, margin))
 
     def matches(self, documented: float, *, tolerance: float) -> Verdict:
-        """Equivalent to a documented value up to a tolerance."""
+        """Judge whether this lies within a tolerance of a documented value: two one-sided tests."""
         text = f"{self.label} matches {documented:g} within {tolerance:g}"
         same_examples = replace(self, by_example=None)  # as those of the documented value
         terms = _within(same_examples, Fixed(documented), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
-        """Not worse than the other by more than a margin, where larger is better."""
+        """Judge whether this is worse by no more than a margin, where larger is better."""
         _same_metric(self, below)
         text = f"{self.label} is at most {margin:g} below {below.label}"
         return self._decide(text, _not_below(self, below, margin))
 
     def is_times(self, documented: float, other: Measured, *, within_ratio: float) -> Verdict:
-        """The ratio to the other is the documented one, up to a ratio on either side.
+        """Judge whether the ratio to the other is the documented one, up to a ratio on either side.
 
         For costs: `within_ratio=1.1` allows 10 % more and as much less. Two one-sided tests, of
         paired ratios where the metric is compared as a log (time, perplexity).
@@ -155,12 +157,12 @@ class Measured:
         return self._decide(text, lower, upper, documented=documented)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
-        """The standard deviation over seeds is at most the documented one.
+        """Judge whether the standard deviation over seeds is at most the documented one.
 
         That is the standard deviation of all seeds there could be. A source that printed what came
         out `over` few seeds said something weaker: such a number falls short of the true one more
         often than not, so the bound is the true one that would show the documented one half of the
-        time. Chi-square, on the metric as it is; it needs normal values more than other words do.
+        time. Chi-square, on the metric as it is; it needs normal values more than a t test does.
 
         >>> judge = Judge(Design(looks=(8,)))
         >>> values = [0.6167, 0.6171, 0.6169, 0.6174, 0.6168, 0.6172, 0.617, 0.6165]
@@ -202,7 +204,7 @@ class Gain:
         return f"({self.high.label} - {self.low.label})"
 
     def __gt__(self, other: Gain) -> Verdict:
-        """This gain is larger than the other, on the scale of the metric."""
+        """Judge whether this gain is larger than the other, on the scale of the metric."""
         term = self.larger_than(other)
         text = f"{self.label} exceeds {other.label} in {self.high.metric}"
         return self.high.judge.decide(Statement(text, (term,)))
@@ -211,6 +213,7 @@ class Gain:
         return other > self
 
     def larger_than(self, other: Gain) -> GainComparison:
+        """The term that this gain is larger than another."""
         if not isinstance(other, Gain):
             raise TypeError(
                 f"the gain {self.label} can only be compared with another gain: for an amount "
@@ -223,16 +226,17 @@ class Gain:
 
 
 Other: TypeAlias = Measured | float
+"""The other side of an arm's comparison: another arm, or a number."""
 
 
-def above(high: Measured, low: Measured, *, by_at_least: float | None = None) -> Comparison:
-    """The term that one arm lies above another."""
-    return _above(high, low, by_at_least, None)
-
-
-def _above(
-    high: Other, low: Other, by_at_least: float | None, by_ratio: float | None
+def above(
+    high: Other,
+    low: Other,
+    *,
+    by_at_least: float | None = None,
+    by_ratio: float | None = None,
 ) -> Comparison:
+    """The term that an arm lies above another arm or a number, or below a number."""
     if by_at_least is not None and by_ratio is not None:
         raise ValueError("say how much with by_at_least or with by_ratio, not with both")
     if by_at_least is not None and not 0 <= by_at_least < float("inf"):
@@ -240,12 +244,13 @@ def _above(
     if by_ratio is not None and not 1 <= by_ratio < float("inf"):
         raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
     arm = high if isinstance(high, Measured) else low
-    assert isinstance(arm, Measured)  # one side is the arm whose word this is
+    assert isinstance(arm, Measured)  # one side is always an arm
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
     return Comparison(_side(arm, high), _side(arm, low), arm.scale, arm.metric, bound)
 
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
+    """The term that an arm lies below another side by less than a margin, if at all."""
     if not 0 < margin < float("inf"):
         raise ValueError(
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
@@ -255,6 +260,7 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
 
 
 def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:
+    """The two terms that an arm lies within a margin of another side."""
     lower = _not_below(arm, other, margin)
     upper = Comparison(arm, other, arm.scale, arm.metric, Bound(plus=margin), below=True)
     return lower, upper
@@ -265,6 +271,7 @@ def _side(arm: Measured, other: Other) -> Side:
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
+    """Return the other arm, or raise ValueError where the two cannot be compared."""
     if (arm.metric, arm.scale) != (other.metric, other.scale):
         raise ValueError(
             f"{arm.label} is measured in {arm.metric} ({arm.scale.name}) and {other.label} in "
@@ -277,7 +284,8 @@ def _label(other: Other) -> str:
     return other.label if isinstance(other, Measured) else f"{other:g}"
 
 
-def _amount(by_at_least: float | None, by_ratio: float | None) -> str:
+def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
+    """The words of a statement for an amount or a ratio; none where neither is given."""
     if by_ratio is not None:
         return f" by a ratio of at least {by_ratio:g}"
     return f" by at least {by_at_least:g}" if by_at_least else ""

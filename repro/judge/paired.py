@@ -1,4 +1,4 @@
-"""Terms that are paired differences, one per seed, whose mean should be positive: the t test."""
+"""Terms about paired differences, one per seed, whose mean should be positive: the t test."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from repro.judge.agreement import Past
 from repro.judge.design import Design
+from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed, weigh
 from repro.judge.scale import Array, Scale
+from repro.judge.shrinkage import Excess
 from repro.judge.student import critical, seeds_needed
 from repro.judge.terms import Readings, Side
-from repro.judge.verdict import Effect
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What the left side is compared with: the right side `times` a ratio `plus` an amount."""
+    """The bound of the left side: the right side `times` a ratio, or `plus` an amount."""
 
     times: float | None = None
     plus: float = 0.0
@@ -43,7 +43,7 @@ class Bound:
 
 
 class Paired(ABC):
-    """What comparisons of two sides have in common: the t test of their differences."""
+    """The common part of all comparisons by the t test of paired differences."""
 
     bound: Bound
     below: bool
@@ -60,7 +60,7 @@ class Paired(ABC):
     @property
     @abstractmethod
     def weights(self) -> tuple[float, ...]:
-        """What each side counts in the difference."""
+        """The factor of each side in the difference."""
 
     @abstractmethod
     def parts(self, readings: Readings) -> tuple[Array, Array]:
@@ -70,14 +70,14 @@ class Paired(ABC):
     def differences(self, readings: Readings) -> Array: ...
     @abstractmethod
     def on_each_seed(self, readings: Readings) -> Array:
-        """What `effect` is of all seeds, of each one alone."""
+        """The effect on each seed alone, in the natural unit."""
 
     @abstractmethod
     def effect(self, readings: Readings, mean_difference: float) -> float:
-        """What a mean difference on the scale is in the natural unit."""
+        """Turn a mean difference on the scale into an effect in the natural unit."""
 
     def weigh(self, readings: Readings) -> Evidence:
-        """The t test; differences within rounding of each other count as the same."""
+        """Test the differences by t; those within rounding of each other count as the same."""
         left, right = self.parts(readings)
         largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
         differences = self.differences(readings)
@@ -88,19 +88,19 @@ class Paired(ABC):
         )
 
     def _sampling_variance(self, seeds: int) -> float:
-        """Of the mean difference, for having measured on these examples and no others.
+        """The variance that the mean difference has from having measured on these examples alone.
 
         The examples are the same on every seed, so their error is that of the mean over seeds.
         """
         weighted = [
-            (weight, found.mean(axis=0))
+            weight * examples.mean(axis=0)
             for weight, side in zip(self.weights, self.sides, strict=True)
-            if (found := side.examples(seeds)) is not None
+            if (examples := side.examples(seeds)) is not None
         ]
         if not weighted:
             return 0.0
-        of_each: Array = np.sum([weight * means for weight, means in weighted], axis=0)
-        return float(of_each.var(ddof=1) / len(of_each))
+        differences: Array = np.sum(weighted, axis=0)  # one for each example
+        return float(differences.var(ddof=1) / len(differences))
 
     def report(
         self,
@@ -131,7 +131,7 @@ class Paired(ABC):
             boundary_against=refute,
             seeds=seeds,
             distance=distance,
-            past=Past(mean, spread, seeds),
+            excess=Excess(mean, spread, seeds),
             detectable=self.effect(readings, detectable_in_sd * spread),
             detectable_in_sd=detectable_in_sd,
             correlation=self._correlation(readings),
@@ -140,13 +140,13 @@ class Paired(ABC):
         )
 
     def seeds_needed(self, effect: Effect) -> int | None:
-        """Seeds at which one test settles this effect, were its spread the true one."""
+        """The seeds at which one test settles this effect, were its spread the true one."""
         boundary = effect.boundary_against if effect.distance < 0 else effect.boundary
         return seeds_needed(abs(effect.distance), boundary=boundary)
 
     def _correlation(self, readings: Readings) -> float | None:
         left, right = self.parts(readings)
-        # Rounding of equal values is no spread to correlate.
+        # A spread that is only rounding is nothing to correlate.
         if min(np.ptp(left) / _size(left), np.ptp(right) / _size(right)) <= ROUNDING:
             return None
         return float(np.corrcoef(left, right)[0, 1])
@@ -158,7 +158,7 @@ def _size(values: Array) -> float:
 
 @dataclass(frozen=True)
 class Comparison(Paired):
-    """`left` lies above (or `below`) `right` shifted by `bound`, on the scale."""
+    """The term that `left` lies above, or `below`, `right` shifted by `bound`, on the scale."""
 
     left: Side
     right: Side
@@ -185,7 +185,7 @@ class Comparison(Paired):
         return "ratio" if self.bound.is_ratio else self.metric
 
     def parts(self, readings: Readings) -> tuple[Array, Array]:
-        """Left and shifted right on the scale; their difference (turned if `below`) is judged."""
+        """The left side and the shifted right side, on the scale."""
         right = readings[self.right]
         name = self.bound.label(self.right.label)
         shifted = right
@@ -206,9 +206,9 @@ class Comparison(Paired):
         return left / right if self.bound.is_ratio else left - right
 
     def effect(self, readings: Readings, mean_difference: float) -> float:
-        """Left against right in natural units, where their mean difference on the scale is this.
+        """The effect in natural units, where the mean difference on the scale is this.
 
-        Measured from the mean of the right side on the scale, so that an interval of mean
+        It is measured from the mean of the right side on the scale, so that an interval of mean
         differences excludes 0 exactly where its image excludes the bound.
         """
         reference = self.parts(readings)[1].mean()
@@ -223,7 +223,7 @@ class Comparison(Paired):
 
 @dataclass(frozen=True)
 class GainComparison(Paired):
-    """The step from `low` to `high` is larger than the step from `other_low` to `other_high`."""
+    """The term that the step from `low` to `high` exceeds that from `other_low` to `other_high`."""
 
     high: Side
     low: Side
@@ -267,5 +267,5 @@ class GainComparison(Paired):
         return self.differences(readings)
 
     def effect(self, readings: Readings, mean_difference: float) -> float:
-        """A difference of gains has no natural unit: it is reported on the scale."""
+        """The same number: a difference of gains has no natural unit."""
         return mean_difference

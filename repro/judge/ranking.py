@@ -1,8 +1,8 @@
-"""How far a measured order agrees with a claimed one: pair by pair, and as a rank correlation.
+"""The agreement of a measured order with a claimed one: by pairs, and as a rank correlation.
 
 The correlation is Kendall's tau-b of the claimed order with the order on each seed; its mean over
 seeds has a t interval. With few arms tau takes few values (four for three arms), so the interval is
-approximate, and where all seeds rank the arms alike it has no width. It decides nothing.
+approximate, and where all seeds rank the arms alike it has no width. No verdict depends on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """Agreement with the claimed order, the first largest."""
+    """The agreement of a measured order with the claimed one, which names the largest first."""
 
     arms: tuple[str, ...]
     as_claimed: tuple[Pair, ...]
@@ -56,7 +56,7 @@ def tau_b(values: Array) -> float:
 
 
 def rank_correlation(arms: Sequence[Array], boundary: float) -> tuple[float, float, float]:
-    """Mean tau over seeds and the ends of its t interval at this p on each side.
+    """The mean tau over seeds and the ends of its t interval at this p on each side.
 
     >>> rank_correlation([np.array([3.0, 3.0]), np.array([1.0, 2.0])], 0.005)
     (1.0, 1.0, 1.0)

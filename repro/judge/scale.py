@@ -1,5 +1,7 @@
-"""Where two measurements are compared: differences of accuracies near 1, or of perplexities, do not
-behave like draws from one bell curve; differences of their log-odds or logs nearly do.
+"""The scales on which two measurements are compared.
+
+Differences of accuracies near 1, or of perplexities, do not behave like draws from one bell curve;
+differences of their log-odds or logs nearly do.
 
 A scale maps the metric's natural values to the axis on which they are subtracted. Amounts stay in
 natural units: they are added to the value first, and the sum is mapped.

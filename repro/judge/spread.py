@@ -1,7 +1,7 @@
-"""A standard deviation over seeds that should be small: the chi-square test of one arm's values.
+"""The term about a standard deviation over seeds that should be small: the chi-square test.
 
-It takes the values for normal, on the scale they are given in, and needs that much more than a t
-test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
+The test takes the values for normal, on the scale they are given in, and depends on it more than a
+t test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
 chi-square says however many seeds there are. Each verdict repeats it.
 """
 
@@ -15,16 +15,16 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, gammaincinv  # type: ignore[import-untyped]
 
 from repro.judge.design import Design, simulated_looks
+from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence, is_skewed
 from repro.judge.scale import Scale
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Readings, Side
-from repro.judge.verdict import Effect
 
 
 def median_spread(seeds: int) -> float:
-    """The standard deviation that this few normal values show half of the time, where it is 1.
+    """The median standard deviation of this many normal values, where the true one is 1.
 
     >>> round(median_spread(3), 3)
     0.833
@@ -35,7 +35,7 @@ def median_spread(seeds: int) -> float:
 
 @dataclass(frozen=True)
 class SmallSpread:
-    """The standard deviation of `arm` over seeds is at most `at_most`."""
+    """The term that the standard deviation of `arm` over seeds is at most `at_most`."""
 
     arm: Side
     metric: str
@@ -50,7 +50,7 @@ class SmallSpread:
         return (self.arm,)
 
     def weigh(self, readings: Readings) -> Evidence:
-        """The chi-square test; values within rounding of each other have no spread."""
+        """Test the spread by chi-square; values within rounding of each other have none."""
         values = readings[self.arm]
         seeds = len(values)
         spread = values.std(axis=0, ddof=1)
@@ -100,7 +100,7 @@ class SmallSpread:
         )
 
     def seeds_needed(self, effect: Effect) -> int | None:
-        """Seeds at which one test settles this spread, were it the true one."""
+        """The seeds at which one test settles this spread, were it the true one."""
         ratio = effect.estimate / self.at_most
         for seeds in range(2, MOST_SEEDS + 1):
             least, most = _quantiles(effect.boundary, effect.boundary_against, seeds)
@@ -123,6 +123,6 @@ def _detectable(design: Design) -> float:
     confirm = design.boundary(statistic=SMALL_SPREAD)
     seeds = np.array(design.looks)
     least = -np.array([SMALL_SPREAD.critical(confirm, n) for n in design.looks])
-    # Each draw is settled by ratios up to this one. (That it was refuted before is too rare here.)
-    settled_by = np.sqrt(least / (seeds - 1)) / spreads
-    return float(np.quantile(settled_by.max(axis=1), 0.2))
+    # Each look of each draw is settled by ratios up to this one; earlier refutations are too rare.
+    largest = np.sqrt(least / (seeds - 1)) / spreads
+    return float(np.quantile(largest.max(axis=1), 0.2))

@@ -1,4 +1,4 @@
-"""The statistics that looks compare with a threshold: large values are evidence.
+"""The statistics that looks compare with a threshold, where large values are evidence.
 
 A threshold for several looks is found by simulating the very statistic that is judged. That needs
 its value, its quantiles, and a way to turn normal samples into samples of a given value.
@@ -21,7 +21,7 @@ from repro.judge.student import critical
 class Student:
     """The t statistic of differences whose mean should be positive."""
 
-    def of(self, samples: Array) -> Array:
+    def compute(self, samples: Array) -> Array:
         seeds = len(samples)
         result: Array = samples.mean(axis=0) / samples.std(axis=0, ddof=1) * np.sqrt(seeds)
         return result
@@ -45,13 +45,15 @@ class Student:
 
 @dataclass(frozen=True)
 class Spread:
-    """The chi-square statistic of values whose standard deviation should be small (or `large`),
-    in units of the bound. Small spreads are turned around: large values are evidence here too.
+    """The chi-square statistic of values whose standard deviation should be small, or `large`.
+
+    Values are in units of the bound. Small spreads are turned around, so that large values of the
+    statistic are evidence here too.
     """
 
     large: bool
 
-    def of(self, samples: Array) -> Array:
+    def compute(self, samples: Array) -> Array:
         squares: Array = samples.var(axis=0) * len(samples)
         return squares if self.large else -squares
 
@@ -60,7 +62,10 @@ class Spread:
         return 2 * gammainccinv(half, p) if self.large else -2 * gammaincinv(half, p)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """The sum of squares is independent of the mean and of the direction of the residuals."""
+        """Change normal samples in place into ones drawn given this value, one for each sample.
+
+        The sum of squares is independent of the mean and of the direction of the residuals.
+        """
         length = np.sqrt(np.abs(value))
         samples[:] = samples.mean(axis=0) + length * _direction(samples)
 

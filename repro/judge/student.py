@@ -1,4 +1,4 @@
-"""Student's t, from `scipy.special`: importing `scipy.stats` takes most of a second."""
+"""Student's t distribution, from `scipy.special`: `scipy.stats` is slow to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
 MOST_SEEDS = 200
-"""More seeds than anybody is advised to train."""
+"""The largest number of seeds that advice names."""
 
 
 def tail(t: Any, seeds: int) -> Any:
@@ -22,7 +22,7 @@ def critical(p: Any, seeds: Any) -> Any:
 
 
 def seeds_needed(effect_in_sd: float, *, boundary: float) -> int | None:
-    """Seeds at which one t test at `boundary` finds this effect with 80 % power, if any number.
+    """The seeds at which one t test at `boundary` finds this effect with 80 % power, or None.
 
     >>> seeds_needed(1.0, boundary=0.025)
     10

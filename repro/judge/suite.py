@@ -1,4 +1,4 @@
-"""The error over all claims of a session together, where each claim keeps only its own.
+"""Holm's correction, which bounds the error over all claims of a session together.
 
 The rule: of all verdicts that were judged, those stand whose Holm-adjusted p is at most 5 %. The
 chance that any false verdict stands is then at most 5 %, however many claims there are.
@@ -10,11 +10,11 @@ alone, where nothing is random, are no members. Exact verdicts (p = 0) cost the 
 
 The claims of a suite share runs, so their p depend on each other in ways nobody knows. Holm does
 not mind: it rejects step by step what Bonferroni would, and Bonferroni only adds probabilities,
-which is right for any dependence. (Rules for false discovery rates are not so modest.)
+which is right for any dependence. (Rules for false discovery rates assume more.)
 
 Holm rather than Bonferroni because it is never weaker; 5 % rather than each claim's 1 % because it
 is a promise about all of them at once. A verdict that does not stand keeps its outcome: it was
-reached at its own level, and is one of those of which one in a hundred is expected to be wrong.
+reached at its own level, at which one in a hundred is expected to be wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUITE_LEVEL = 0.05
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Each p adjusted for its company: those of at most `SUITE_LEVEL` stand.
+    """Adjust each p for all the others: those that are then at most `SUITE_LEVEL` stand.
 
     >>> holm([0.01, 0.04, 0.001])
     [0.02, 0.04, 0.003]

@@ -1,6 +1,6 @@
-"""What every statement reduces to: terms that all have to hold.
+"""Statements, the terms that all have to hold for them, and the sides that terms compare.
 
-The words of the vocabulary differ only in the terms they make: paired differences that should be
+The statements of the vocabulary differ only in their terms: paired differences that should be
 positive (`paired`), or a standard deviation that should be small (`spread`).
 """
 
@@ -13,9 +13,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from repro.judge.design import Design
+from repro.judge.effect import Effect
 from repro.judge.evidence import Evidence
 from repro.judge.scale import Array, Scale
-from repro.judge.verdict import Effect
 
 
 class Side(Protocol):
@@ -27,7 +27,10 @@ class Side(Protocol):
     def is_fixed(self) -> bool: ...
     def values(self, seeds: int, /) -> Array: ...
     def examples(self, seeds: int, /) -> Array | None:
-        """[seeds, examples] that the values are means of, where they were drawn from more."""
+        """The examples that the values are means of, [seeds, examples].
+
+        None where they are not to count as drawn from more.
+        """
 
 
 Readings: TypeAlias = Mapping[Side, Array]
@@ -56,7 +59,7 @@ class Fixed:
 
 
 class Term(Protocol):
-    """One part of a statement: what it is about, and how it is weighed and reported."""
+    """One part of a statement, which is weighed and reported by itself."""
 
     @property
     def scale(self) -> Scale: ...
@@ -73,10 +76,10 @@ class Term(Protocol):
         terms: int,
         comparisons: int,
     ) -> Effect:
-        """What there is to say of it, as one of `terms` needed and of `comparisons` in all."""
+        """Describe it for the verdict, as one of `terms` needed and of `comparisons` in all."""
 
     def seeds_needed(self, effect: Effect, /) -> int | None:
-        """Seeds that would settle it with 80 % power, were this effect the true one."""
+        """The seeds that would settle it with 80 % power, were this effect the true one."""
 
 
 @dataclass(frozen=True)

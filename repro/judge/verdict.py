@@ -1,98 +1,26 @@
-"""What the judge hands back: the outcome, and everything needed to check it by hand."""
+"""The verdict on a statement: its outcome, and everything needed to check it by hand."""
 
 from __future__ import annotations
 
-import statistics
+import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
 
 from repro.judge import explain
-from repro.judge.agreement import Past
 from repro.judge.boundary import level_of
+from repro.judge.effect import Effect, Sample
 from repro.judge.ranking import Ranking
 from repro.judge.statistic import STUDENT, Statistic
 
 
 class Outcome(StrEnum):
-    """What became of a statement."""
+    """The four things that can become of a statement."""
 
     REPRODUCED = "reproduced"
     REFUTED = "refuted"
     INCONCLUSIVE = "inconclusive"
     NOT_RUN = "not run"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One side of a statement, and its value on each seed that was used, in their order."""
-
-    label: str
-    values: tuple[float, ...]
-    is_fixed: bool = False
-    """True for a number that a claim names, which is the same on every seed."""
-    examples: int = 0
-    """How many examples each value is the mean of, where their error is counted."""
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.values)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effect:
-    """One comparison of a statement, at the look where the verdict fell.
-
-    `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
-    the right side. The interval is the one whose end touches the bound exactly when p touches the
-    boundary; it holds over all looks together.
-    """
-
-    label: str
-    unit: str
-    bound: float
-    below: bool
-    estimate: float
-    low: float
-    high: float
-    p_for: float
-    p_against: float
-    boundary: float
-    boundary_against: float
-    seeds: int
-    distance: float
-    """The distance past the bound: of a difference in standard deviations over seeds, of a spread
-    as a logarithm; infinite where nothing depends on the seed."""
-    past: Past | None = None
-    """The distance of a difference as it was measured: mean, spread and seeds on the scale."""
-    detectable: float
-    """The effect that the whole budget finds with 80 % power, at the spread measured."""
-    detectable_in_sd: float = 0.0
-    """The same past the bound in standard deviations over seeds, for a difference."""
-    correlation: float | None = None
-    """Pearson's r of the two sides over seeds: what the pairing is worth."""
-    skewed: bool
-    needed: bool = True
-    """False for comparisons that follow from the others: they can only refute."""
-    kind: Literal["difference", "spread"] = "difference"
-    sides: tuple[int, ...] = ()
-    """Which samples of the verdict it compares, in the order of its label."""
-    per_seed: tuple[float, ...] = ()
-    """The same comparison on each seed alone; of a spread, the values themselves."""
-
-    @property
-    def holds(self) -> bool:
-        return self.p_for <= self.boundary
-
-    @property
-    def fails(self) -> bool:
-        return self.p_against <= self.boundary_against
-
-    @property
-    def has_spread(self) -> bool:
-        """False where every seed gave the same difference, so that nothing had to be inferred."""
-        return abs(self.distance) != float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,30 +37,33 @@ class Verdict:
     samples: tuple[Sample, ...] = ()
     """Each side of the statement, over the seeds used."""
     documented: float | None = None
-    """The number of the source that the statement holds the measured one against, if it is one."""
+    """The number of the source that the measured one is held against, if the statement has one."""
     effects: tuple[Effect, ...] = ()
     seeds: int = 0
     looks: tuple[int, ...] = ()
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
     ranking: Ranking | None = None
-    """How far the measured order agrees, where the statement claims an order."""
+    """The agreement of the measured order, where the statement claims an order."""
     deciding_p: float = 1.0
-    """The p that met its boundary: of the weakest comparison if reproduced, of the one most clearly
-    against if refuted."""
+    """The p that met its boundary, of the comparison that settled the statement.
+
+    That is the weakest one if it is reproduced, and the one most clearly against if refuted.
+    """
     shared_by: int = 1
-    """The comparisons that share the level, any of which would have settled it."""
+    """The number of comparisons that share the level, any of which would have settled it."""
     statistic: Statistic = STUDENT
-    """What the p was found by."""
+    """The statistic that `deciding_p` belongs to."""
     reason: str = ""
-    """Why there is no verdict, where the evidence is not the reason."""
+    """The reason that there is no verdict, where it is not the evidence."""
     advice: str = ""
+    """The seeds that would settle an inconclusive statement, in words."""
     parts: tuple[Verdict, ...] = ()
     """The verdicts that this one joins."""
 
     @classmethod
     def not_run(cls, statement: str, *, reason: str) -> Verdict:
-        """A statement that could not be judged here, and what it needs.
+        """The verdict on a statement that could not be judged here, and what it needs.
 
         >>> print(Verdict.not_run("bp exceeds dfa", reason="needs a GPU"))
         NOT RUN: bp exceeds dfa
@@ -142,11 +73,11 @@ class Verdict:
 
     @cached_property
     def p(self) -> float:
-        """The smallest `level` at which the same looks would have settled it so by now; 1 if open.
+        """The smallest level at which these looks would have settled it like this; 1 if open.
 
-        It is at most `level` exactly where the verdict is settled. A true null comes out with p of
-        at most q with chance q at most, however often one looked. A conjunction is reproduced
-        when all parts are (the largest p counts), and refuted when any is (Bonferroni).
+        It is at most `level` exactly where the verdict is settled. A true null has a p of at most q
+        with chance q at most, however often one looked. A conjunction is reproduced when all parts
+        are (the largest p counts), and refuted when any is (Bonferroni).
         """
         if self.parts and self.outcome is Outcome.REPRODUCED:
             return max(part.p for part in self.parts)
@@ -161,17 +92,17 @@ class Verdict:
     @property
     def means(self) -> tuple[tuple[str, float], ...]:
         """Each measured side and its plain mean over the seeds used."""
-        return tuple((each.label, each.mean) for each in self.samples if not each.is_fixed)
+        return tuple((side.label, side.mean) for side in self.samples if not side.is_fixed)
 
     @property
     def weakest(self) -> Effect | None:
-        """The comparison that the statement hangs on, if any was judged."""
+        """The needed comparison that is least far past its bound, if any was judged."""
         effects = [effect for effect in self.effects if effect.needed]
         return min(effects, key=lambda effect: effect.distance, default=None)
 
     @property
     def measured(self) -> str:
-        """The deciding comparison, short enough for a table."""
+        """The deciding comparison as text, short enough for a table."""
         if self.ranking:
             return f"{self.ranking}, {self.seeds} seeds"
         weakest = self.weakest
@@ -189,11 +120,43 @@ class Verdict:
         return conjunction(self, other)
 
     def __str__(self) -> str:
-        return explain.verdict(self)
+        """The explanation, in a few lines of at most 80 columns."""
+        title = explain.wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
+        if self.parts:
+            # The parts that keep a conjunction from being reproduced, or all of them if it is.
+            narrow = [part for part in self.parts if not part] or self.parts
+            parts = [textwrap.indent(str(part), "  ") for part in narrow]
+            return "\n".join((title, *parts, explain.wrap(f"joint level: {100 * self.level:.2g}%")))
+        lines = []
+        if self.means:
+            means = ", ".join(f"{label} {mean:.4g}" for label, mean in self.means)
+            lines.append(f"means: {means}")
+        lines += explain.effects(self.effects)
+        if self.ranking:
+            lines += explain.ranking(self.ranking)
+        if self.effects:
+            lines += [self._budget(), *explain.quality(self.effects)]
+        lines += [line for line in (self.reason, self.advice) if line]
+        return "\n".join((title, *map(explain.wrap, lines)))
+
+    def _budget(self) -> str:
+        """The seeds that were used, and what the intervals stand for."""
+        if not any(effect.has_spread for effect in self.effects):
+            return (
+                f"exact: does not depend on the seed (read off at {self.seeds} seeds); "
+                f"{self.scale} scale"
+            )
+        looks = ", ".join(map(str, self.looks))
+        examples = max((sample.examples for sample in self.samples), default=0)
+        counted = f"; the error of having {examples} examples is counted" if examples else ""
+        return (
+            f"{self.seeds} seeds (looks at {looks}); {100 * (1 - self.level):g}% intervals over "
+            f"all looks; {self.scale} scale{counted}"
+        )
 
 
 def conjunction(*verdicts: Verdict) -> Verdict:
-    """All of these hold: refuted if any is, reproduced if all are.
+    """Join verdicts into the one that all of them hold: refuted if any is, reproduced if all are.
 
     Each part was judged at its own level, so the joint level is their sum. One statement with
     several terms (a ladder) is the sharper tool where there is a word for it.

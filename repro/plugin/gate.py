@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from repro.document import ANY_PROFILE
-from repro.judge import Outcome, Past, has_shrunk
+from repro.judge import Excess, Outcome, has_shrunk
 from repro.ledger import NAME, Entry, Ledger
-from repro.plan import PROFILES
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, named, outcome_of, past_of
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
+from repro.runs.profiles import PROFILES
 
 NOTHING_JUDGED = (
     "This claim's test passed without judging anything: assert what trials(...) measured, or what "
@@ -120,7 +120,7 @@ class Gate:
         """
         if (outcome, entry.verdict) != (Outcome.INCONCLUSIVE, Outcome.REPRODUCED.value):
             return ""
-        accepted = [Past(*each) for each in entry.past]
+        accepted = [Excess(*each) for each in entry.past]
         seeds = max((each.seeds for each in accepted), default=0)
         if entry.machine not in ("", gathered.machine):
             agreement = "open here (reproduced on another machine)"
@@ -150,7 +150,7 @@ class Gate:
             report.longrepr = _explanation(record, entry)
 
 
-def _rounded(past: Past) -> tuple[float, float, int]:
+def _rounded(past: Excess) -> tuple[float, float, int]:
     """Return the numbers of a comparison as a ledger keeps them, for people to read."""
     return float(f"{past.mean:.5g}"), float(f"{past.spread:.5g}"), past.seeds
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from repro.arm import Needs
 from repro.data.locate import DataError
-from repro.executor.protocol import TrainingFailed
-from repro.judge import Outcome, Past, Verdict
+from repro.judge import Excess, Outcome, Verdict
 from repro.report.record import ArmData, Finding
+from repro.runs.plan import TrainingFailed
 
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
 """Exceptions of a claim's test whose message replaces the traceback."""
@@ -64,7 +64,7 @@ def outcome_of(raised: BaseException | None, gathered: Gathered) -> Outcome | No
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
-def past_of(gathered: Gathered) -> list[Past]:
+def past_of(gathered: Gathered) -> list[Excess]:
     """Return how far past its bound each needed comparison is; empty where one is unknown."""
     effects = [
         effect
@@ -73,7 +73,7 @@ def past_of(gathered: Gathered) -> list[Past]:
         for effect in finding.effects
         if effect.needed
     ]
-    past = [effect.past for effect in effects if effect.past is not None]
+    past = [effect.excess for effect in effects if effect.excess is not None]
     return past if len(past) == len(effects) else []
 
 

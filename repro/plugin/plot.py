@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from repro.arm import Arm, Needs, Run
-from repro.executor.protocol import Executor
-from repro.plan import Profile
 from repro.report.figure import FigureData, LineData, PanelData
 from repro.report.json_data import to_json
+from repro.runs.profiles import Profile
+from repro.runs.results import Results
 
 
 class Plot:
     """The `plot` fixture of one figure."""
 
-    def __init__(self, item: pytest.Item, executor: Executor, profile: Profile) -> None:
+    def __init__(self, item: pytest.Item, results: Results, profile: Profile) -> None:
         mark = item.get_closest_marker("figure")
         assert mark is not None
-        self._executor, self._profile = executor, profile
+        self._results, self._profile = results, profile
         self._figure = FigureData(
             name=item.name.removeprefix("test_"),
             title=mark.args[0],
@@ -53,10 +53,10 @@ class Plot:
             self._figure.data.append(here.data)
         values: list[float] = []
         for seed in here.seeds(self._profile.looks[-1]):
-            result = self._executor.result(Run(here, seed))
-            if result is None or "diverged_at" in result:
+            result = self._results.get(Run(here, seed))
+            if result is None or "diverged_at" in result.values:
                 break
-            values.append(float(result["measures"][self._figure.y]))
+            values.append(float(result.values["measures"][self._figure.y]))
         return values
 
 

@@ -1,5 +1,4 @@
-"""Live progress, also from xdist's workers: each process leaves its status in a file, and the one
-that owns the terminal reads them.
+"""The live line, also under xdist: each process leaves its status in a file for a display to read.
 
 xdist shows nothing that a worker prints and carries no events of its own, hence the files.
 """
@@ -16,19 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from repro.report.progress import Status, progress_line, stopped_line
+from repro.report.progress import progress_line, stopped_line
+from repro.runs.progress import Status
 
 SECONDS_BETWEEN_FILES = 0.5
 SECONDS_BETWEEN_LINES = {True: 0.5, False: 30.0}
-"""By whether a terminal shows them, one in the place of the other, or a file collects them."""
+"""By whether a terminal shows the line in place, or a file collects one line after another."""
 
 
 NAME = "repro-progress"
-"""Of the display among the plugins, and of its folder in what xdist tells its workers."""
+"""The name of the display among pytest's plugins, and of its folder among what workers are told."""
 
 
 class StatusFile:
-    """Where a process leaves its status."""
+    """The file in which a process leaves its status for the display."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / f"{os.getpid()}.json"
@@ -83,10 +83,10 @@ class ProgressDisplay:
         terminal, live = self._terminal, bool(self._terminal.isatty)
         while not self._stopped.wait(SECONDS_BETWEEN_LINES[live]):
             statuses = self._statuses()
-            if not any(status.work.missing for status in statuses):
+            if not any(status.missing for status in statuses):
                 continue
             width = shutil.get_terminal_size().columns - 1 if live else 200
-            line = progress_line(statuses, now=time.time(), cores=os.cpu_count() or 1, width=width)
+            line = progress_line(statuses, now=time.time(), width=width)
             if live:
                 terminal.rewrite(line, erase=True)
             else:
@@ -94,17 +94,17 @@ class ProgressDisplay:
             self._shown = True
 
     def _statuses(self) -> list[Status]:
-        found = []
+        statuses = []
         for path in self.folder.glob("*.json"):
             try:
-                found.append(Status.from_json(path.read_text()))
+                statuses.append(Status.from_json(path.read_text()))
             except (OSError, ValueError, TypeError, KeyError):
                 continue  # gone, or not whole
-        return found
+        return statuses
 
 
 def display_of(config: pytest.Config) -> ProgressDisplay | None:
-    """The display of the process that owns the terminal, started when first asked for.
+    """Return the display of the process that owns the terminal; start it when first asked for.
 
     None where there is no terminal report, or where it was asked to be quiet.
     """
@@ -119,7 +119,7 @@ def display_of(config: pytest.Config) -> ProgressDisplay | None:
 
 
 def watch_for(config: pytest.Config) -> Callable[[Status], None]:
-    """What takes the statuses of this process, here or in a worker."""
+    """Return the function that takes the statuses of this process, here or in a worker."""
     given = getattr(config, "workerinput", None)
     if given is not None:
         folder = given.get(NAME)

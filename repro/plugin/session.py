@@ -12,26 +12,30 @@ from typing import Self, TypedDict
 import pytest
 
 from repro.arm import Run
+from repro.backends.choose import backend_named
 from repro.document import Document
-from repro.executor.choose import executor_named
-from repro.executor.protocol import TrainingStopped, Work
-from repro.plan import PROFILES, Plan, Profile
-from repro.plugin import store_folder
 from repro.plugin.gate import Gate, require_distinct
 from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.plugin.plot import Plot
+from repro.plugin.plugin import store_folder
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
-from repro.report.progress import Status
+from repro.runs.backend import TrainingStopped
+from repro.runs.engines import Engines
+from repro.runs.forecast import Forecast
+from repro.runs.plan import Plan
+from repro.runs.profiles import profile_named
+from repro.runs.results import Results
+from repro.runs.work import Work
 from repro.store import Store, StoreError
 from repro.store.errors import warn
 
 _ENDS_OF_TESTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
-"""No `Exception` in Python's sense: a claim that says so itself has no runs to plan."""
+"""Raised by a claim that ends itself; none is an `Exception`. Such a claim has no runs to plan."""
 
 
 class Account(TypedDict):
-    """What one process did: distinct runs asked for, runs trained, what there is to say of it."""
+    """The work of one process: distinct runs asked for, runs trained, and remarks about them."""
 
     asked: int
     trained: int
@@ -39,11 +43,11 @@ class Account(TypedDict):
 
 
 class ClaimSession:
-    """One process's share of the work on the selected claims."""
+    """The work of one process on the selected claims."""
 
     @classmethod
     def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
-        """The session that the command line asks for; bad options end pytest in one sentence."""
+        """Make the session that the options ask for; a bad one ends pytest with a sentence."""
         try:
             return cls(config, items)
         except (ValueError, StoreError) as error:
@@ -51,18 +55,26 @@ class ClaimSession:
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         option = config.getoption
-        self.profile = _profile(option("profile"), option("seed_budget"))
+        self.profile = profile_named(option("profile"), budget=option("seed_budget"))
         self.reports: list[str] = []
-        self.store = open_store(config, report=self.reports.append)
+        store = open_store(config, report=self.reports.append)
         trains = not all(map(_is_about_a_document, items))
-        self.executor = executor_named(
+        self.backend = backend_named(
             option("executor") if trains else "local",
-            self.store,
+            store,
             device=option("device") if trains else "cpu",  # to look for a device imports torch
-            engine=option("engine"),
             processes=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
-            root=_project(config),
+            project=_project(config),
+            same_machine=option("same_machine"),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
+        )
+        engines = Engines(store, wanted=option("engine"), device=self.backend.device)
+        failures: dict[Run, str] = {}
+        machine = self.backend.machine if option("same_machine") else None
+        self.results = Results(store, engines, failures=failures, machine=machine)
+        self.forecast = Forecast(engines, self.results)
+        self.work = Work(
+            store, engines, self.results, failures, self.backend, project=_project(config)
         )
         self.gate = _gate(config, seeds=self.profile.looks[-1])
         self.items = [item for item in items if item.get_closest_marker("claim")]
@@ -72,11 +84,11 @@ class ClaimSession:
         self.evidence: dict[pytest.Item, Gathered] = {}
 
     def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
-        """A fresh view of the results for one reading of a claim."""
+        """Make a fresh view of the results for one reading of a claim."""
         mark = item.get_closest_marker("claim")
         assert mark is not None
         trials = Trials(
-            self.executor,
+            self.results,
             self.profile,
             self.asked,
             only_at=mark.kwargs.get("only_at"),
@@ -87,24 +99,22 @@ class ClaimSession:
         return trials
 
     def document_of(self, item: pytest.Item) -> Document:
-        """A document claim's fixture, to which it says what it finds."""
+        """Make the fixture of a claim about a document, which gathers what it says."""
         document = Document()
         self.evidence[item] = document
         return document
 
     def plot_of(self, item: pytest.Item) -> Plot:
-        """An empty figure, to be filled with what is stored."""
-        return Plot(item, self.executor, self.profile)
+        """Make an empty figure, to be filled with what is stored."""
+        return Plot(item, self.results, self.profile)
 
     def plan(self) -> Plan:
-        """The plan over all selected claims, but for those that a document alone decides."""
+        """Make the plan over all selected claims, but for those that a document alone decides."""
         return Plan(
             [self._reader(item) for item in self.items if not _is_about_a_document(item)],
-            is_stored=self._is_settled,
+            is_settled=self.results.is_settled,
+            asked=self.asked,
         )
-
-    def _is_settled(self, run: Run) -> bool:
-        return run in self.executor.failed or self.executor.result(run) is not None
 
     def _reader(self, item: pytest.Item) -> Callable[[], None]:
         assert isinstance(item, pytest.Function)
@@ -124,19 +134,14 @@ class ClaimSession:
     def train(self) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds."""
         plan = self.plan()
-
-        def watch(work: Work) -> None:
-            decided = sum(reading.settled for reading in plan.readings)
-            self.show(Status(len(plan.readings), decided, len(self.asked), work))
-
-        if plan.wanted():
+        if plan.missing():
             try:
-                self.executor.work(plan.wanted, watch)
+                self.work.train(plan, self.show)
             except TrainingStopped as stopped:
                 pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
 
     def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
-        """Whether all there is to say of a claim's end is a verdict, or what it raised."""
+        """Return whether a verdict or a sentence says all there is to say of a claim's end."""
         return call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL)
 
     def judge(
@@ -147,23 +152,20 @@ class ClaimSession:
         self.gate.judge(item, call, report, evidence)
 
     def account(self) -> Account:
-        """What this process did."""
-        return {
-            "asked": len(self.asked),
-            "trained": self.executor.trained,
-            "reports": [*self.reports, *self.executor.remarks],
-        }
+        """Return what this process did."""
+        remarks = [*self.reports, *self.backend.remarks, *self.work.remarks]
+        return {"asked": len(self.asked), "trained": self.work.trained, "reports": remarks}
 
     def describe_plan(self) -> str:
-        """What would be trained, for `--plan`."""
+        """Return what would be trained, for `--plan`."""
         from repro.report.plan_text import plan_text
 
-        missing = self.plan().wanted()
-        return plan_text(self.items, self.asked, missing, self.executor, self.profile)
+        missing = self.plan().missing()
+        return plan_text(len(self.items), len(self.asked), missing, self.forecast, self.profile)
 
 
 def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:
-    """The store that the command line, the environment or the project names."""
+    """Open the store that the command line, the environment or the project names."""
     return Store(store_folder(config), report=report)
 
 
@@ -179,17 +181,9 @@ def _gate(config: pytest.Config, *, seeds: int) -> Gate:
 
 
 def _project(config: pytest.Config) -> Path:
-    """The project's folder; `rootpath` may be one above, for the sake of a store elsewhere."""
+    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
     return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def _is_about_a_document(item: pytest.Item) -> bool:
     return "document" in getattr(item, "fixturenames", ())
-
-
-def _profile(name: str, budget: int | None) -> Profile:
-    if name not in PROFILES:
-        raise ValueError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
-    if budget is not None and budget < 2:
-        raise ValueError(f"--seed-budget {budget} is too few to compare anything; give at least 2.")
-    return PROFILES[name].within(budget)

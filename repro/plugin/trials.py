@@ -1,4 +1,4 @@
-"""What a claim's test works with: arms it can ask for, and their measures over seeds."""
+"""The fixture `trials` of a claim: arms that it can ask for, and their measures over seeds."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Needs, Run, require_hashable
-from repro.executor.protocol import Executor, Values
 from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
-from repro.plan import Profile, RunsMissing
 from repro.report.record import ArmData
+from repro.runs.plan import RunsMissing, TrainingFailed
+from repro.runs.profiles import Profile
+from repro.runs.results import Results
+from repro.store import Result
 
 T = TypeVar("T")
 
 TRAINING = {"loss": Metric("identity")}
-"""What the core records of every epoch, measured or not."""
+"""The metrics that the core records of every epoch, measured or not."""
+
+Values = dict[str, Any]
+"""The values of a run as the core returns them."""
 
 
 class Trials:
@@ -30,7 +35,7 @@ class Trials:
 
     def __init__(
         self,
-        executor: Executor,
+        results: Results,
         profile: Profile,
         asked: set[Run],
         *,
@@ -38,7 +43,7 @@ class Trials:
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
         explains: bool = True,
     ) -> None:
-        self.executor, self.profile, self.asked = executor, profile, asked
+        self.results, self.profile, self.asked = results, profile, asked
         self.only_at, self.spared = only_at, spared
         self.judge = Judge(Design(looks=profile.looks), explains=explains)
         self.arms: list[Arm] = []
@@ -56,7 +61,7 @@ class Trials:
         self, first: Arm, second: Arm, /, *more: Arm, size: str | None = None
     ) -> tuple[Trial, ...]: ...
     def __call__(self, *arms: Any, size: str | None = None) -> Any:
-        """The trials of one arm, of several, or of a list of arms as a ladder.
+        """Return the trials of one arm, of several, or of a list of arms as a ladder.
 
         `size` names the profile whose size the arms have, where that is not the session's.
         """
@@ -64,23 +69,23 @@ class Trials:
             raise Needs(f"is judged at the documented size only: needs --profile {self.only_at}")
         if len(arms) == 1 and not isinstance(arms[0], Arm):
             return Rungs(self._distinct(arms[0], size))
-        found = self._distinct(arms, size)
-        return found[0] if len(found) == 1 else tuple(found)
+        trials = self._distinct(arms, size)
+        return trials[0] if len(trials) == 1 else tuple(trials)
 
     def _distinct(self, arms: Sequence[Arm], size: str | None) -> list[Trial]:
         profile = size or self.profile.name
-        found: dict[Arm, Trial] = {}
+        trials: dict[Arm, Trial] = {}
         for arm in arms:
             here = arm.at(profile).located()
             require_hashable(here)
-            if here in found:
+            if here in trials:
                 raise ValueError(
                     f"trials(...) is asked to compare {here.label} with itself: two of its arms are"
                     f" the same at the profile {profile!r}; let them differ in a setting."
                 )
-            found[here] = Trial(here, self)
-        self.arms += found
-        return list(found.values())
+            trials[here] = Trial(here, self)
+        self.arms += trials
+        return list(trials.values())
 
     @property
     def data(self) -> list[str]:
@@ -115,16 +120,23 @@ class Trials:
             study=arm.study,
             settings=arm.settings(),
             seeds=seeds,
-            keys=[self.executor.key(Run(arm, seed)) for seed in seeds],
+            keys=[self.results.key(Run(arm, seed)) for seed in seeds],
         )
 
     @property
     def machine(self) -> str:
-        """What the runs were trained by: anything else rounds differently."""
-        pace = self.executor.pace
-        engines = sorted({pace.of(arm).engine for arm in self._seeds_read})
-        device, machine, torch = (pace.numerics[name] for name in ("device", "machine", "torch"))
-        return f"{device} {machine}, torch {torch}, {' and '.join(engines)}"
+        """The machines, torch and engines that trained the runs: others round differently."""
+        used = [
+            result
+            for arm, count in self._seeds_read.items()
+            for seed in arm.seeds(count)
+            if (result := self.results.get(Run(arm, seed))) is not None
+        ]
+        made_by = [(result.identity, result.provenance) for result in used]
+        machines = {f"{identity['device']} {made.get('machine')}" for identity, made in made_by}
+        versions = {f"torch {identity['torch']}" for identity, _ in made_by}
+        engines = {identity["engine"] for identity, _ in made_by}
+        return ", ".join(" and ".join(sorted(each)) for each in (machines, versions, engines))
 
     @property
     def metrics_used(self) -> list[str]:
@@ -133,19 +145,25 @@ class Trials:
 
     @property
     def remarks(self) -> list[str]:
-        """What else there is to know of the verdicts: the runs that diverged."""
+        """Remarks on the verdicts: the runs that diverged."""
         return list(dict.fromkeys(self.diverged))
 
     def values(self, arm: Arm, count: int) -> list[Values]:
-        """The results of an arm's first seeds; raises `RunsMissing` where they are not all trained.
+        """Return the values of an arm's first seeds; raises `RunsMissing` where some are missing.
 
-        It then names what all arms of the claim lack, since the judge will ask for the same seeds
-        of each.
+        It then names the runs that all arms of the claim miss, since the judge will ask for the
+        same seeds of each.
         """
         self._require(count)
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
-        found = (self.executor.result(Run(arm, seed)) for seed in arm.seeds(count))
-        return [values for values in found if values is not None]
+        results = (self._result(Run(arm, seed)) for seed in arm.seeds(count))
+        return [result.values for result in results if result is not None]
+
+    def _result(self, run: Run) -> Result | None:
+        why = self.results.failed(run)
+        if why is not None:
+            raise TrainingFailed(why)
+        return self.results.get(run)
 
     def _require(self, count: int) -> None:
         if (len(self.arms), count) in self._complete:
@@ -155,10 +173,10 @@ class Trials:
         runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(count)]
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         self.asked.update(runs, starts)
-        missing = [run for run in runs if self.executor.result(run) is None]
+        missing = [run for run in runs if self._result(run) is None]
         if missing:
             raise RunsMissing(
-                [*(start for start in starts if self.executor.result(start) is None), *missing]
+                [*(start for start in starts if self._result(start) is None), *missing]
             )
         self._complete.add((len(self.arms), count))
 
@@ -185,7 +203,7 @@ class Trial:
         return OverEpochs(self)
 
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
-        """A metric, or one of a list of them, over the first seeds."""
+        """Return a metric, or one of a list of them, over the first seeds."""
         trials = self.trials
 
         def values(count: int) -> NDArray[np.float64]:
@@ -202,8 +220,8 @@ class Trial:
 
     def _by_example(self, name: str) -> Callable[[int], NDArray[np.float64]]:
         def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
-            found = self.trials.values(self.arm, count)
-            return np.array([v["measures"][name] for v in found if "measures" in v])
+            values = self.trials.values(self.arm, count)
+            return np.array([v["measures"][name] for v in values if "measures" in v])
 
         return values
 
@@ -212,7 +230,7 @@ class Trial:
         return self.arm.label if index is None else f"{self.arm.label} [{index}]"
 
     def diverged(self, values: Values) -> bool:
-        """Whether this run has no values, which is remarked."""
+        """Return whether a run diverged, so that it has no values; remark on it if so."""
         if "diverged_at" in values:
             self.trials.diverged.append(
                 f"{self.arm.label} diverged at step {values['diverged_at']}"

@@ -1,43 +1,34 @@
-"""What `--plan` prints: the work that a session would do, before any of it is done."""
+"""The text that `--plan` prints: the work that a session would do, before any of it is done."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import pytest
 
 from repro.arm import Run
 from repro.judge import Design
-from repro.plan import Profile
-
-if TYPE_CHECKING:
-    from repro.executor.protocol import Executor
+from repro.runs.forecast import Forecast
+from repro.runs.profiles import Profile
 
 
 def plan_text(
-    items: Sequence[pytest.Item],
-    asked: set[Run],
-    missing: Sequence[Run],
-    executor: Executor,
-    profile: Profile,
+    claims: int, asked: int, missing: Sequence[Run], forecast: Forecast, profile: Profile
 ) -> str:
-    """Claims, distinct runs, programs, estimated time and power."""
+    """Return the claims, distinct runs, programs, estimated time and power as text."""
     programs: dict[str, list[Run]] = {}
     for run in missing:
         programs.setdefault(run.arm.program, []).append(run)
     lines = [
-        f"{len(items)} claims at profile {profile.name}, {len(asked)} distinct runs at the first"
-        f" look: {len(asked) - len(missing)} stored, {len(missing)} to train",
+        f"{claims} claims at profile {profile.name}, {asked} distinct runs at the first"
+        f" look: {asked - len(missing)} stored, {len(missing)} to train",
         str(Design(looks=profile.looks)),
         "",
         f"{'runs':>6}{'steps':>8}{'minutes':>11}  program",
     ]
-    seconds = {program: executor.pace.seconds(runs) for program, runs in programs.items()}
+    seconds = {program: forecast.seconds(runs) for program, runs in programs.items()}
     for program, runs in programs.items():
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        guessed = " " if executor.pace.knows(runs[0].arm) else "?"
+        guessed = " " if forecast.is_timed(runs[0]) else "?"
         minutes = f"{seconds[program] / 60:.1f}{guessed}"
         lines.append(
             f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {runs[0].arm.label}{more}"
@@ -46,6 +37,6 @@ def plan_text(
     lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
     if any(runs[0].arm.recipe.patience is not None for runs in programs.values()):
         lines.append("runs that may stop early are counted to their last epoch")
-    if not all(executor.pace.knows(runs[0].arm) for runs in programs.values()):
+    if not all(forecast.is_timed(runs[0]) for runs in programs.values()):
         lines.append("?: never timed on this machine, so guessed from the program's size")
     return "\n".join(lines)

@@ -69,7 +69,6 @@ def _epochs(arm: ArmData, metric: str) -> list[int]:
 def _made_by(result: Result) -> str:
     """Return the commit, versions, engine and machine of a run as one line for a reader."""
     made: dict[str, Any] = result.provenance
-    numerics = result.identity.get("numerics", {})
     commit = (made.get("commit") or "no commit")[:10]
     changes = " with uncommitted changes" if made.get("uncommitted_changes") else ""
     packages = [f"{name} {version}" for name, version in made.get("packages", {}).items()]
@@ -79,6 +78,6 @@ def _made_by(result: Result) -> str:
             f"Python {made.get('python', '?')}",
             *packages,
             f"{result.identity.get('engine', '?')} engine",
-            f"{numerics.get('device', '?')} ({numerics.get('machine', '?')})",
+            f"{result.identity.get('device', '?')} ({made.get('machine', '?')})",
         ]
     )

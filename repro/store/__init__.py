@@ -1,4 +1,4 @@
-"""Results of runs on disk, addressed by what they depend on. Never imports torch."""
+"""Results of runs on disk, stored under a key of everything they depend on. Needs no torch."""
 
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning

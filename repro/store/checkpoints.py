@@ -1,4 +1,4 @@
-"""Where runs that are not done yet keep what they need to go on.
+"""Checkpoints of runs that are not done yet.
 
 Nothing is forced to the disk (`fsync`): what a process wrote outlives its `kill -9` anyway, and
 after a power cut a torn checkpoint fails its checksum and costs no more than the time it had saved.
@@ -17,7 +17,7 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class Checkpoints:
-    """The unfinished runs of a store, as bytes by run key; a run's lock should be held.
+    """The checkpoints of a store: bytes by run key. The run's lock should be held.
 
     >>> checkpoints = Checkpoints(folder, report=print)
     >>> checkpoints.save("5e1f", b"weights")
@@ -32,7 +32,7 @@ class Checkpoints:
             self._scratch = Scratch(root)
 
     def save(self, key: str, payload: bytes) -> None:
-        """Keep this payload in place of the last one."""
+        """Keep this payload and forget the last one."""
         path = self._path(key)
         with explained(self.root), self._scratch.place() as fresh:
             with fresh.open("xb") as file:
@@ -42,7 +42,7 @@ class Checkpoints:
             os.replace(fresh, path)
 
     def load(self, key: str) -> bytes | None:
-        """The last payload; None where there is none, or where it is damaged, which is reported."""
+        """Return the last payload; None where there is none or, with a report, a damaged one."""
         path = self._path(key)
         with explained(self.root):
             try:
@@ -56,7 +56,7 @@ class Checkpoints:
         return payload
 
     def drop(self, key: str) -> None:
-        """Forget the run."""
+        """Remove the checkpoint of a run, if there is one."""
         with explained(self.root):
             self._path(key).unlink(missing_ok=True)
 

@@ -1,9 +1,10 @@
-"""What a stored run looks like on disk: plain files that a person can read, and their checksums.
+"""The files of a stored run: plain text that a person can read, and checksums.
 
-`identity.json` is what the key was made of, under the number of this format; `result.json` what
-was measured; `provenance.json` how it came about, which no key depends on; `weights.safetensors`,
-where other runs start from this one, the parameters that it ended with. `SHA256SUMS` covers all of
-them and is checked by `sha256sum -c` too. Equal content is written as equal bytes.
+`identity.json` holds the identity that the key was made of, and the number of this format;
+`result.json` the measured values; `provenance.json` how the run came about, which no key depends
+on; `weights.safetensors`, where other runs start from this one, the parameters that it ended with.
+`SHA256SUMS` covers all of them and is checked by `sha256sum -c` too. Equal content is written as
+equal bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class Result:
-    """A stored run: what it measured, what that depends on, and how it came about."""
+    """A stored run: its identity, the values that it measured, and how it came about."""
 
     key: str
     identity: dict[str, Any]
@@ -40,7 +41,7 @@ class Result:
 
 
 class Damaged(Exception):
-    """An entry is not what was written; its text goes on from "the stored run …"."""
+    """A stored run is not as it was written; the text goes on from "The stored run …"."""
 
 
 def encode(
@@ -49,7 +50,7 @@ def encode(
     provenance: Mapping[str, Any],
     weights: bytes | None = None,
 ) -> dict[str, bytes]:
-    """The files of an entry by name."""
+    """Return the files of a run, by name."""
     files = {
         "identity.json": _readable({"format": FORMAT, "identity": plain(identity, "identity")}),
         "provenance.json": _readable(plain(provenance, "provenance")),
@@ -61,7 +62,7 @@ def encode(
 
 
 def read(folder: Path, key: str) -> Result | None:
-    """The entry of a key, verified; None where there is none, `Damaged` where it is not sound."""
+    """Read and verify the run of a key; None where there is none, `Damaged` where it is damaged."""
     try:
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
             raise Damaged("is not a folder")
@@ -85,14 +86,14 @@ def read(folder: Path, key: str) -> Result | None:
 
 def _files(folder: Path) -> dict[str, bytes]:
     try:
-        found = {item.name: item.is_file(follow_symlinks=False) for item in os.scandir(folder)}
-        for name in sorted(found):
-            if not found[name]:
+        is_plain = {item.name: item.is_file(follow_symlinks=False) for item in os.scandir(folder)}
+        for name in sorted(is_plain):
+            if not is_plain[name]:
                 raise Damaged(f"holds {name!r}, which is not a plain file")
         for name in (*_CONTENT, _SUMS):
-            if name not in found:
+            if name not in is_plain:
                 raise Damaged(f"has no {name}")
-        names = (*_CONTENT, _SUMS, *({_WEIGHTS} & found.keys()))
+        names = (*_CONTENT, _SUMS, *({_WEIGHTS} & is_plain.keys()))
         return {name: (folder / name).read_bytes() for name in names}
     except FileNotFoundError as error:  # moved aside by another process while it was read
         raise Damaged("has vanished") from error

@@ -1,4 +1,4 @@
-"""What the store says when something is wrong: errors and reports of one sentence.
+"""Errors and reports of the store, each in one sentence.
 
 A folder that cannot be used is the user's to mend and raises `StoreError`. Damaged content is the
 store's to mend: it is reported and trained again.
@@ -6,16 +6,15 @@ store's to mend: it is reported and trained again.
 
 from __future__ import annotations
 
-import errno
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-Report = Callable[[str], None]
-"""Takes one line about damage that was found."""
+from repro import files
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+Report = Callable[[str], None]
+"""A function that takes one line about damage in the store."""
 
 
 class StoreError(Exception):
@@ -23,26 +22,24 @@ class StoreError(Exception):
 
 
 class StoreWarning(UserWarning):
-    """Damage was found in the store, and what it held will be trained again."""
+    """Something in the store is damaged and will be trained again."""
 
 
 def warn(line: str) -> None:
-    """The report of a store that was given none."""
+    """Report as a warning, where a store was given no other report."""
     warnings.warn(line, StoreWarning, stacklevel=2)
 
 
-@contextmanager
-def explained(root: Path) -> Iterator[None]:
+def explained(root: Path) -> AbstractContextManager[None]:
     """Turn what the file system refuses below `root` into a `StoreError`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise StoreError(
-                f"The store {root} is full ({error.strerror}); free some space, or choose another"
-                " folder for the store."
-            ) from error
-        raise StoreError(
-            f"The store {root} cannot be used ({error.strerror or error}); make it a folder that"
-            " you may read and write, or choose another one."
-        ) from error
+    return files.explained(
+        StoreError,
+        full=(
+            f"The store {root} is full",
+            "free some space, or choose another folder for the store",
+        ),
+        refused=(
+            f"The store {root} cannot be used",
+            "make it a folder that you may read and write, or choose another one",
+        ),
+    )

@@ -1,23 +1,23 @@
-"""Where things are written before they are renamed into place, and what killed writers left there.
+"""Temporary files and folders, which are renamed into the store when they are whole.
 
-A name says who writes: host, process, and a random part. So what a dead process left can be told
+A name says who writes: host, process, and a random part. So what a killed writer left can be told
 from what a live one is writing.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from repro.files import remove
+
 ABANDONED_SECONDS = 3600
-"""Age at which what another host left is taken for abandoned; writing takes a moment."""
+"""Age from which a file of another host counts as abandoned; writing takes a moment."""
 
 
 class Scratch:
@@ -29,18 +29,18 @@ class Scratch:
 
     @contextmanager
     def place(self) -> Iterator[Path]:
-        """A fresh path to write at and rename from; what is left at the end is removed."""
+        """Yield a fresh path to write at and rename from; remove what is left there at the end."""
         path = self.folder / f"{socket.gethostname()}~{os.getpid()}~{secrets.token_hex(8)}"
         try:
             yield path
         finally:
-            _remove(path)
+            remove(path)
 
     def sweep(self) -> None:
-        """Remove what killed writers left, never what a live one is writing."""
+        """Remove what killed writers left, but nothing that a live one is writing."""
         for path in self.folder.iterdir():
             if _is_abandoned(path):
-                _remove(path)
+                remove(path)
 
 
 def _is_abandoned(path: Path) -> bool:
@@ -62,12 +62,3 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _remove(path: Path) -> None:
-    # Another process may sweep the same path, or own it: what cannot be removed stays for later.
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            path.unlink()

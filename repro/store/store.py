@@ -1,7 +1,7 @@
-"""The results of runs on disk: nothing is lost, and nothing is trusted.
+"""The results of runs on disk, verified whenever they are read.
 
-A run's folder is found by its key alone, is written beside and renamed into place whole, and is
-verified whenever it is read. What does not verify is moved aside and trained again.
+A run's folder is named by its key. It is written elsewhere and renamed into place when it is whole.
+A damaged one is moved aside and the run is trained again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from repro.files import Lock
 from repro.store import entry
 from repro.store.checkpoints import Checkpoints
 from repro.store.entry import Damaged, Result
 from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
-from repro.store.locks import Lock, Locks
+from repro.store.locks import Locks
 from repro.store.scratch import Scratch
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -26,8 +27,8 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 class Store:
     """Results by identity, in one folder that any number of processes may share.
 
-    `report` takes one line whenever damage was found and moved aside. `locks` are for whoever
-    trains a run, `checkpoints` for what it needs to go on.
+    `report` takes one line whenever something damaged was moved aside. Whoever trains a run holds
+    its lock in `locks` and saves its state in `checkpoints`.
 
     >>> store = Store(folder)
     >>> store.put({"seed": 1}, {"accuracy": 0.5}, {"host": "here"})
@@ -43,18 +44,26 @@ class Store:
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
         self.locks = Locks(self.root)
+        self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
-        """The stored run, verified; None where there is none or it was damaged."""
+        """Return the stored run, verified; None where there is none or it was damaged."""
         return self.at(run_key(identity))
 
     def at(self, key: str) -> Result | None:
-        """The same for whoever knows the run by its key."""
-        return self._get(key)
+        """Return the stored run of a key, verified; None where there is none or it was damaged."""
+        with explained(self.root):
+            try:
+                return entry.read(self._path(key), key)
+            except Damaged:
+                # Another process may have seen the same, moved it aside and stored a good one:
+                # it is read again under the lock before it is moved.
+                with self._entry_lock(key):
+                    return self._read_or_move_aside(key)
 
     def has(self, identity: Mapping[str, Any]) -> bool:
-        """Whether something is stored for the run; only `get` verifies it."""
+        """Tell whether something is stored for the run, without verifying it."""
         with explained(self.root):
             return self._path(run_key(identity)).exists()
 
@@ -66,10 +75,10 @@ class Store:
         *,
         weights: bytes | None = None,
     ) -> None:
-        """Store a run and drop its checkpoint; where it is stored already, that one is kept.
+        """Store a run and drop its checkpoint; a run that is stored already is kept as it is.
 
         `weights` is a safetensors file of its parameters, where other runs start from it. On
-        return all is on the disk: it outlives a power cut.
+        return everything is on the disk and outlives a power cut.
         """
         key = run_key(identity)
         files = entry.encode(identity, values, provenance, weights)
@@ -77,7 +86,7 @@ class Store:
         with explained(self.root), self._scratch.place() as fresh:
             _write(fresh, files)
             with self._entry_lock(key):
-                if self._settled(key) is None:
+                if self._read_or_move_aside(key) is None:
                     if not path.parent.exists():
                         path.parent.mkdir(exist_ok=True)
                         _sync_folder(self._runs)
@@ -86,14 +95,14 @@ class Store:
         self.checkpoints.drop(key)
 
     def entries(self) -> Iterator[Result]:
-        """All stored runs in the order of their keys, verified like those of `get`."""
+        """Yield all stored runs in the order of their keys, verified as by `get`."""
         with explained(self.root):
             folders = sorted(self._runs.glob("[0-9a-f][0-9a-f]"))
         for folder in folders:
             with explained(self.root):
                 keys = sorted(filter(_KEY.fullmatch, os.listdir(folder)))
             for key in keys:
-                result = self._get(key)
+                result = self.at(key)
                 if result is not None:
                     yield result
 
@@ -107,18 +116,8 @@ class Store:
     def _entry_lock(self, key: str) -> Lock:
         return self.locks.lock(f"{key}.entry")
 
-    def _get(self, key: str) -> Result | None:
-        with explained(self.root):
-            try:
-                return entry.read(self._path(key), key)
-            except Damaged:
-                # Another process may have seen the same, moved it aside and stored a good one:
-                # what is moved must have been found damaged under the lock.
-                with self._entry_lock(key):
-                    return self._settled(key)
-
-    def _settled(self, key: str) -> Result | None:
-        """What stands for a key once damage is moved aside; the entry's lock must be held."""
+    def _read_or_move_aside(self, key: str) -> Result | None:
+        """Return the stored run, verified; a damaged one is moved aside. Needs the entry's lock."""
         path = self._path(key)
         try:
             return entry.read(path, key)
@@ -140,7 +139,7 @@ class Store:
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a new folder of files, and wait until it is on the disk."""
+    """Write a new folder of files and force it to the disk."""
     folder.mkdir()
     for name, content in files.items():
         with (folder / name).open("xb") as file:

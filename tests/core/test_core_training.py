@@ -13,6 +13,7 @@ from repro.core.train import train
 from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
+from tests.interrupted import KeptFiles, train_until
 
 CPU = torch.device("cpu")
 ARM = LadderArm(
@@ -23,39 +24,14 @@ ARM = LadderArm(
 RUNS = [Run(ARM.but(trained=k), seed) for k in (2, 1, 0) for seed in (1, 2)]
 
 
-class Kept(dict):
-    """Checkpoints in memory."""
-
-    def load(self, run):
-        return self.get(run)
-
-    def save(self, run, payload):
-        self[run] = payload
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stop_at(step):
-    def beat(progress):
-        if progress.step >= step:
-            raise Interrupted
-
-    return beat
-
-
 @pytest.mark.parametrize("engine", ["loop", "stacked"])
 def test_resumed_training_is_bit_for_bit_the_undisturbed_one(engine, monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 4)
     undisturbed = dict(train(STUDY, RUNS, engine=engine, device=CPU))
-    kept = Kept()
+    kept = KeptFiles()
     for step in (8, 16, 24):
-        with pytest.raises(Interrupted):
-            list(train(STUDY, RUNS, engine=engine, device=CPU, checkpoints=kept, save_seconds=-1,
-                       beat=stop_at(step)))  # fmt: skip
-    assert kept
-    resumed = dict(train(STUDY, RUNS, engine=engine, device=CPU, checkpoints=kept))
+        train_until(step, STUDY, RUNS, engine=engine, device=CPU, files=kept)
+    resumed = dict(train(STUDY, RUNS, engine=engine, device=CPU, files=kept))
     assert resumed == undisturbed
 
 
@@ -90,11 +66,11 @@ def test_a_run_that_stops_early_leaves_and_keeps_its_best():
 @pytest.mark.parametrize(("least_gain", "measured"), [(0.0, 5), (0.1, 5), (0.3, 2)])
 def test_a_gain_smaller_than_the_least_does_not_keep_a_run_going(least_gain, measured):
     recipe = ARM.recipe.but(patience=0, epochs=9, least_gain=least_gain)
-    record = driver.Record(Run(ARM.but(recipe=recipe), 1))
+    log = driver.RunLog(Run(ARM.but(recipe=recipe), 1))
     values = [2.0, 1.8, 1.6, 1.4, 1.5, 1.2]
-    stops = [record.add({"x": value}, "x") for value in values].index(True)
+    stops = [log.add({"x": value}, "x") for value in values].index(True)
     assert stops + 1 == measured
-    assert record.best["x"] == min(values)
+    assert log.best["x"] == min(values)
 
 
 @pytest.mark.parametrize("engine", ["loop", "stacked"])
@@ -182,11 +158,9 @@ def test_scaled_float16_is_near_float32_and_resumes_bit_for_bit(monkeypatch):
     assert undisturbed[run]["history"]["loss"] == pytest.approx(
         losses(ARM.but(rule="bp"), "loop"), rel=5e-3
     )
-    kept = Kept()
-    with pytest.raises(Interrupted):
-        list(train(STUDY, [run], engine="loop", device=CPU, checkpoints=kept, save_seconds=-1,
-                   beat=stop_at(12)))  # fmt: skip
-    assert dict(train(STUDY, [run], engine="loop", device=CPU, checkpoints=kept)) == undisturbed
+    kept = KeptFiles()
+    train_until(12, STUDY, [run], engine="loop", device=CPU, files=kept)
+    assert dict(train(STUDY, [run], engine="loop", device=CPU, files=kept)) == undisturbed
 
 
 def test_a_step_that_overflows_float16_is_left_out_and_the_scale_is_halved():

@@ -1,4 +1,4 @@
-"""A real server of files on this machine, which can be told to misbehave; and where data lies."""
+"""A real server of files on this machine, which can be told to misbehave; and a data folder."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ import pytest
 
 
 class Files(ThreadingHTTPServer):
-    """Serves `contents` by path, and does to a path what `behaviour` says."""
+    """Serves `contents` by path, with the `behaviour` of each path."""
 
     daemon_threads = True
 
@@ -25,7 +25,7 @@ class Files(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request, client_address):
-        pass  # a client that gives up is what the tests are about
+        pass  # clients give up in these tests
 
 
 class Handler(BaseHTTPRequestHandler):

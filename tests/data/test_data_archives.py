@@ -1,4 +1,4 @@
-"""Archives that are not trusted: what is asked for comes out, what is hostile stays in."""
+"""Archives that are not trusted: good ones are unpacked, hostile ones are refused."""
 
 import gzip
 import hashlib

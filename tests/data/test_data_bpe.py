@@ -1,12 +1,12 @@
 """The byte-pair tokenizer against tiktoken, on all the real texts and on any text."""
 
-import os
 import unicodedata
 from itertools import islice
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_sets import needs_data
 
 from repro.data.bpe import load_tokenizer, pieces_of
 from repro.data.files import read_file
@@ -14,10 +14,6 @@ from repro.data.locate import DataError, data_folder
 from repro.data.messages import read_rows
 from repro.data.pairs import read_pairs
 from repro.data.passages import read_passages
-
-needs_data = pytest.mark.skipif(
-    not os.environ.get("REPRO_DATA"), reason="needs the real sets in REPRO_DATA"
-)
 
 known_to_this_python = st.characters(exclude_categories=("Cs", "Cn"))
 tricky = st.sampled_from(
@@ -47,7 +43,7 @@ PUBLISHED = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?
 
 
 def cut_as_published(text):
-    """Whether a text is cut as GPT-2's own pattern cuts it."""
+    """Tell whether a text is cut as by GPT-2's own pattern."""
     regex = pytest.importorskip("regex", reason="compares with regex, which is not here")
     return pieces_of(text) == regex.findall(PUBLISHED, text)
 
@@ -142,7 +138,7 @@ def test_a_cut_vocabulary_knows_every_text_by_its_first_merges(text, size):
     assert len(cut) == size
     assert cut.end_of_text == size - 1
     assert all(token < size - 1 for token in tokens)
-    for token in tokens:  # a token means what it means in the whole vocabulary
+    for token in tokens:  # a token means the same in the whole vocabulary
         assert cut.decode([token]) == whole.decode([token])
     if size == 1024:
         assert tokens == whole.encode(text)

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `repro.data` say what happens."""
+"""The examples in the docstrings of `repro.data` are right."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""The documented preparations, by their documented counts; and that they are prepared once."""
+"""The documented preparations have their documented counts, and are made once."""
 
 import os
 import time
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from real_sets import needs_data
 
 from repro.data import prepared
 from repro.data.characters import SENTENCES, batches, characters_identity, load_characters
@@ -18,10 +19,6 @@ from repro.data.passages import load_passages, passages_identity
 from repro.data.ragged import Ragged
 from repro.data.word_windows import PAD, UNKNOWN, lines_of_text, load_word_windows
 
-needs_data = pytest.mark.skipif(
-    not os.environ.get("REPRO_DATA"), reason="needs the real sets in REPRO_DATA"
-)
-
 
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
@@ -29,29 +26,31 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def test_source_000_was_trained_on_two_sentences():
-    """An alphabet of 30 is what its recorded 200,832 parameters prove."""
-    found = load_characters(SENTENCES)
-    assert len(found.alphabet) == 30
-    assert (len(found.train), len(found.validation)) == (100_000, 10_000)
-    read = "".join(found.alphabet[n] for n in found.train[:90])
+    """Its recorded 200,832 parameters prove an alphabet of 30."""
+    characters = load_characters(SENTENCES)
+    assert len(characters.alphabet) == 30
+    assert (len(characters.train), len(characters.validation)) == (100_000, 10_000)
+    read = "".join(characters.alphabet[n] for n in characters.train[:90])
     assert read == "The quick brown fox jumps over the lazy dog. " * 2
-    assert "".join(found.alphabet[n] for n in found.validation[:17]) == "A quick brown dog"
+    assert (
+        "".join(characters.alphabet[n] for n in characters.validation[:17]) == "A quick brown dog"
+    )
 
 
 @pytest.mark.parametrize(("part", "count"), [("train", 48), ("validation", 4)])
 def test_source_000_has_so_many_batches(part, count):
     text = getattr(load_characters(SENTENCES), part)
-    found = batches(text, length=64, batch=32)
-    assert found.shape == (count, 32, 65)
-    np.testing.assert_array_equal(found[1, 2], text[2048 + 128 : 2048 + 128 + 65])
+    made = batches(text, length=64, batch=32)
+    assert made.shape == (count, 32, 65)
+    np.testing.assert_array_equal(made[1, 2], text[2048 + 128 : 2048 + 128 + 65])
 
 
 @needs_data
 def test_source_000_meant_wikitext():
-    found = load_characters("wikitext-2")
-    assert len(found.alphabet) == 106
-    assert (len(found.train), len(found.validation)) == (100_000, 10_000)
-    read = "".join(found.alphabet[n] for n in found.train)
+    characters = load_characters("wikitext-2")
+    assert len(characters.alphabet) == 106
+    assert (len(characters.train), len(characters.validation)) == (100_000, 10_000)
+    read = "".join(characters.alphabet[n] for n in characters.train)
     assert read == read_file("wikitext-2", "wiki.train.tokens").decode()[:100_000]
 
 
@@ -62,12 +61,12 @@ def test_source_001_lines_and_windows():
         for part in ("train", "valid")
     ]
     assert [len(part) for part in lines] == [23_767, 2_461]
-    found = load_word_windows("wikitext-2", vocabulary=1000)
-    assert found.train.shape == (51_026, 64)
-    assert found.validation.shape == (5_272, 64)
-    assert len(found.words) == 1000
-    assert found.words[4:8] == ("the", ",", ".", "of")
-    targets = found.validation[:, 1:]
+    windows = load_word_windows("wikitext-2", vocabulary=1000)
+    assert windows.train.shape == (51_026, 64)
+    assert windows.validation.shape == (5_272, 64)
+    assert len(windows.words) == 1000
+    assert windows.words[4:8] == ("the", ",", ".", "of")
+    targets = windows.validation[:, 1:]
     assert (targets != PAD).sum() == 285_045
     assert (targets == UNKNOWN).sum() / (targets != PAD).sum() == pytest.approx(0.3045, abs=1e-3)
 
@@ -78,15 +77,15 @@ def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monke
     content = "".join(f" {line} \n" for line in lines).encode()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("repro.data.word_windows.read_file", lambda name, file: content)
-    found = load_word_windows("wikitext-2-twin", vocabulary=500)
-    read = [[found.words[n] for n in window] for window in found.train]
+    windows = load_word_windows("wikitext-2-twin", vocabulary=500)
+    read = [[windows.words[n] for n in window] for window in windows.train]
     assert (
         read
         == [
             ["<bos>", *words[:5], "<eos>", *["<pad>"] * 57],
             ["<bos>", *words[:63]],
             words[31 : 31 + 64],
-            words[63 : 63 + 64],  # what is left, 3 words and <eos>, is dropped
+            words[63 : 63 + 64],  # the rest, 3 words and <eos>, is dropped
             ["<bos>", *words[:62], "<eos>"],
         ]
     )
@@ -94,9 +93,9 @@ def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monke
 
 @needs_data
 def test_wikitext_at_word_level():
-    found = load_words("wikitext-2")
-    assert found.vocabulary == 33_278
-    counts = [len(stream) for stream in (found.train, found.validation, found.test)]
+    corpus = load_words("wikitext-2")
+    assert corpus.vocabulary == 33_278
+    counts = [len(stream) for stream in (corpus.train, corpus.validation, corpus.test)]
     assert counts == [2_088_628, 217_646, 245_569]
 
 
@@ -106,8 +105,8 @@ def test_source_003_rows_and_split():
     assert len(rows) == 5_572
     assert sum(label == "spam" for label, _ in rows) == 747
     assert len(balance(rows)) == 1_494
-    found = load_messages("sms-spam", tokenizer="gpt2-bpe")
-    parts = (found.train, found.validation, found.test)
+    messages = load_messages("sms-spam", tokenizer="gpt2-bpe")
+    parts = (messages.train, messages.validation, messages.test)
     assert [len(part.tokens) for part in parts] == [1_045, 149, 300]
     assert [part.is_spam.sum() for part in parts] == [515, 73, 159]
     assert [part.tokens.lengths.max() for part in parts] == [120, 90, 97]
@@ -137,19 +136,19 @@ def test_pandas_does_the_same():
 
 @needs_data
 def test_blimp_has_67_paradigms_of_1000_pairs():
-    found = load_pairs("blimp", tokenizer="gpt2-bpe")
-    assert len(found.paradigms) == 67
-    assert np.bincount(found.paradigm).tolist() == [1000] * 67
-    assert len(found.good) == len(found.bad) == 67_000
+    pairs = load_pairs("blimp", tokenizer="gpt2-bpe")
+    assert len(pairs.paradigms) == 67
+    assert np.bincount(pairs.paradigm).tolist() == [1000] * 67
+    assert len(pairs.good) == len(pairs.bad) == 67_000
 
 
 @needs_data
 @pytest.mark.parametrize(("variant", "count"), [("openai", 5153), ("original", 5153)])
 def test_lambada_names_its_variant(variant, count):
-    found = load_passages("lambada", variant, tokenizer="gpt2-bpe")
-    assert found.variant == variant
-    assert len(found.context) == len(found.last) == count
-    assert found.last.lengths.min() > 0
+    passages = load_passages("lambada", variant, tokenizer="gpt2-bpe")
+    assert passages.variant == variant
+    assert len(passages.context) == len(passages.last) == count
+    assert passages.last.lengths.min() > 0
     assert len({passages_identity("lambada", v, tokenizer="gpt2-bpe") for v in
                 ("openai", "original", "development")}) == 3  # fmt: skip
 
@@ -165,8 +164,8 @@ LOADERS = {
 }
 
 
-def arrays_of(found):
-    for value in vars(found).values():
+def arrays_of(prepared_set):
+    for value in vars(prepared_set).values():
         if isinstance(value, np.ndarray):
             yield value
         elif hasattr(value, "__dict__"):
@@ -198,7 +197,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
 
 
 def test_identities_differ_by_data_by_twin_and_by_vocabulary():
-    found = [
+    identities = [
         *(characters_identity(name) for name in (SENTENCES, "wikitext-2", "wikitext-2-twin")),
         *(
             messages_identity(name, tokenizer=tokenizer)
@@ -206,7 +205,7 @@ def test_identities_differ_by_data_by_twin_and_by_vocabulary():
             for tokenizer in ("gpt2-bpe", "gpt2-bpe-twin")
         ),
     ]
-    assert len(set(found)) == len(found)
+    assert len(set(identities)) == len(identities)
 
 
 @pytest.mark.parametrize("damage", [b"", b"damaged"])
@@ -224,20 +223,20 @@ def test_damage_is_healed_and_leaves_nothing_behind(own_cache, damage):
 
 def test_workers_that_prepare_at_once_get_the_same(own_cache):
     with ThreadPoolExecutor(4) as workers:
-        found = list(workers.map(load_words, ["wikitext-2-twin"] * 4))
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0].train, other.train)
+        corpora = list(workers.map(load_words, ["wikitext-2-twin"] * 4))
+    for other in corpora[1:]:
+        np.testing.assert_array_equal(corpora[0].train, other.train)
     assert len(list((user_cache() / "prepared").iterdir())) == 1
     assert isinstance(load_words("wikitext-2-twin").train, np.memmap)
 
 
 def test_ragged_sequences():
-    found = Ragged.of([[1, 2], [], [3]])
-    assert [row.tolist() for row in found] == [[1, 2], [], [3]]
-    assert [found[n].tolist() for n in (0, 1, 2, -1)] == [[1, 2], [], [3], [3]]
-    assert found.lengths.tolist() == [2, 0, 1]
-    assert found.padded(2, fill=9).tolist() == [[1, 2], [9, 9], [3, 9]]
+    ragged = Ragged.of([[1, 2], [], [3]])
+    assert [row.tolist() for row in ragged] == [[1, 2], [], [3]]
+    assert [ragged[n].tolist() for n in (0, 1, 2, -1)] == [[1, 2], [], [3], [3]]
+    assert ragged.lengths.tolist() == [2, 0, 1]
+    assert ragged.padded(2, fill=9).tolist() == [[1, 2], [9, 9], [3, 9]]
     with pytest.raises(IndexError):
-        found[3]
+        ragged[3]
     with pytest.raises(ValueError, match="Token 65536 does not fit"):
         Ragged.of([[65_536]])

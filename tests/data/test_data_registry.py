@@ -1,6 +1,5 @@
-"""The table of sets says what it must; folders are found by each platform's convention."""
+"""The table of sets is complete; the data folder follows each platform's convention."""
 
-import os
 import pkgutil
 import re
 import subprocess
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from real_sets import needs_data
 
 import repro.data
 from repro.data import locate
@@ -16,9 +16,6 @@ from repro.data.inventory import take_inventory
 from repro.data.locate import DataError
 from repro.data.registry import data_sets, find
 
-needs_data = pytest.mark.skipif(
-    not os.environ.get("REPRO_DATA"), reason="needs the real sets in REPRO_DATA"
-)
 WEIGHTS = {"gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl"}
 
 
@@ -61,9 +58,9 @@ def test_an_unknown_set_is_named_with_those_there_are():
 @needs_data
 @pytest.mark.parametrize("name", sorted(data_sets().keys() - WEIGHTS))
 def test_the_real_sets_are_complete(name):
-    found = take_inventory(name)
-    assert found.state == "complete"
-    assert found.bytes == sum(file.bytes for file in found.known.files)
+    inventory = take_inventory(name)
+    assert inventory.state == "complete"
+    assert inventory.bytes == sum(file.bytes for file in inventory.known.files)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +102,7 @@ def test_a_damaged_file_is_never_replaced_by_the_twin(data):
         read_file("sms-spam", "SMSSpamCollection")
 
 
-def test_what_identifies_data_is_known_without_torch():
+def test_data_is_identified_without_torch():
     names = [m.name for m in pkgutil.walk_packages(repro.data.__path__, "repro.data.")]
     imports = "; ".join(f"import {name}" for name in names if not name.endswith("__main__"))
     check = f"import sys; {imports}; sys.exit('torch' in sys.modules)"

@@ -1,14 +1,15 @@
-"""The safetensors format, against its own library."""
+"""Equal tensors are equal bytes; a file that is none is refused in one sentence."""
+
+import json
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from repro.data.safetensors import NotSafetensors, read_tensors, write_tensors
-
-theirs = pytest.importorskip("safetensors.numpy")
+from repro.data.safetensors import NotSafetensors, is_whole_file, read_tensors, write_tensors
 
 tensors = st.dictionaries(
     st.text("abc.é_", min_size=1, max_size=6),
@@ -19,39 +20,65 @@ tensors = st.dictionaries(
 )
 
 
-def same(ours, others):
-    assert ours.keys() == others.keys()
-    for name, array in ours.items():
-        assert array.dtype == others[name].dtype
-        assert array.shape == others[name].shape
-        assert array.tobytes() == others[name].tobytes()
+def assert_same(read, expected):
+    assert read.keys() == expected.keys()
+    for name, array in read.items():
+        assert array.dtype == expected[name].dtype
+        assert array.shape == expected[name].shape
+        assert array.tobytes() == expected[name].tobytes()
+
+
+def file_of(header, content=b""):
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+FOUR_ZEROS = write_tensors({"a": np.zeros(4)})
+
+BAD_FILES = {
+    "nothing": b"",
+    "a page": b"<html>not here</html>",
+    "a list": file_of([]),
+    "a number": file_of({"a": 1}),
+    "cut short": FOUR_ZEROS[:-1],
+    "too long": FOUR_ZEROS + b"x",
+    "another shape": FOUR_ZEROS.replace(b"[4]", b"[5]"),
+    "an unknown kind": FOUR_ZEROS.replace(b"F64", b"X64"),
+}
 
 
 @given(tensors)
-def test_what_is_written_is_read_by_the_library_and_by_us(given_tensors):
-    content = write_tensors(given_tensors)
-    same(given_tensors, theirs.load(content))
-    same(given_tensors, read_tensors(content))
-    assert write_tensors(dict(reversed(given_tensors.items()))) == content
+def test_tensors_are_read_as_they_were_written_and_equal_ones_are_equal_bytes(expected):
+    content = write_tensors(expected)
+    assert_same(read_tensors(content), expected)
+    assert write_tensors(dict(reversed(expected.items()))) == content
 
 
 @given(tensors)
-def test_what_the_library_writes_is_read(given_tensors):
-    same(given_tensors, read_tensors(theirs.save(given_tensors, {"format": "pt"})))
+def test_a_file_with_metadata_is_read(expected):
+    assert_same(read_tensors(safetensors.numpy.save(expected, {"format": "pt"})), expected)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"not a file of tensors",
-        (2).to_bytes(8, "little") + b"[]",
-        (9).to_bytes(8, "little") + b'{"a": 1 }',
-        write_tensors({"a": np.zeros(4)})[:-1],
-        write_tensors({"a": np.zeros(4)}).replace(b"[4]", b"[5]"),
-        write_tensors({"a": np.zeros(4)}).replace(b"F64", b"X64"),
-    ],
-)
-def test_what_is_none_is_said_to_be_none(content):
-    with pytest.raises(NotSafetensors, match="is no safetensors file"):
+@pytest.mark.parametrize("view", [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[1, 2]])
+def test_views_are_written_by_their_values(view):
+    array = np.arange(12.0).reshape(3, 4)
+    content = write_tensors({"a": view(array)})
+    assert_same(read_tensors(content), {"a": np.array(view(array), order="C")})
+    assert content == write_tensors({"a": np.array(view(array), order="C")})
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_a_bad_file_is_refused_in_one_sentence(tmp_path, content):
+    with pytest.raises(NotSafetensors, match=r"^is no safetensors file \([^\n]+\)$"):
         read_tensors(content)
+    (tmp_path / "file").write_bytes(content)
+    assert not is_whole_file(tmp_path / "file")
+
+
+def test_a_kind_that_numpy_lacks_is_named(tmp_path):
+    header = {"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}
+    content = file_of(header, bytes(4))
+    with pytest.raises(NotSafetensors, match=r"^holds 'BF16' numbers, which NumPy does not have$"):
+        read_tensors(content)
+    (tmp_path / "file").write_bytes(content)
+    assert is_whole_file(tmp_path / "file")

@@ -81,7 +81,7 @@ def test_the_pairs_have_the_fields_of_blimp(made):
 
 
 class Bigrams:
-    """What every word is worth after its neighbour, counted in the training text."""
+    """Scores each word after its neighbour, by counts in the training text."""
 
     def __init__(self, words):
         self.pairs = Counter(pairwise(words))
@@ -96,7 +96,7 @@ class Bigrams:
 
 
 def accuracy(score, pairs):
-    """The share of pairs whose good sentence scores higher; equal scores count one half."""
+    """Return the share of pairs whose good sentence scores higher; equal scores count one half."""
     differences = np.array([score(good) - score(bad) for good, bad in pairs])
     return ((differences > 1e-9) + 0.5 * (abs(differences) <= 1e-9)).mean()
 
@@ -128,7 +128,7 @@ def test_no_pair_is_told_by_how_frequent_its_words_are(training_words):
 
 
 def test_the_rules_of_the_pairs_hold_in_the_text(made):
-    """Otherwise a language model could not learn them there."""
+    """A language model has to learn them there."""
     words = twins.grammar("blimp").words
     adverbs = defaultdict(Counter)
     for line in made["wikitext-2"]["wiki.train.tokens"].lower().split("\n"):
@@ -142,8 +142,8 @@ def test_the_rules_of_the_pairs_hold_in_the_text(made):
 
 
 def passages():
-    found = read_passages("lambada-twin", "original")
-    return [context.split() for context, _ in found], [last for _, last in found]
+    pairs = read_passages("lambada-twin", "original")
+    return [context.split() for context, _ in pairs], [last for _, last in pairs]
 
 
 def test_both_versions_hold_the_same_passages():
@@ -174,7 +174,7 @@ def test_the_whole_passage_gives_the_last_word_away(training_words):
 
 
 def _topic_guesses(training_words, texts):
-    """Naive Bayes over the words that stand near each ending in the training text."""
+    """Guess endings by naive Bayes over the words near each in the training text."""
     endings = twins.grammar("lambada").words.endings
     near = {ending: Counter() for ending in endings}
     for place, word in enumerate(training_words):
@@ -192,12 +192,12 @@ def _topic_guesses(training_words, texts):
 
 @pytest.fixture(scope="module")
 def by_evidence():
-    """Messages by what tells their class, as many ham as spam of each."""
-    found = messages(twins.grammar("sms-spam"))
+    """Messages by the kind of evidence for their class, as many ham as spam of each."""
+    made = messages(twins.grammar("sms-spam"))
     kept = {}
     for evidence in ("word", "order"):
         ham, spam = (
-            [m for m in found if m.evidence == evidence and m.label == label]
+            [m for m in made if m.evidence == evidence and m.label == label]
             for label in ("ham", "spam")
         )
         pairs = zip(ham, spam, strict=False)
@@ -206,7 +206,7 @@ def by_evidence():
 
 
 def linear_accuracy(kept, features):
-    """Of a ridge classifier on the second half, fitted to the first."""
+    """Return the accuracy of a ridge classifier on the second half, fitted to the first."""
     labels = np.array([1.0 if m.label == "spam" else -1.0 for m in kept])
     names = {name: n for n, name in enumerate(sorted({f for m in kept for f in features(m)}))}
     present = np.zeros((len(kept), len(names)))

@@ -1,4 +1,4 @@
-"""The checks: against brute force where there is one, and what they say."""
+"""The results and the texts of the checks, against brute force where there is one."""
 
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.document import Document, grim, implied, percent_drop, perplexity, printed
+from repro.document import Document, agrees_with, grim, percent_drop, perplexity, printed
 from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
 from repro.judge import Outcome
 
@@ -45,9 +45,9 @@ def test_a_count_on_the_half_end_is_possible_rounded_either_way(share, examples)
 
 
 def test_an_impossible_share_names_the_nearest_counts():
-    found = grim("99.81%", of=149)
-    assert found.outcome is Outcome.REFUTED
-    assert "148 / 149 = 99.329% and 149 / 149 = 100.000%: impossible" in str(found)
+    check = grim("99.81%", of=149)
+    assert check.outcome is Outcome.REFUTED
+    assert "148 / 149 = 99.329% and 149 / 149 = 100.000%: impossible" in str(check)
 
 
 def test_an_impossible_share_may_have_been_cut_off():
@@ -77,7 +77,7 @@ def test_a_share_that_is_none_is_explained(share, of, sentence):
     st.decimals("0.01", "1000", places=6), st.decimals("0.01", "1000", places=6), st.integers(0, 4)
 )
 def test_a_true_percentage_is_never_refuted(before, after, places):
-    """However the three numbers were rounded."""
+    """It agrees however the three numbers were rounded."""
 
     def rounded(value, places):
         return str(value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_EVEN))
@@ -85,11 +85,11 @@ def test_a_true_percentage_is_never_refuted(before, after, places):
     if printed(rounded(before, places)).low <= 0:
         return
     drop = rounded(100 * (before - after) / before, 1) + "%"
-    assert implied(drop, percent_drop(rounded(before, places), rounded(after, places)))
+    assert agrees_with(drop, percent_drop(rounded(before, places), rounded(after, places)))
 
 
 def test_what_agrees_shows_its_arithmetic():
-    assert str(implied("46.9%", percent_drop("34.86", "18.52"))).splitlines() == [
+    assert str(agrees_with("46.9%", percent_drop("34.86", "18.52"))).splitlines() == [
         "46.9% printed; (34.86 - 18.52) / 34.86 = 46.851% to 46.896%: agrees",
         "  46.9% stands for 46.85% to 46.95%",
         "  34.86 stands for 34.855 to 34.865",
@@ -98,9 +98,9 @@ def test_what_agrees_shows_its_arithmetic():
 
 
 def test_what_disagrees_says_what_should_be_there():
-    found = implied("94", printed("4.84M") / 51026)
-    assert not found
-    assert str(found).splitlines() == [
+    check = agrees_with("94", printed("4.84M") / 51026)
+    assert not check
+    assert str(check).splitlines() == [
         "94 printed; 4.84M / 51,026 = 94.75 to 94.96: disagrees",
         "  94 stands for 93.5 to 94.5",
         "  4.84M stands for 4.835M to 4.845M",
@@ -110,22 +110,22 @@ def test_what_disagrees_says_what_should_be_there():
 
 
 def test_numbers_that_touch_agree_and_numbers_that_do_not_are_shown_apart():
-    assert implied("0.5", "0.6")  # both may be 0.55
-    apart = implied("0.5", printed("0.6") + Fraction(1, 1000))
+    assert agrees_with("0.5", "0.6")  # both may be 0.55
+    apart = agrees_with("0.5", printed("0.6") + Fraction(1, 1000))
     assert apart.measured == "0.5 printed; 0.6 + 1/1000 = 0.551 to 0.651: disagrees"
 
 
 def test_agreement_within_what_the_source_calls_the_same():
-    assert not implied("0.617", "0.615")
-    assert implied("0.617", "0.615", within="0.01")
+    assert not agrees_with("0.617", "0.615")
+    assert agrees_with("0.617", "0.615", within="0.01")
     with pytest.raises(ValueError, match="is negative: give a distance"):
-        implied("0.617", "0.615", within=-1)
+        agrees_with("0.617", "0.615", within=-1)
 
 
 def test_exact_numbers_agree_only_if_they_are_equal():
-    assert implied(72, Fraction(72))
-    assert not implied(72, 73)
-    assert implied("40.93", perplexity("3.7119"))
+    assert agrees_with(72, Fraction(72))
+    assert not agrees_with(72, 73)
+    assert agrees_with("40.93", perplexity("3.7119"))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_document_keeps_what_it_finds():
     assert document(["0.4", "0.3"]).falls()
     assert not document(["0.4", "0.3"]).peaks_at(1)
     assert document(["0.4", "0.3"]).mostly_exceeds(["0.3", "0.2"])
-    assert [bool(found) for found in document.findings] == [True] * 6 + [False, True]
+    assert [bool(check) for check in document.findings] == [True] * 6 + [False, True]
 
 
 def test_misuse_is_explained():

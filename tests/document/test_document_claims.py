@@ -1,4 +1,4 @@
-"""The claims of this project that documents decide: beside those that train, and told apart."""
+"""The claims of this project that documents decide are told apart from those that train."""
 
 import ast
 from pathlib import Path
@@ -6,17 +6,18 @@ from pathlib import Path
 CLAIMS = Path(__file__).parents[2] / "claims"
 
 
-def names(folder):
-    """Source and test of each claim: what the ledger calls it, but for its parameters."""
+def claim_names(folder):
+    """The tests that are claims, by name: the part of a ledger's name that must differ."""
     for path in folder.glob("test_*.py"):
         for test in ast.walk(ast.parse(path.read_text())):
             if isinstance(test, ast.FunctionDef):
                 for mark in test.decorator_list:
-                    given = {each.arg: each.value for each in getattr(mark, "keywords", ())}
-                    if "source" in given and getattr(mark.func, "id", "") == "claim":
+                    keywords = {keyword.arg for keyword in getattr(mark, "keywords", ())}
+                    if "source" in keywords and getattr(mark.func, "id", "") == "claim":
                         yield test.name
 
 
 def test_no_claim_is_called_like_one_of_another_ledger():
-    assert set(names(CLAIMS / "documents"))
-    assert not set(names(CLAIMS / "documents")) & set(names(CLAIMS))
+    of_documents = set(claim_names(CLAIMS / "documents"))
+    assert of_documents
+    assert not of_documents & set(claim_names(CLAIMS))

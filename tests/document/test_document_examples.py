@@ -7,24 +7,23 @@ import pkgutil
 import pytest
 
 import repro.document
-from repro.document import shown
+from repro.document import decimals
 
 MODULES = [
     importlib.import_module(f"repro.document.{module.name}")
     for module in pkgutil.iter_modules(repro.document.__path__)
 ]
-NAMES = {**vars(shown), **{name: getattr(repro.document, name) for name in repro.document.__all__}}
+PUBLIC = {name: getattr(repro.document, name) for name in repro.document.__all__}
+NAMES = {**vars(decimals), **PUBLIC}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_examples(module):
-    found = doctest.testmod(module, extraglobs=NAMES)
-    assert found.failed == 0
+    result = doctest.testmod(module, extraglobs=NAMES)
+    assert result.failed == 0
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in repro.document.__all__ if callable(getattr(repro.document, name))]
-)
+@pytest.mark.parametrize("name", [name for name, value in PUBLIC.items() if callable(value)])
 def test_every_public_word_has_an_example_or_is_made_by_one(name):
     made = {"Interval", "Number"}  # by `printed` and by formulas
-    assert name in made or ">>>" in getattr(repro.document, name).__doc__
+    assert name in made or ">>>" in PUBLIC[name].__doc__

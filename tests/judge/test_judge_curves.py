@@ -1,4 +1,4 @@
-"""What one arm does over its training: curves of equal and of different lengths."""
+"""Statements about one arm over its training: curves of equal and of different lengths."""
 
 from __future__ import annotations
 

@@ -7,24 +7,22 @@ import pytest
 from scipy import stats
 from scipy.special import stdtr
 
-from repro.judge import Design, Judge, Measured, Outcome
+from repro.judge import Design, Judge, Outcome
 from repro.judge.boundary import threshold
 from repro.judge.design import simulated_looks
-from repro.judge.futility import chance_of_crossing
+from repro.judge.futility import predictive_power
+from tests.judge.arms import arm, arms
 
 LOOKS = Design(looks=(5, 8, 12))
 
 
 def decided(values, design=LOOKS):
-    arm = Measured(
-        judge=Judge(design), label="a", metric="m", values=lambda n: np.array(values[:n])
-    )
-    return arm > 0.0
+    return arm(values, judge=Judge(design)) > 0.0
 
 
 @pytest.mark.parametrize("share", [5 / 12, 8 / 12])
 @pytest.mark.parametrize("p", [0.5, 0.1, 0.02])
-def test_the_chance_of_crossing_is_what_a_simulation_of_the_future_finds(p, share):
+def test_predictive_power_is_what_a_simulation_of_the_future_finds(p, share):
     boundary, draws = 0.0019, 400_000
     rng = np.random.default_rng(6)
     # The sum of unit normal differences, one unit of seeds in all; its slope is the true effect.
@@ -32,12 +30,12 @@ def test_the_chance_of_crossing_is_what_a_simulation_of_the_future_finds(p, shar
     slope = now / share + rng.standard_normal(draws) / share**0.5
     last = now + slope * (1 - share) + rng.standard_normal(draws) * (1 - share) ** 0.5
     expected = (last >= stats.norm.isf(boundary)).mean()
-    assert chance_of_crossing(p, boundary, share) == pytest.approx(expected, abs=0.003)
+    assert predictive_power(p, boundary, share) == pytest.approx(expected, abs=0.003)
 
 
 def test_what_does_not_depend_on_the_seed_is_certain():
-    assert chance_of_crossing(0.0, 0.0019, 0.5) == 1.0
-    assert chance_of_crossing(1.0, 0.0019, 0.5) == 0.0
+    assert predictive_power(0.0, 0.0019, 0.5) == 1.0
+    assert predictive_power(1.0, 0.0019, 0.5) == 0.0
 
 
 def test_an_even_statement_is_given_up_at_the_first_look():
@@ -56,17 +54,13 @@ def test_an_open_statement_that_leans_one_way_gets_all_its_seeds():
 
 
 def test_one_hopeless_term_is_enough_to_give_up_but_not_one_that_may_yet_fail():
-    judge = Judge(LOOKS)
     rng = np.random.default_rng(3)
     clear, even = 1 + 0.1 * rng.standard_normal(12), np.resize([1.0, -1.0, 0.1], 12)
     low = np.array([-1.0, 0.2, -0.8, -1.1, 0.3, -1.0, 0.1, -0.9, -1.2, 0.2, -0.7, -0.9])
-    arms = {
-        name: Measured(judge=judge, label=name, metric="m", values=lambda n, v=values: v[:n])
-        for name, values in {"clear": clear, "even": even, "low": low, "none": 0 * low}.items()
-    }
-    assert arms["even"].is_within(0.3, of=arms["none"]).seeds == 5
-    assert arms["clear"].is_within(3.0, of=arms["none"]).outcome is Outcome.REPRODUCED
-    assert (arms["low"] > arms["none"]).seeds > 5
+    clear, even, low, none = arms(clear, even, low, 0 * low, design=LOOKS)
+    assert even.is_within(0.3, of=none).seeds == 5
+    assert clear.is_within(3.0, of=none).outcome is Outcome.REPRODUCED
+    assert (low > none).seeds > 5
 
 
 def test_seeds_are_saved_where_there_is_nothing_and_power_is_kept():

@@ -72,14 +72,14 @@ def simulated(word, effect, design, **others):
 def test_no_word_errs_more_than_its_level_at_its_null_boundary(word):
     design = Design(looks=CI, level=0.05)
     reproduced, refuted = calibration.rates(simulated(word, 0.0, design), design)
-    error = (design.side / NORMAL["samples"]) ** 0.5
+    error = (design.one_sided_level / NORMAL["samples"]) ** 0.5
     # The least of tied epochs is not quite normal.
-    allowed = design.side * (1.2 if word == "best, tied" else 1)
+    allowed = design.one_sided_level * (1.2 if word == "best, tied" else 1)
     assert reproduced <= allowed + 3.5 * error
     assert refuted <= allowed + 3.5 * error
     # The level is used, not merely kept: by the one comparison at risk, or by all that are tied.
     used = refuted / 0.6 if word in ("climbs, tied", "ordered, tied") else reproduced
-    assert used >= 0.98 * design.side - 3.5 * error
+    assert used >= 0.98 * design.one_sided_level - 3.5 * error
 
 
 @pytest.mark.parametrize("word", [w for w in calibration.WORDS if w[-6:] != ", tied"])
@@ -131,7 +131,7 @@ def test_refuted_shares_its_level_among_all_ties():
         statement = simulated(word, 0.0, design, samples=40_000)
         assert len(statement.terms) + len(statement.implied) == comparisons
         _, refuted = calibration.rates(statement, design)
-        assert refuted <= design.side + 3.5 * (design.side / 40_000) ** 0.5
+        assert refuted <= design.one_sided_level + 3.5 * (design.one_sided_level / 40_000) ** 0.5
 
 
 def test_the_interval_of_a_rank_correlation_covers_it():
@@ -150,7 +150,7 @@ def test_power_grows_with_effect_and_looks_and_falls_with_terms():
     design = Design(looks=CI)
     curve = [design.power(effect) for effect in np.linspace(0, 3, 13)]
     assert curve == sorted(curve)
-    assert curve[0] == pytest.approx(design.side, abs=0.003)
+    assert curve[0] == pytest.approx(design.one_sided_level, abs=0.003)
     assert design.power(1.2) < Design(looks=(*CI, 20)).power(1.2)
     assert design.power(1.2, terms=4) < design.power(1.2, terms=2) < design.power(1.2)
 

@@ -1,4 +1,4 @@
-"""How a measured order agrees with a documented one, pair by pair and as a rank correlation."""
+"""The agreement of a measured order with a documented one, by pairs and as a correlation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.judge import Design, Judge, Ladder, Measured, Outcome, Scale
+from repro.judge import Design, Judge, Ladder, Outcome, Scale
 from repro.judge.ranking import tau_b
+from tests.judge.arms import arm, arms
 
 RNG = np.random.default_rng(23)
 
@@ -19,13 +20,7 @@ def ladder(*means, seeds=8, spread=0.01, level=0.01, scale="identity"):
     samples = [mean + spread * RNG.standard_normal(seeds) for mean in means]
     return samples, Ladder(
         [
-            Measured(
-                judge=judge,
-                label=f"arm {i}",
-                metric="m",
-                values=lambda n, sample=sample: sample[:n],
-                scale=Scale(scale),
-            )
+            arm(sample, judge=judge, label=f"arm {i}", scale=Scale(scale))
             for i, sample in enumerate(samples, 1)
         ]
     )
@@ -43,8 +38,8 @@ def test_values_that_are_all_tied_have_no_order():
 
 
 def test_the_interval_is_that_of_t_over_the_taus_of_the_seeds():
-    samples, arms = ladder(5, 4, 3, 2, spread=1.0)
-    ranking = arms.is_ordered().ranking
+    samples, rungs = ladder(5, 4, 3, 2, spread=1.0)
+    ranking = rungs.is_ordered().ranking
     taus = [stats.kendalltau([4, 3, 2, 1], seed).statistic for seed in np.transpose(samples)]
     interval = stats.ttest_1samp(taus, 0).confidence_interval(0.99)
     assert ranking.tau == pytest.approx(np.mean(taus))
@@ -55,8 +50,8 @@ def test_the_interval_is_that_of_t_over_the_taus_of_the_seeds():
 
 
 def test_every_pair_is_said_to_stand_as_listed_against_or_open():
-    _, arms = ladder(9, 7, 8, 3, 3)
-    verdict = arms.is_ordered()
+    _, rungs = ladder(9, 7, 8, 3, 3)
+    verdict = rungs.is_ordered()
     ranking = verdict.ranking
     assert verdict.outcome is Outcome.REFUTED
     assert ranking.against == ((2, 3),)
@@ -78,27 +73,22 @@ def test_every_pair_is_said_to_stand_as_listed_against_or_open():
 def test_a_distant_pair_can_refute_what_its_neighbours_leave_open():
     samples = np.array([[2.0] * 8, [2.5] * 8, [3.0] * 8]) + 0.3 * RNG.standard_normal((3, 8))
     samples[1] += np.array([2.0, -2.0] * 4)  # the one between is too noisy to tell
-    judge = Judge(Design(looks=(8,)))
-    arms = Ladder(
-        [
-            Measured(judge=judge, label=label, metric="m", values=lambda n, s=sample: s[:n])
-            for label, sample in zip("abc", samples, strict=True)
-        ]
-    )
-    verdict = arms.is_ordered()
+    ordered = Ladder(arms(*samples))
+    design = ordered[0].judge.design
+    verdict = ordered.is_ordered()
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.ranking.against == ((1, 3),)
-    assert verdict.effects[2].boundary_against == arms[0].judge.design.boundary(terms=3)
+    assert verdict.effects[2].boundary_against == design.boundary(terms=3)
     assert verdict.p == pytest.approx(2 * 3 * verdict.effects[2].p_against)
     # Power is about the two steps that have to hold, the third follows from them.
-    assert verdict.effects[0].detectable_in_sd == arms[0].judge.design.detectable(terms=2)
+    assert verdict.effects[0].detectable_in_sd == design.detectable(terms=2)
     assert "also contradicted: a - c" in str(verdict)
-    assert arms.falls().outcome is Outcome.INCONCLUSIVE  # of the steps alone none is settled
+    assert ordered.falls().outcome is Outcome.INCONCLUSIVE  # of the steps alone none is settled
 
 
 def test_all_pairs_as_listed_and_a_tau_without_width():
-    _, arms = ladder(5, 4, 3, scale="log")
-    verdict = arms.is_ordered()
+    _, rungs = ladder(5, 4, 3, scale="log")
+    verdict = rungs.is_ordered()
     assert verdict.outcome is Outcome.REPRODUCED
     assert (verdict.ranking.tau, verdict.ranking.low, verdict.ranking.high) == (1, 1, 1)
     assert "tau-b): 1.00 on one seed, 1.00 of the means" in " ".join(str(verdict).split())

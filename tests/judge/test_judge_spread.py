@@ -7,26 +7,13 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
-from repro.judge import Design, Judge, Measured, Outcome, Scale
+from repro.judge import Design, Outcome, Scale
 from repro.judge.spread import median_spread
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
+from tests.judge.arms import arms
 
 RNG = np.random.default_rng(29)
-EIGHT, LOOKS = Design(looks=(8,)), Design(looks=(5, 8, 12))
-
-
-def arms(*samples, design=EIGHT, scale="identity", metric="accuracy"):
-    judge = Judge(design)
-    return [
-        Measured(
-            judge=judge,
-            label=label,
-            metric=metric,
-            values=lambda n, sample=sample: np.asarray(sample, dtype=float)[:n],
-            scale=Scale(scale),
-        )
-        for label, sample in zip("abc", samples, strict=False)
-    ]
+LOOKS = Design(looks=(5, 8, 12))
 
 
 def seconds(ratio, *, seeds=8, noise=0.03):
@@ -37,7 +24,7 @@ def seconds(ratio, *, seeds=8, noise=0.03):
 @pytest.mark.parametrize("ratio", [1.65, 1.75, 1.8, 1.9])
 def test_times_is_tost_of_paired_log_ratios(ratio):
     x, y = seconds(ratio)
-    a, b = arms(x, y, scale="log", metric="seconds")
+    a, b = arms(x, y, scale=Scale("log"), metric="seconds")
     verdict = a.is_times(1.65, b, within_ratio=1.1)
     width = np.log(1.1)
     p, _, _ = ttost_paired(np.log(x), np.log(y), np.log(1.65) - width, np.log(1.65) + width)
@@ -51,7 +38,7 @@ def test_times_is_tost_of_paired_log_ratios(ratio):
 
 def test_times_is_the_same_turned_around():
     x, y = seconds(2.0)
-    a, b = arms(x, y, scale="log", metric="seconds")
+    a, b = arms(x, y, scale=Scale("log"), metric="seconds")
     one, other = a.is_times(2.0, b, within_ratio=1.2), b.is_times(0.5, a, within_ratio=1.2)
     assert sorted(e.p_for for e in one.effects) == pytest.approx(
         sorted(e.p_for for e in other.effects)
@@ -135,11 +122,11 @@ def test_the_power_printed_for_a_spread_is_what_simulation_finds():
     (a,) = arms(RNG.standard_normal(12), design=LOOKS)
     (effect,) = a.spreads_at_most(1.0).effects
     draws = effect.detectable * np.random.default_rng(8).standard_normal((12, 20_000))
-    found = np.zeros(20_000, bool)
+    reproduced = np.zeros(20_000, bool)
     for n in LOOKS.looks:
         p = stats.chi2.cdf((n - 1) * draws[:n].var(axis=0, ddof=1), n - 1)
-        found |= p <= effect.boundary
-    assert found.mean() == pytest.approx(0.8, abs=0.015)
+        reproduced |= p <= effect.boundary
+    assert reproduced.mean() == pytest.approx(0.8, abs=0.015)
 
 
 def test_what_does_not_depend_on_the_seed_has_no_spread():

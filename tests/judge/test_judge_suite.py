@@ -1,4 +1,4 @@
-"""The p of a settled verdict, and what stands of many."""
+"""The p of a settled verdict, and Holm's correction for many."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from repro.judge import (
     Design,
-    Judge,
     Ladder,
-    Measured,
     Outcome,
     Verdict,
     boundary,
@@ -22,16 +20,9 @@ from repro.judge import (
 )
 from repro.judge.boundary import chance_of_crossing, level_of, threshold
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD, STUDENT
+from tests.judge.arms import arms
 
 CI = (5, 8, 12)
-
-
-def arms(*samples, design):
-    judge = Judge(design)
-    return [
-        Measured(judge=judge, label=label, metric="m", values=lambda n, sample=sample: sample[:n])
-        for label, sample in zip("abcdefgh", samples, strict=False)
-    ]
 
 
 def normal(seed, *shape):
@@ -72,9 +63,9 @@ def test_levels_between_those_that_are_simulated_are_read_off_closely(looks, sta
 def test_a_suite_of_any_size_costs_some_dozen_simulations(monkeypatch):
     simulated = []
 
-    def counted(*given):
-        simulated.append(given)
-        return chance_of_crossing(*given)
+    def counted(*arguments):
+        simulated.append(arguments)
+        return chance_of_crossing(*arguments)
 
     monkeypatch.setattr(boundary, "chance_of_crossing", counted)
     boundary._ratio.cache_clear()
@@ -103,7 +94,7 @@ WORDS = {
 
 
 def judged(word, effect, seed, *, level):
-    """A word about three arms that lie `effect` apart."""
+    """The verdict of a word about three arms that lie `effect` apart."""
     means = np.array([[2 * effect], [effect], [0]])
     return WORDS[word](*arms(*(normal(seed, 3, 20) + means), design=Design(looks=CI, level=level)))
 

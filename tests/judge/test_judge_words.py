@@ -1,4 +1,4 @@
-"""Each word: against public oracles, its properties, and what it says about odd values."""
+"""The statements of the judge: against public oracles, their properties, and odd values."""
 
 from __future__ import annotations
 
@@ -29,33 +29,10 @@ from repro.judge import (
     conjunction,
 )
 from repro.judge.evidence import is_skewed
+from tests.judge.arms import arm, arms
 
-EIGHT = Design(looks=(8,))
 LOOKS = Design(looks=(5, 8, 12))
 RNG = np.random.default_rng(7)
-
-
-def measured(values, *, label="a", judge=None, scale=None, asked=None):
-    def first(seeds):
-        if asked is not None:
-            asked.append(seeds)
-        return np.asarray(values, dtype=float)[:seeds]
-
-    return Measured(
-        judge=judge or Judge(EIGHT),
-        label=label,
-        metric="accuracy",
-        values=first,
-        scale=scale or Scale(),
-    )
-
-
-def arms(*samples, design=EIGHT, scale=None):
-    judge = Judge(design)
-    return [
-        measured(sample, label=label, judge=judge, scale=scale)
-        for label, sample in zip("abcdefgh", samples, strict=False)
-    ]
 
 
 def around(*means, seeds=12, spread=0.01):
@@ -167,7 +144,7 @@ def test_a_shape_is_reproduced_where_it_is_and_refuted_on_its_reverse(means, wor
     assert word(mirrored).outcome is Outcome.REFUTED
 
 
-def test_a_step_smaller_than_asked_refutes_the_climb():
+def test_a_step_smaller_than_claimed_refutes_the_climb():
     assert Ladder(arms(*around(1, 2, 2.2))).climbs(by_at_least=0.5).outcome is Outcome.REFUTED
 
 
@@ -242,12 +219,12 @@ def test_the_interval_excludes_the_bound_exactly_when_the_comparison_counts(x, y
 
 
 def test_a_decided_first_look_never_asks_for_the_second():
-    asked: list[int] = []
+    looks: list[int] = []
     judge = Judge(LOOKS)
     clear, base = around(0.9, 0.5, seeds=5)
-    verdict = measured(clear, judge=judge, asked=asked) > measured(base, judge=judge, label="b")
+    verdict = arm(clear, judge=judge, looks=looks) > arm(base, judge=judge, label="b")
     assert verdict
-    assert asked == [5]
+    assert looks == [5]
     assert (verdict.seeds, verdict.looks) == (5, (5, 8, 12))
 
 
@@ -255,25 +232,25 @@ def test_an_open_look_asks_for_more_and_lets_the_answer_through():
     class RunsMissing(Exception):
         pass
 
-    asked: list[int] = []
+    looks: list[int] = []
 
     def values(seeds):
-        asked.append(seeds)
+        looks.append(seeds)
         if seeds > 5:
             raise RunsMissing
         return np.array([1.0, 2.0, 1.0, -1.0, 0.5])
 
     judge = Judge(LOOKS)
-    arm = Measured(judge=judge, label="a", metric="m", values=values)
+    missing = Measured(judge=judge, label="a", metric="m", values=values)
     with pytest.raises(RunsMissing):
-        _ = arm > 0.0
-    assert asked == [5, 8]
+        _ = missing > 0.0
+    assert looks == [5, 8]
     assert judge.verdicts == []
 
 
 def test_an_open_budget_is_inconclusive_with_advice():
     d = np.array([1.0, -1.0] * 6) + 0.75
-    verdict = measured(d, judge=Judge(LOOKS)) > 0.0
+    verdict = arm(d, judge=Judge(LOOKS)) > 0.0
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert not verdict
     assert verdict.seeds == 12
@@ -290,7 +267,7 @@ def test_an_open_budget_is_inconclusive_with_advice():
     assert judged.advice == verdict.advice
     contrary = Ladder(arms(base, base + slow, base + quick, design=LOOKS)).bottoms_at(0)
     assert "would refute it" in contrary.advice
-    flat = measured([1.0, -1.0] * 6, judge=Judge(LOOKS)) > 1e-3
+    flat = arm([1.0, -1.0] * 6, judge=Judge(LOOKS)) > 1e-3
     assert "more than 200 seeds" in flat.advice
 
 
@@ -322,14 +299,14 @@ def test_rounding_is_no_spread():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_diverged_arm_gives_no_verdict_and_is_named(bad):
-    asked: list[int] = []
+    looks: list[int] = []
     judge = Judge(LOOKS)
-    a = measured(around(1.0)[0], judge=judge, label="steady", asked=asked)
-    b = measured([0.0, bad, *[0.0] * 10], judge=judge, label="wild")
+    a = arm(around(1.0)[0], judge=judge, label="steady", looks=looks)
+    b = arm([0.0, bad, *[0.0] * 10], judge=judge, label="wild")
     verdict = a > b
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.reason == "wild has no finite value on 1 of 5 seeds"
-    assert asked == [5]
+    assert looks == [5]
     assert verdict.reason in str(verdict)
 
 
@@ -452,8 +429,7 @@ def test_a_judge_that_need_not_explain_comes_to_the_same_outcomes():
     for gap in (0.0, 0.4, 1.0, 3.0, -3.0):
         sample = (gap + rng.standard_normal(12)).tolist()
         full, short = (
-            measured(sample, judge=Judge(LOOKS, explains=explains)) > 0.0
-            for explains in (True, False)
+            arm(sample, judge=Judge(LOOKS, explains=explains)) > 0.0 for explains in (True, False)
         )
         assert (short.outcome, short.seeds) == (full.outcome, full.seeds)
         assert full.effects

@@ -5,10 +5,11 @@ import sys
 import pytest
 import torch
 
+import repro.backends.local
+import repro.backends.turn
+
 # Imported once for all the sessions that run in this process; pytester takes away what they import.
 import repro.core.train
-import repro.executor.local
-import repro.executor.turn
 import repro.plugin.session
 import repro.report.write  # noqa: F401
 
@@ -146,7 +147,7 @@ def project(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     # what else is installed here takes a third of the time in which a session starts
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin,xdist.plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin")
     return pytester
 
 

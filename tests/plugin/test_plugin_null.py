@@ -5,7 +5,7 @@ import re
 from scipy.stats import binom
 
 from repro.judge import Design
-from repro.plan import PROFILES
+from repro.runs.profiles import PROFILES
 
 # Each run trains 50 lines that share nothing, so that a pair of arms carries 50 separate claims.
 STUDY = '''

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-import repro.executor.local
-from repro.executor.turn import turn_on
+import repro.backends.local
+from repro.backends.turn import turn_on
 from tests.plugin.sessions import change, run, run_apart, trained
 
 
@@ -36,7 +36,7 @@ def test_the_workers_of_a_session_take_turns_with_each_other(project, monkeypatc
         turns.append(given)
         return turn_on(device, **given)
 
-    monkeypatch.setattr(repro.executor.local, "turn_on", noted)
+    monkeypatch.setattr(repro.backends.local, "turn_on", noted)
     run(project)
     assert turns == [{"processes": 4, "session": "of all four"}]
     run(project)

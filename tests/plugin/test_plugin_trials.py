@@ -10,9 +10,11 @@ import pytest
 
 from repro.arm import Arm, Metric
 from repro.judge import Outcome
-from repro.plan import Profile, RunsMissing
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
+from repro.runs.plan import RunsMissing
+from repro.runs.profiles import Profile
+from repro.store import Result
 
 RECIPE = Recipe(epochs=5, batch=1, lr=1.0, measure_every=2)
 
@@ -32,15 +34,19 @@ class Reader(Arm):
 
 
 class Stored:
-    """An executor that has everything it was given, and nothing else."""
+    """Results of everything it was given, and of nothing else."""
 
     def __init__(self, by_seed):
         self.by_seed = by_seed
         self.looked_up = 0
 
-    def result(self, run):
+    def failed(self, run):
+        return None
+
+    def get(self, run):
         self.looked_up += 1
-        return self.by_seed.get(run.seed)
+        known = self.by_seed.get(run.seed)
+        return None if known is None else Result("", {}, known, {})
 
 
 def values(seed):

@@ -1,4 +1,4 @@
-"""What the tests of the store share."""
+"""Fixtures of the store's tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def store(tmp_path: Path, reports: list[str]) -> Store:
 
 @pytest.fixture
 def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that write many entries and are not about power cuts."""
+    """Skips `fsync`, for tests that write many entries and are not about power cuts."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 

@@ -92,7 +92,7 @@ def test_a_file_that_is_missing_or_something_else(
     is_noticed_and_healed()
 
     path.unlink()
-    os.mkfifo(path)  # would block whoever just opened it
+    os.mkfifo(path)  # to open it would block
     is_noticed_and_healed()
 
 
@@ -126,7 +126,7 @@ def test_a_file_manager_may_leave_its_own_file(folder: Path, store: Store) -> No
 
 
 def rewrite(folder: Path, name: str, content: bytes) -> None:
-    """As somebody would who knows about the checksums."""
+    """Change a file and its checksum."""
     (folder / name).write_bytes(content)
     sums = [
         f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
@@ -161,7 +161,7 @@ def test_content_that_is_not_ours_in_spite_of_its_checksums(
 
 
 def test_rewriting_an_entry_properly_is_not_damage(folder: Path, store: Store) -> None:
-    # What makes the test above able to fail: these checksums are right.
+    # This shows that the checksums in the test above are right.
     rewrite(folder, "result.json", json.dumps(VALUES).encode())
     assert store.get(IDENTITY) is not None
 

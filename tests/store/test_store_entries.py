@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -9,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from store_strategies import MAPPINGS
 
 from repro.store import Store, StoreError, StoreWarning, run_key
+from tests.unprivileged import unprivileged
 
 IDENTITY = {"arm": {"lr": 0.1, "layers": (1, 2)}, "seed": 7}
 VALUES = {"measures": {"loss": 0.1 + 0.2}, "steps": 10}
@@ -28,7 +28,7 @@ def folder_of(store: Store, identity: dict[str, object] = IDENTITY) -> Path:
     return store.root / "runs" / key[:2] / key
 
 
-def test_what_was_put_is_got(store: Store, reports: list[str]) -> None:
+def test_a_run_comes_back_as_it_was_stored(store: Store, reports: list[str]) -> None:
     assert store.get(IDENTITY) is None
     assert not store.has(IDENTITY)
     store.put(IDENTITY, VALUES, PROVENANCE)
@@ -88,7 +88,7 @@ def test_a_person_can_read_and_check_the_files(store: Store) -> None:
 def test_nothing_is_renamed_before_it_is_on_the_disk(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Stands in for pulling the plug: what a rename makes visible must have been forced out.
+    # Stands in for a power cut: files must be on the disk before a rename makes them visible.
     calls: list[int | str] = []
     really_sync, really_rename = os.fsync, os.rename
 
@@ -185,23 +185,12 @@ def test_a_relative_root_outlives_a_change_of_folder(
     assert store.get(IDENTITY) is not None
 
 
-@contextlib.contextmanager
-def unprivileged() -> Iterator[None]:
-    """Permissions do not bind root: act as somebody else."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
-
-
 def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         store = Store(Path(folder) / "store")
         store.put(IDENTITY, VALUES, PROVENANCE)
+        (store.root / "locks" / "of a killed process").write_text("")
         folders = [store.root, *(path for path in store.root.rglob("*") if path.is_dir())]
         for path in folders:
             path.chmod(0o555)

@@ -30,7 +30,7 @@ def test_a_json_round_trip_keeps_the_key(identity: dict[str, object]) -> None:
 
 
 def exactly(value: object) -> object:
-    """What tells apart all that JSON does: also 1, 1.0 and True, which Python compares equal."""
+    """Tell apart all values that JSON tells apart, also 1, 1.0 and True, equal in Python."""
     if isinstance(value, dict):
         return frozenset((key, exactly(item)) for key, item in value.items())
     if isinstance(value, list):
@@ -54,7 +54,7 @@ def test_tuples_and_lists_are_alike() -> None:
     ("one", "other"),
     [(1, 1.0), (1, True), (0, False), (0.0, -0.0), (1, "1"), (None, "null"), ([], {}), ("", None)],
 )
-def test_what_may_train_differently_is_kept_apart(one: object, other: object) -> None:
+def test_values_that_may_train_differently_have_different_keys(one: object, other: object) -> None:
     assert run_key({"x": one}) != run_key({"x": other})
     assert run_key({"x": [one]}) != run_key({"x": [other]})
 
@@ -75,13 +75,13 @@ def test_a_subclass_of_a_number_counts_as_the_number() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_refused_by_its_place(number: float) -> None:
+def test_a_value_that_is_no_number_is_refused_by_its_place(number: float) -> None:
     with pytest.raises(ValueError, match=re.escape("identity['arm'][1] is ")) as caught:
         run_key({"arm": [0.1, number]})
     assert "\n" not in str(caught.value)
 
 
-def test_what_json_cannot_carry_is_refused_by_its_place() -> None:
+def test_a_value_that_json_cannot_carry_is_refused_by_its_place() -> None:
     with pytest.raises(TypeError, match=re.escape("identity['arm'] is a set; give")):
         run_key({"arm": {1, 2}})
     with pytest.raises(TypeError, match=re.escape("identity['weights'] has the key 1; keys must")):

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from repro.store import StoreError
+from repro.store import Store, StoreError
 from repro.store.locks import Locks
 
 Start = Callable[..., subprocess.Popen[str]]
+Fork = Callable[..., subprocess.Popen[str]]
 
 HOLD = """if True:
     import sys
@@ -20,6 +22,23 @@ HOLD = """if True:
     from repro.store.locks import Locks
     held = Locks(Path(sys.argv[1])).try_lock("run")
     print("held" if held else "free", flush=True)
+    input()
+"""
+
+FORK = """if True:
+    import os, sys, time
+    from pathlib import Path
+    from repro.store.locks import Locks
+    lock = Locks(Path(sys.argv[1])).try_lock("run")
+    if os.fork() == 0:
+        if sys.argv[2] == "releases":
+            lock.release()
+        print(os.getpid(), flush=True)
+        time.sleep(60)
+        os._exit(0)
+    input()
+    lock.release()
+    print("released", flush=True)
     input()
 """
 
@@ -96,19 +115,67 @@ def test_a_killed_holder_lets_go(locks: Locks, tmp_path: Path, python: Start) ->
     assert locks.try_lock("run") is not None
 
 
-def test_a_child_does_not_keep_what_its_parent_released(locks: Locks) -> None:
-    lock = locks.lock("run")
+@pytest.fixture
+def fork(tmp_path: Path, python: Start) -> Iterator[Fork]:
+    """Starts a process that takes a lock and forks a child; the child does not outlive the test."""
+    children: list[int] = []
+
+    def start(child_does: str = "sleeps") -> subprocess.Popen[str]:
+        parent = python(FORK, tmp_path, child_does)
+        assert parent.stdout is not None
+        children.append(int(parent.stdout.readline()))
+        return parent
+
+    yield start
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_forked_child_does_not_keep_the_lock_of_a_killed_parent(locks: Locks, fork: Fork) -> None:
+    parent = fork()
+    assert locks.try_lock("run") is None
+    parent.kill()
+    parent.wait()
+    assert locks.try_lock("run") is not None
+
+
+def test_a_forked_child_does_not_keep_what_its_parent_released(locks: Locks, fork: Fork) -> None:
+    parent = fork()
     path = locks.folder / "run"
-    os.link(path, locks.folder / "kept")  # so that another file in its place is not what helps
-    inherited = lock._descriptor
-    assert inherited is not None
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[inherited]):
-        lock.release()
-        os.rename(locks.folder / "kept", path)
-        assert locks.try_lock("run") is not None
+    os.link(path, locks.folder / "kept")  # a new file in its place would be free in any case
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    parent.stdin.write("go on\n")
+    parent.stdin.flush()
+    assert parent.stdout.readline() == "released\n"
+    os.rename(locks.folder / "kept", path)
+    assert locks.try_lock("run") is not None
 
 
-def test_whoever_opened_a_file_that_was_then_removed_does_not_hold_the_lock(
+def test_a_forked_child_cannot_release_the_lock_of_its_parent(locks: Locks, fork: Fork) -> None:
+    fork("releases")
+    assert (locks.folder / "run").exists()
+    assert locks.try_lock("run") is None
+
+
+def test_lock_files_of_killed_holders_are_swept_when_a_store_is_opened(
+    tmp_path: Path, python: Start
+) -> None:
+    root = tmp_path / "store"
+    locks = Store(root).locks
+    holder = python(HOLD, root)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    holder.kill()
+    holder.wait()
+    with locks.lock("held"):
+        assert {path.name for path in locks.folder.iterdir()} == {"run", "held"}
+        Store(root)
+        assert [path.name for path in locks.folder.iterdir()] == ["held"]
+        assert locks.try_lock("held") is None
+
+
+def test_a_removed_lock_file_does_not_count_as_held(
     locks: Locks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = locks.lock("run")
@@ -141,8 +208,11 @@ def test_no_count_is_lost_under_the_lock(tmp_path: Path, python: Start) -> None:
         worker.stdin.flush()
     moments = random.Random(0)
     killed = workers[:3]
+    sweeper = Locks(tmp_path)
     for worker in killed:
-        time.sleep(moments.uniform(0.2, 0.4))
+        until = time.monotonic() + moments.uniform(0.2, 0.4)
+        while time.monotonic() < until:
+            sweeper.sweep()
         worker.kill()
     for worker in workers:
         worker.communicate()

@@ -1,9 +1,11 @@
 """Exact properties of finetuning: GPT-2 itself, what is frozen, what is read, adapters."""
 
 import math
+import os
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +20,7 @@ from repro.data.messages import load_messages
 from repro.data.safetensors import write_tensors
 from repro.recipe import Moment
 from repro.studies.finetuning import data as finetune_data
-from repro.studies.finetuning import initial, public_weights
+from repro.studies.finetuning import initial, public_weights, weights_file
 from repro.studies.finetuning.arms import (
     BY_ONE,
     FIRST_ROW,
@@ -109,10 +111,8 @@ def test_logits_are_those_of_transformers_for_the_same_weights(shape):
     ).eval()
     for parameter in theirs.parameters():
         parameter.data.add_(0.1 * torch.randn(parameter.shape))
-    published = {name: x.numpy() for name, x in theirs.transformer.state_dict().items()}
     ours = Gpt(shape, vocabulary=50)
-    arrays = public_weights.renamed(published, shape)
-    ours.load_state_dict({name: torch.from_numpy(x.copy()) for name, x in arrays.items()})
+    ours.load_state_dict(weights_file.renamed(theirs.transformer.state_dict(), shape))
     tokens = torch.randint(50, (3, 20))
     with torch.no_grad():
         expected = theirs(tokens).logits
@@ -621,28 +621,53 @@ def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
     with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
         public_weights.require_weights("small")
     tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(public_weights.SHAPES, "small", tiny)
+    monkeypatch.setitem(SHAPES, "small", tiny)
     path, tensors = published(tmp_path / "gpt2-small", tiny)
     public_weights.require_weights("small")
-    found = public_weights.load_weights("small")
-    Gpt(tiny, vocabulary=20).load_state_dict(
-        {name: torch.from_numpy(x.copy()) for name, x in found.items()}
-    )
-    assert (found["blocks.1.attention.key.weight"]
+    parameters = weights_file.load_weights("small")
+    Gpt(tiny, vocabulary=20).load_state_dict(parameters)
+    assert (parameters["blocks.1.attention.key.weight"].numpy()
             == tensors["h.1.attn.c_attn.weight"][:, 16:32].T).all()  # fmt: skip
+    assert all(parameter.is_contiguous() for parameter in parameters.values())
     before = public_weights.weights_hash("small")
     whole = path.read_bytes()
     path.write_bytes(whole[:-4])
     with pytest.raises(DataError, match=r"is cut short; remove it and run `python -m repro data"):
-        public_weights.load_weights("small")
+        weights_file.load_weights("small")
     path.write_bytes(write_tensors({"wte.weight": tensors["wte.weight"]}))
     assert public_weights.weights_hash("small") != before
     with pytest.raises(DataError, match=r"has no tensor 'wpe.weight'; remove it"):
-        public_weights.load_weights("small")
-    monkeypatch.setitem(public_weights.SHAPES, "small", Shape(32, 2, 2, context=8))
+        weights_file.load_weights("small")
+    monkeypatch.setitem(SHAPES, "small", Shape(32, 2, 2, context=8))
     path.write_bytes(whole)
     with pytest.raises(DataError, match=r"holds a model that is 16 wide, not 32"):
-        public_weights.load_weights("small")
+        weights_file.load_weights("small")
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float64])
+def test_public_weights_of_another_precision_are_read_as_float32(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    tiny = Shape(16, 2, 2, context=8)
+    monkeypatch.setitem(SHAPES, "small", tiny)
+    path, arrays = published(tmp_path / "gpt2-small", tiny)
+    rounded = {name: torch.from_numpy(array).to(kind) for name, array in arrays.items()}
+    path.write_bytes(safetensors.torch.save(rounded))
+    parameters = weights_file.load_weights("small")
+    assert {parameter.dtype for parameter in parameters.values()} == {torch.float32}
+    assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
+
+
+def test_public_weights_stay_as_they_are_read_when_the_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    tiny = Shape(16, 2, 2, context=8)
+    monkeypatch.setitem(SHAPES, "small", tiny)
+    path, arrays = published(tmp_path / "gpt2-small", tiny)
+    parameters = weights_file.load_weights("small")
+    with path.open("r+b") as file:
+        file.seek(-path.stat().st_size // 2, os.SEEK_END)
+        file.write(bytes(path.stat().st_size // 2))
+    for name, theirs in {"tokens": "wte", "positions": "wpe", "norm": "ln_f"}.items():
+        assert (parameters[f"{name}.weight"].numpy() == arrays[f"{theirs}.weight"]).all()
 
 
 def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkeypatch):

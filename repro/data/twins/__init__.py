@@ -9,21 +9,21 @@ from repro.data.twins.lexicon import Lexicon
 
 LEXICON_SEED = 20_000
 SEEDS = {"wikitext-2": 20_001, "blimp": 20_002, "lambada": 20_003, "sms-spam": 20_004}
-"""Every set draws from a stream of its own, so that changing one leaves the others as they are."""
+"""One random stream a set, so that changing one leaves the others as they are."""
 
 
 def grammar(name: str) -> Grammar:
-    """The language, as the generator of one set speaks it."""
+    """Return the twins' language, with the random stream of one set."""
     return Grammar(Lexicon(Draws(LEXICON_SEED)), Draws(SEEDS[name]))
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """The files of every twin but the images, by set and name."""
-    found = {
+    """Generate the files of every twin but the images, by set and name."""
+    files = {
         "wikitext-2": text.generate(grammar("wikitext-2")),
         "blimp": pairs.generate(grammar("blimp")),
         "lambada": passages.generate(grammar("lambada")),
         "sms-spam": messages.generate(grammar("sms-spam")),
     }
-    trained_on = [found["wikitext-2"]["wiki.train.tokens"], *found["sms-spam"].values()]
-    return {**found, "gpt2-bpe": vocabulary.generate(trained_on)}
+    trained_on = [files["wikitext-2"]["wiki.train.tokens"], *files["sms-spam"].values()]
+    return {**files, "gpt2-bpe": vocabulary.generate(trained_on)}

@@ -1,4 +1,4 @@
-"""Random choices by integers alone, from a stream that numpy has frozen: the same everywhere."""
+"""Random choices by integers alone, the same on every machine: numpy has frozen the stream."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Draws:
         self._left: list[int] = []
 
     def below(self, count: int) -> int:
-        """A number from 0 up to, not including, `count`."""
+        """Draw a number from 0 up to, not including, `count`."""
         if not self._left:
             self._left = self._random.randint(0, 2**31, size=2**16, dtype=np.int64).tolist()
         return self._left.pop() % count
 
     def chance(self, times: int, of: int) -> bool:
-        """True `times` times of `of`, on average."""
+        """Draw True `times` times in `of`, on average."""
         return self.below(of) < times
 
     def one_of(self, things: Sequence[T]) -> T:
-        """Any of the things."""
+        """Draw one of the things, all alike."""
         return things[self.below(len(things))]
 
     def by_rank(self, things: Sequence[T]) -> T:
-        """One of the things, the n-th of them 1/n times as often as the first (Zipf's law)."""
+        """Draw one of the things, the n-th of them 1/n times as often as the first (Zipf's law)."""
         weights = list(accumulate(1_000_000 // rank for rank in range(1, len(things) + 1)))
         return things[bisect_right(weights, self.below(weights[-1]))]
 
     def shuffled(self, things: Sequence[T]) -> list[T]:
-        """The things in any order."""
+        """Return the things in a random order."""
         left = list(things)
         return [left.pop(self.below(len(left))) for _ in range(len(left))]

@@ -1,8 +1,8 @@
 """The sentences of the twins' language, as lists of words.
 
-Verbs agree in number with their subjects, over whatever stands between; an object that is the
-subject itself agrees too; `often` turns into `ever` under `no`. Nouns and verbs lean to a topic,
-and what is said last of a topic is its ending.
+A verb agrees in number with its subject, also over words between them; so does an object that is
+the subject itself; `often` turns into `ever` under `no`. Nouns and verbs lean to a topic, and the
+closing sentence of a topic ends in the topic's own last word.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Words = list[str]
 
 @dataclass(frozen=True)
 class Grammar:
-    """Draws sentences over a lexicon."""
+    """Random sentences over a lexicon."""
 
     words: Lexicon
     draws: Draws
 
     def sentence(self, topic: int) -> Words:
-        """Any sentence, with its full stop."""
+        """Draw a sentence, with its full stop."""
         if self.draws.chance(1, 6):
             return [self.name(), *self.predicate(topic, 0), "."]
         number = self.number()
@@ -34,14 +34,14 @@ class Grammar:
         return [*subject, *self.predicate(topic, number, negated=negated), "."]
 
     def closing(self, topic: int) -> Words:
-        """A sentence that says nothing of its topic up to its last word, the topic's ending."""
+        """Draw a sentence that shows its topic by the last word only, the topic's ending."""
         number = self.number()
         subject = [self.determiner(number), self.draws.by_rank(self.words.nouns)[number]]
         verb = self.draws.by_rank(self.words.verbs)[number]
         return [*subject, verb, self.words.called, self.words.endings[topic], "."]
 
     def between(self, topic: int, number: int) -> Words:
-        """What may stand between a subject and its verb: nothing, a phrase, or a clause."""
+        """Draw the words between a subject and its verb: none, a phrase, or a clause."""
         kind = self.draws.below(10)
         if kind < 6:
             return []
@@ -50,16 +50,16 @@ class Grammar:
         return self.clause(topic, self.number())
 
     def phrase(self, topic: int, number: int) -> Words:
-        """A preposition with a noun of any number."""
+        """Draw a preposition with a noun of that number."""
         return [self.preposition(), self.words.the, self.noun(topic)[number]]
 
     def clause(self, topic: int, number: int) -> Words:
-        """A relative clause with a subject of its own, whose verb agrees with that."""
+        """Draw a relative clause; its verb agrees with its own subject, of that number."""
         words = self.words
         return [words.that, words.the, self.noun(topic)[number], self.verb(topic)[number]]
 
     def predicate(self, topic: int, number: int, *, negated: bool = False) -> Words:
-        """A verb that agrees, and what follows it."""
+        """Draw a verb of that number, and the words after it."""
         verb = self.verb(topic)[number]
         kind = self.draws.below(10)
         if kind < 2:
@@ -71,7 +71,7 @@ class Grammar:
         return [verb, *self.tail(topic)]
 
     def tail(self, topic: int) -> Words:
-        """An object, an adverb, or both."""
+        """Draw an object, an adverb, or both."""
         number = self.number()
         object_ = [self.determiner(number), *self.described(topic, number)]
         kind = self.draws.below(4)
@@ -80,52 +80,52 @@ class Grammar:
         return [*object_, self.adverb()] if kind == 1 else object_
 
     def described(self, topic: int, number: int) -> Words:
-        """A noun, one time in four with an adjective."""
+        """Draw a noun, one time in four with an adjective."""
         noun = self.noun(topic)[number]
         if self.draws.chance(1, 4):
             return [self.draws.by_rank(self.words.adjectives), noun]
         return [noun]
 
     def determiner(self, number: int) -> str:
-        """The most frequent one goes with both numbers."""
+        """Draw a determiner; the most frequent one goes with both numbers."""
         kind = self.draws.below(4)
         return (self.words.the, self.words.the, self.words.some[number], self.words.this[number])[
             kind
         ]
 
     def noun(self, topic: int) -> Forms:
-        """Two times in three a noun of the topic."""
+        """Draw a noun, two times in three one of the topic."""
         nouns = self.words.topic_nouns[topic] if self.draws.chance(2, 3) else self.words.nouns
         return self.draws.by_rank(nouns)
 
     def verb(self, topic: int) -> Forms:
-        """One time in two a verb of the topic."""
+        """Draw a verb, one time in two one of the topic."""
         verbs = self.words.topic_verbs[topic] if self.draws.chance(1, 2) else self.words.verbs
         return self.draws.by_rank(verbs)
 
     def number(self) -> int:
-        """Singular or plural."""
+        """Draw a number: 0 for singular, 1 for plural."""
         return self.draws.below(2)
 
     def topic(self) -> int:
-        """Any topic."""
+        """Draw a topic."""
         return self.draws.below(TOPICS)
 
     def name(self) -> str:
-        """A name, which is singular."""
+        """Draw a name, which is singular."""
         return self.draws.by_rank(self.words.names)
 
     def adverb(self) -> str:
-        """An adverb that goes with everything."""
+        """Draw an adverb."""
         return self.draws.by_rank(self.words.adverbs)
 
     def preposition(self) -> str:
-        """A preposition."""
+        """Draw a preposition."""
         return self.draws.by_rank(self.words.prepositions)
 
 
 def capitalised(sentence: Words) -> Words:
-    """The sentence with a capital letter.
+    """Return the sentence with a capital letter.
 
     >>> capitalised(["da", "ku", "."])
     ['Da', 'ku', '.']
@@ -134,7 +134,7 @@ def capitalised(sentence: Words) -> Words:
 
 
 def written(sentence: Words) -> str:
-    """The sentence as people write it.
+    """Return the sentence as a line of text.
 
     >>> written(["da", "ku", "."])
     'Da ku.'

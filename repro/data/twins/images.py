@@ -1,6 +1,6 @@
-"""The twin of CIFAR-10 at 8x8 pixels: images whose classes need more than a linear readout.
+"""The twin of CIFAR-10 at 8x8 pixels; its classes need more than a linear readout.
 
-Integers only, from a random stream that numpy has frozen: the same bytes on every machine.
+It is made of integers only, from a random stream that numpy has frozen: the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 SEED = 20_041
 TRAIN, TEST, CLASSES, SIDE, LATENTS = 10_240, 2_560, 10, 8, 12
 PAIRS = LATENTS
-"""Products of two latents that the classes depend on."""
+"""Number of products of two latents that the classes depend on."""
 
 LINEAR_SHARE = 10
 """Weight of the linear part of a class's score; the part made of products has 10."""
@@ -24,7 +24,7 @@ Integers = NDArray[np.int64]
 
 
 def generate() -> dict[str, NDArray[np.generic]]:
-    """The arrays of the set, by name.
+    """Generate the arrays of the set, by name.
 
     Latents mix smooth colour patterns into an image; a class's score adds a linear function of the
     latents to one of their products; the largest score names the class.
@@ -45,14 +45,14 @@ def generate() -> dict[str, NDArray[np.generic]]:
 
 
 def _bell(random: np.random.RandomState, shape: tuple[int, ...], reach: int) -> Integers:
-    """Sums of four uniform integers: nearly normal, without a float."""
+    """Draw sums of four uniform integers: nearly normal, without a float."""
     draws: Integers = random.randint(-reach, reach + 1, size=(4, *shape), dtype=np.int64)
     sums: Integers = draws.sum(axis=0)
     return sums
 
 
 def _smooth_patterns(random: np.random.RandomState) -> Integers:
-    """Colour patterns that vary slowly over the image, as natural images do.
+    """Draw colour patterns that vary slowly over the image, as natural images do.
 
     They are symmetric from left to right, since a mirrored image must keep its class.
     """
@@ -69,7 +69,7 @@ def _smooth_patterns(random: np.random.RandomState) -> Integers:
 
 
 def _scores(random: np.random.RandomState, latents: Integers) -> Integers:
-    """[N, CLASSES], every class with scores of the same spread."""
+    """Compute scores [N, CLASSES] with the same spread in every class."""
     first = random.randint(0, LATENTS, size=PAIRS)
     second = (first + random.randint(1, LATENTS, size=PAIRS)) % LATENTS
     products = latents[:, first] * latents[:, second]
@@ -80,6 +80,6 @@ def _scores(random: np.random.RandomState, latents: Integers) -> Integers:
 
 
 def _even(scores: Integers) -> Integers:
-    """Scores [N, CLASSES] with a spread of about 1000 in every class."""
+    """Scale scores [N, CLASSES] to a spread of about 1000 in every class."""
     spreads = [math.isqrt(int(x)) for x in (scores**2 // len(scores)).sum(axis=0)]
     return scores * 1000 // np.array(spreads, dtype=np.int64)

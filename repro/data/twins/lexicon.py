@@ -1,4 +1,4 @@
-"""The words of the twins' language: made of syllables, in classes, and some of them of a topic."""
+"""The words of the twins' language: made of syllables, in classes, some of them of a topic."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Lexicon:
         self.verbs = [self._verb() for _ in range(60)]
         self.topic_nouns = [[self._noun() for _ in range(15)] for _ in range(TOPICS)]
         self.topic_verbs = [[self._verb() for _ in range(5)] for _ in range(TOPICS)]
-        self.endings = [self._word(2) for _ in range(TOPICS)]  # what each topic's passages end in
+        self.endings = [self._word(2) for _ in range(TOPICS)]  # of each topic's passages
         self.ham_cues = [self._word(2) for _ in range(12)]
         self.spam_cues = [self._word(2) for _ in range(12)]
         # Pairs whose order tells the class of a message, and whose presence does not.

@@ -1,7 +1,7 @@
 """The twin of the SMS Spam Collection: messages of two classes.
 
-In some messages a word tells the class, as a bag of words would notice, and may stand anywhere; in
-the others two words do, by their order alone, and stand anywhere but at the ends.
+In some messages one word tells the class, so a bag of words is enough, and it may stand anywhere.
+In the others two words tell it by their order alone, and stand anywhere but at the ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from repro.data.twins.grammar import Grammar, Words
 
 HAM, SPAM = 2_000, 747
 BY_WORD = 2
-"""Of five messages, so many are told by a word; the others by an order."""
+"""Number of messages in five whose class a word tells; in the others an order does."""
 
 _MOST_BETWEEN = 3
 _ENDS = ("", ".", "!", "...")
@@ -20,7 +20,7 @@ _ENDS = ("", ".", "!", "...")
 
 @dataclass(frozen=True)
 class Message:
-    """A message, and what tells its class."""
+    """A message, and the kind of evidence for its class."""
 
     label: str
     words: Words
@@ -30,19 +30,19 @@ class Message:
 
     @property
     def text(self) -> str:
-        """As it stands in the file."""
+        """The text as in the file."""
         joined = " ".join(self.words)
         return joined[0].upper() + joined[1:] + self.end
 
 
 def generate(grammar: Grammar) -> dict[str, str]:
-    """The file of the set, by name."""
+    """Generate the file of the set, by name."""
     lines = "".join(f"{m.label}\t{m.text}\n" for m in messages(grammar))
     return {"SMSSpamCollection": lines}
 
 
 def messages(grammar: Grammar) -> list[Message]:
-    """All messages, in the order of the file."""
+    """Draw all messages, in the order of the file."""
     labels = grammar.draws.shuffled(["ham"] * HAM + ["spam"] * SPAM)
     return [_message(grammar, label) for label in labels]
 

@@ -1,8 +1,8 @@
-"""The twin of BLiMP: pairs of sentences in one of which one word breaks a rule.
+"""The twin of BLiMP: pairs of a right sentence and one in which one word breaks a rule.
 
-Every pair has a counterpart with the same words and the other form right, for every number of the
-nouns between: what a model thinks of a word by itself, or after its neighbour, cancels out, except
-where the neighbour is what it has to agree with.
+Every pair has a counterpart with the same words where the other form is right, for every number of
+the nouns between. So a model's preference for a word by itself, or after its neighbour, cancels
+out, except where the word has to agree with that neighbour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import product
 from repro.data.twins.grammar import Grammar, Words, written
 
 GROUPS = 200
-"""Pairs of each paradigm, with all counterparts."""
+"""Number of pairs of each paradigm, with all counterparts."""
 
 Pair = tuple[Words, Words]
 """A good and a bad sentence."""
@@ -23,7 +23,7 @@ BOTH = (0, 1)
 
 
 def generate(grammar: Grammar) -> dict[str, str]:
-    """The files of the set, by name."""
+    """Generate the files of the set, by name."""
     return {f"{uid}.jsonl": _file(grammar, uid, term) for uid, term in _TERMS.items()}
 
 

@@ -1,4 +1,4 @@
-"""The twin of LAMBADA: passages whose last word their last sentence does not give away."""
+"""The twin of LAMBADA: passages whose last word cannot be told from the last sentence alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PASSAGES = 400
 
 
 def generate(grammar: Grammar) -> dict[str, str]:
-    """The files of the set, by name: both versions of the test set, and a development set."""
+    """Generate the files by name: both versions of the test set, and a development set."""
     test, development = ([_passage(grammar, n) for n in range(PASSAGES)] for _ in range(2))
     return {
         "lambada_test.jsonl": "".join(json.dumps({"text": _cased(p)}) + "\n" for p in test),

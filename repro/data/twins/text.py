@@ -9,13 +9,13 @@ from repro.data.twins.grammar import Grammar, capitalised
 
 ARTICLES = {"wiki.train.tokens": 800, "wiki.valid.tokens": 80, "wiki.test.tokens": 80}
 RARE = 3
-"""A word that the training text has less often than this is unknown."""
+"""Words that are rarer than this in the training text become `<unk>`."""
 
 Line = list[str]
 
 
 def generate(grammar: Grammar) -> dict[str, str]:
-    """The files of the set, by name."""
+    """Generate the files of the set, by name."""
     files = {
         name: [line for _ in range(count) for line in _article(grammar)]
         for name, count in ARTICLES.items()

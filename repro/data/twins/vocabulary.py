@@ -1,4 +1,4 @@
-"""A byte-pair vocabulary for the twins, made as GPT-2's was: the most frequent pair becomes one."""
+"""A byte-pair vocabulary for the twins, made like GPT-2's by joining the most frequent pairs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SIZE = 1024
 
 
 def generate(texts: Iterable[str]) -> dict[str, str]:
-    """The files of the vocabulary, by name."""
+    """Generate the files of the vocabulary, by name."""
     merges = _merges(Counter(piece for text in texts for piece in pieces_of(text)))
-    symbols = sorted(byte_symbols())  # GPT-2's order: by what they are printed as
+    symbols = sorted(byte_symbols())  # GPT-2's order: by printed character
     tokens = [*symbols, *(first + second for first, second in merges), END_OF_TEXT]
     return {
         "encoder.json": json.dumps({token: number for number, token in enumerate(tokens)}),

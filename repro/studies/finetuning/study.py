@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import torch
 
 from repro.arm import Run
-from repro.core.weights import Parameters, as_parameters
+from repro.core.weights import Parameters
 from repro.studies.finetuning.arms import FinetuneArm
 from repro.studies.finetuning.data import FinetuneData
-from repro.studies.finetuning.public_weights import load_weights
 from repro.studies.finetuning.reference import FinetuneModel
 from repro.studies.finetuning.stacked import StackedFinetune
+from repro.studies.finetuning.weights_file import load_weights
 
 
 class Finetuning:
@@ -23,7 +23,7 @@ class Finetuning:
     def load(self, arm: FinetuneArm, device: torch.device) -> FinetuneData:
         if arm.start == "random":
             return FinetuneData(arm, None, device)
-        return FinetuneData(arm, as_parameters(load_weights(arm.size)), device)
+        return FinetuneData(arm, load_weights(arm.size), device)
 
     def load_from(
         self, arm: FinetuneArm, parameters: Parameters, device: torch.device

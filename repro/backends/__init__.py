@@ -1,0 +1,1 @@
+"""The places where batches train: this machine, or a cluster."""

@@ -1,0 +1,40 @@
+"""The files of a batch that trains on this machine: they lie in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from repro.arm import Run
+from repro.runs.identity import name_of
+from repro.runs.jobs import Job, Start, Timing
+from repro.store import Store
+
+
+class StoreFiles:
+    """Checkpoints by the keys of a job's runs, and the parameters that they start from."""
+
+    def __init__(self, store: Store, job: Job) -> None:
+        self._store, self._start = store, job.start
+        self._keys: Mapping[Run, str] = (
+            {} if isinstance(job, Timing) else dict(zip(job.runs, job.keys, strict=True))
+        )
+
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        return self._store.checkpoints.load(self._keys[run])
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        self._store.checkpoints.save(self._keys[run], payload)
+
+    def load_weights(self, run: Run) -> bytes:
+        assert self._start is not None
+        assert self._start.run == run
+        return stored_weights(self._store, self._start)
+
+
+def stored_weights(store: Store, start: Start) -> bytes:
+    """Return the parameters that a stored run ended with; raises ValueError if it has none."""
+    stored = store.at(start.key)
+    if stored is None or stored.weights is None:
+        what = "diverged" if stored and "diverged_at" in stored.values else "is not stored"
+        raise ValueError(f"{name_of(start.run)}, which this starts from, {what}")
+    return stored.weights

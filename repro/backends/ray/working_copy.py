@@ -1,0 +1,64 @@
+"""The code as it is here, uncommitted changes and all, for the nodes of a cluster to run.
+
+Ray takes it to each node once, by the hash of what is in it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import repro
+from repro.data.locate import data_folder, fixtures
+
+USUALLY_LEFT = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cache")
+
+
+@contextmanager
+def working_copy(root: Path, store: Path) -> Iterator[dict[str, Any]]:
+    """Yield the environment of the nodes' processes: the project, and repro if it lies elsewhere.
+
+    Left out are what `.gitignore` names, the store, data, and virtual environments. What is packed
+    for the way is removed at the end.
+    """
+    package = Path(repro.__file__).parent
+    environment: dict[str, Any] = {
+        "working_dir": str(root),
+        "excludes": [*USUALLY_LEFT, *_not_code(root, store)],
+        "env_vars": {"OMP_NUM_THREADS": "1"},
+    }
+    with tempfile.TemporaryDirectory(prefix="repro-package-") as folder:
+        if package.parent != root:
+            environment["py_modules"] = [str(_with_twins(package, Path(folder)))]
+        yield environment
+
+
+def paths(root: Path) -> tuple[str, ...]:
+    """Return where Python finds modules below the project, in the order in which it looks."""
+    places = [Path(place).absolute() for place in sys.path]
+    below = [path.relative_to(root) for path in places if path.is_relative_to(root)]
+    return tuple(dict.fromkeys(str(path) for path in below if not _is_environment(root / path)))
+
+
+def _not_code(root: Path, store: Path) -> list[str]:
+    folders = [store, data_folder(), *(x.parent for x in root.glob("*/pyvenv.cfg"))]
+    inside = (x.absolute() for x in folders if x.absolute().is_relative_to(root))
+    return [f"/{path.relative_to(root)}" for path in inside if path != root]
+
+
+def _is_environment(path: Path) -> bool:
+    return any((x / "pyvenv.cfg").is_file() for x in (path, *path.parents))
+
+
+def _with_twins(package: Path, folder: Path) -> Path:
+    """Copy the package with the generated data inside, where an installed one has it."""
+    copy = folder / package.name
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if fixtures().parent != package:
+        shutil.copytree(fixtures(), copy / "_fixtures")
+    return copy

@@ -1,1 +1,0 @@
-"""Where batches of runs are trained."""

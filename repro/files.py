@@ -1,0 +1,166 @@
+"""Files that several processes share: locks, whole writes, and errors in one sentence.
+
+Locks are the operating system's own, through `filelock` (3.32 or later). A lock ends with the
+process that holds it, also by `kill -9`, and a forked child does not inherit it. It excludes other
+processes and other holders in the same process alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from filelock import FileLock, Timeout
+
+POLL_SECONDS = 0.01
+"""Seconds between two attempts to take a lock that somebody holds."""
+
+_ATTEMPTS = 100
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class Lock:
+    """A lock that is held, until `release` or the end of its `with` block."""
+
+    def __init__(self, held: FileLock) -> None:
+        self._held = held
+
+    def release(self) -> None:
+        """Let others in; a second call does nothing."""
+        if self._held.is_locked:  # never in a forked child: the lock is its parent's
+            # The file is removed while the lock is held. A process that has opened it already sees,
+            # once it has locked it, that the file has no name any more, and opens the next one. A
+            # file that cannot be removed now stays; it does no harm.
+            with contextlib.suppress(OSError):
+                os.unlink(self._held.lock_file)
+            self._held.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def try_lock(path: Path) -> Lock | None:
+    """Take the lock of this file without waiting; None where somebody holds it.
+
+    >>> with try_lock(folder / "a.lock"):
+    ...     print(try_lock(folder / "a.lock"))
+    None
+    """
+    try:
+        return wait_for_lock(path, timeout=0)
+    except TimeoutError:
+        return None
+
+
+def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
+    """Take the lock of this file; `TimeoutError` where it is held for longer than `timeout`.
+
+    >>> wait_for_lock(folder / "a.lock").release()
+    """
+    attempts = 0
+    while True:
+        attempts += 1
+        # Separate instances exclude each other. A lock without the kernel (`fallback_to_soft`)
+        # would outlive a killed process.
+        lock = FileLock(
+            path.absolute(), thread_local=False, is_singleton=False, fallback_to_soft=False
+        )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(-1 if timeout is None else timeout, POLL_SECONDS)
+        except Timeout as error:
+            raise TimeoutError(f"{path} is held") from error
+        except (FileNotFoundError, FileExistsError):
+            is_something_else = os.path.lexists(path.parent) and not path.parent.is_dir()
+            if is_something_else or attempts == _ATTEMPTS:
+                raise
+            continue  # its last user has just removed the empty folder
+        return Lock(lock)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Yield a fresh path beside `path`; the file or folder written there replaces it at the end.
+
+    After an error `path` is as before and nothing else is left. A folder cannot be replaced in one
+    step: for a moment there is none, and one that another process puts there meanwhile stays.
+
+    >>> with beside(folder / "numbers") as fresh:
+    ...     _ = fresh.write_text("1 2 3")
+    >>> (folder / "numbers").read_text()
+    '1 2 3'
+    """
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
+    old = fresh.with_suffix(".old")
+    try:
+        yield fresh
+        if path.is_dir():
+            path.rename(old)
+        try:
+            fresh.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                old.rename(path)
+            raise
+    finally:
+        remove(fresh)
+        remove(old)
+
+
+def write_beside(path: Path, content: bytes | str) -> None:
+    """Write a file so that readers see the old content or the new one, never a part.
+
+    >>> write_beside(folder / "numbers", "1 2 3")
+    >>> (folder / "numbers").read_text()
+    '1 2 3'
+    """
+    with beside(path) as fresh:
+        fresh.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there and may be removed.
+
+    >>> remove(folder / "nothing of that name")
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+@contextmanager
+def explained(
+    raised: type[Exception], *, full: tuple[str, str], refused: tuple[str, str]
+) -> Iterator[None]:
+    """Turn an `OSError` into one sentence: what happened, the system's reason, and what to do.
+
+    `full` says this for a disk without room, `refused` for everything else.
+
+    >>> with explained(ValueError, full=("", ""), refused=("It cannot be read", "make it a file")):
+    ...     Path("/nowhere/at/all").read_text()
+    Traceback (most recent call last):
+    ValueError: It cannot be read (No such file or directory); make it a file.
+    """
+    try:
+        yield
+    except OSError as error:
+        what, advice = full if error.errno in _FULL else refused
+        raise raised(f"{what} ({error.strerror or error}); {advice}.") from error

@@ -1,0 +1,48 @@
+"""The protocol of a place where jobs are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from repro.runs.events import Event
+from repro.runs.jobs import Job
+
+
+class TrainingStopped(Exception):
+    """Nothing more can be trained now; says why. All results so far are stored."""
+
+
+class Backend(Protocol):
+    """Carries out jobs and tells what comes of them."""
+
+    @property
+    def device(self) -> str:
+        """The kind of device that it trains on."""
+
+    @property
+    def machine(self) -> str | None:
+        """The chip that it trains on, where all of it is one kind."""
+
+    @property
+    def slots(self) -> int:
+        """How many jobs are carried out at the same time, also for other processes."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Sentences about it that a reader of the results should know."""
+
+    def room(self) -> int:
+        """Wait until a job can be started if need be; return how many."""
+
+    def start(self, job: Job) -> None:
+        """Begin a job; what comes of it is in `events`."""
+
+    def events(self) -> Iterator[Event]:
+        """Yield what has come, or comes within a moment. Each job ends with an `Ended`."""
+
+    def stop(self) -> Sequence[Event]:
+        """Let go of everything; return what had come by then.
+
+        Jobs that are under way are lost but for their checkpoints.
+        """

@@ -1,0 +1,95 @@
+"""Carries out jobs, on whatever machine: times a program, or trains a batch of its runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from repro.arm import Arm, Run
+from repro.core.device import one_thread, ran_out_of_memory
+from repro.core.files import RunFiles
+from repro.core.progress import Progress
+from repro.core.speed import Speed
+from repro.runs.events import Failed, Narrowed, Trained
+from repro.runs.identity import name_of
+from repro.runs.provenance import provenance
+from repro.studies.find import study_of
+
+
+def measure_program(arms: Sequence[Arm], *, engine: str, device: str, files: RunFiles) -> Speed:
+    """Time arms of one program here and now."""
+    import torch
+
+    from repro.core.timing import measure_speed
+
+    one_thread()
+    study = study_of(arms[0])
+    return measure_speed(study, arms, engine=engine, device=torch.device(device), files=files)
+
+
+def train_batch(
+    runs: Sequence[Run],
+    *,
+    engine: str,
+    device: str,
+    files: RunFiles,
+) -> Iterator[Progress | Trained | Failed | Narrowed]:
+    """Train runs of one program together, or in halves where memory cannot hold them all."""
+    shortage: list[str] = []
+    ended: set[Run] = set()
+    for event in _train_together(runs, engine, device, files, shortage):
+        if not isinstance(event, Progress):
+            ended.add(event.run)
+        yield event
+    if not shortage:
+        return
+    left = [run for run in runs if run not in ended]
+    if len(runs) == 1:
+        for run in left:
+            yield Failed(
+                run,
+                f"{name_of(run)} does not fit into memory on its own ({shortage[0]}); free some,"
+                " or train it on a larger device.",
+            )
+        return
+    half = -(-len(runs) // 2)
+    yield Narrowed(runs[0].arm.program, half)
+    for first in range(0, len(left), half):
+        part = left[first : first + half]
+        yield from train_batch(part, engine=engine, device=device, files=files)
+
+
+def _train_together(
+    runs: Sequence[Run],
+    engine: str,
+    device: str,
+    files: RunFiles,
+    shortage: list[str],
+) -> Iterator[Progress | Trained | Failed]:
+    """Train runs until they are done or memory runs out, whose words go into `shortage`.
+
+    They are not raised: the exception would keep the memory of what was left unfinished.
+    """
+    import torch
+
+    from repro.core.train import Finished, training
+
+    one_thread()
+    began = time.monotonic()
+    left = list(runs)
+    try:
+        study, at = study_of(runs[0].arm), torch.device(device)
+        for event in training(study, runs, engine=engine, device=at, files=files):
+            if isinstance(event, Finished):
+                left.remove(event.run)
+                how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
+                yield Trained(event.run, event.values, how, event.weights)
+            else:
+                yield event
+    except Exception as error:
+        if ran_out_of_memory(error):
+            shortage.append(str(error))
+            return
+        why = f"{type(error).__name__}: {error}"
+        for run in left:
+            yield Failed(run, f"{name_of(run)}, failed to train: {why}")

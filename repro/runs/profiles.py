@@ -1,0 +1,39 @@
+"""Profiles: how large the arms of a session are, and how many seeds they may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The size of the arms by its name, and the numbers of seeds at which the judge looks."""
+
+    name: str
+    looks: tuple[int, ...]
+
+    def within(self, budget: int | None) -> Profile:
+        """Return the same profile with at most `budget` seeds an arm."""
+        if budget is None:
+            return self
+        looks = tuple(n for n in self.looks if n < budget)
+        return Profile(self.name, (*looks, budget))
+
+
+PROFILES = {
+    "ci": Profile("ci", (5, 8, 12)),
+    "paper": Profile("paper", (3, 5, 8, 12)),  # the documented three seeds first
+}
+
+
+def profile_named(name: str, *, budget: int | None = None) -> Profile:
+    """Return the profile of that name with at most `budget` seeds; raises ValueError.
+
+    >>> profile_named("ci", budget=5).looks
+    (5,)
+    """
+    if name not in PROFILES:
+        raise ValueError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
+    if budget is not None and budget < 2:
+        raise ValueError(f"--seed-budget {budget} is too few to compare anything; give at least 2.")
+    return PROFILES[name].within(budget)

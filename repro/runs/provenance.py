@@ -1,0 +1,65 @@
+"""The provenance of a run: recorded beside its result, and never part of its key."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from repro.core.device import machine
+
+
+def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
+    """Return where and when a run was trained, as one of `company` that took these seconds.
+
+    >>> provenance("cpu", 1.5, 8)["trained_with"]
+    7
+    """
+    return {
+        **_this_process(),
+        "machine": machine(device),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "trained_with": company - 1,
+    }
+
+
+@cache
+def _this_process() -> dict[str, Any]:
+    import torch
+
+    versions = {name: metadata.version(name) for name in ("numpy", "scipy")}
+    return {
+        "python": platform.python_version(),
+        "packages": {"torch": str(torch.__version__), **versions},  # with the name of its build
+        "host": platform.node(),
+        "pid": os.getpid(),
+        "threads": 1,
+    }
+
+
+@cache
+def commit_of(project: Path) -> dict[str, Any]:
+    """Return the commit that a project is at, and whether anything in it differs from that.
+
+    Asked by the process that plans: a cluster's nodes have the code without its history.
+    """
+    return {
+        "commit": _git(project, "rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_git(project, "status", "--porcelain")),
+    }
+
+
+def _git(project: Path, *command: str) -> str | None:
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(project), *command], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

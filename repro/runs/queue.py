@@ -1,0 +1,178 @@
+"""The queue of work: what of the missing runs can start now, in batches that this process holds.
+
+A run is trained by whoever holds its lock in the store, so that no two processes train it, on
+whatever machines they have it trained. A process that finds runs held takes others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from repro.arm import Arm, Run
+from repro.runs.engines import Engines
+from repro.runs.forecast import Forecast
+from repro.runs.identity import name_of
+from repro.runs.jobs import Batch, Job, Start, Timing
+from repro.runs.results import Results
+from repro.store import Store
+
+LEAST_WIDTH = 8
+"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
+
+
+class Queue:
+    """Missing runs by program, for one of the processes that train them.
+
+    >>> queue.fill(plan.missing())
+    >>> for job in queue.take(backend.room(), among=backend.slots):
+    ...     backend.start(job)
+    """
+
+    def __init__(
+        self, store: Store, engines: Engines, results: Results, failures: dict[Run, str]
+    ) -> None:
+        self._store, self._engines, self._results = store, engines, results
+        self._failures = failures
+        self._forecast = Forecast(engines, results)
+        self._programs: list[deque[Run]] = []
+        self._numbers = itertools.count(1)
+        self._started: set[Run] = set()
+        self._widest: dict[str, int] = {}
+
+    def fill(self, missing: Sequence[Run]) -> None:
+        """Take in the runs that are missing now, in place of those that were."""
+        startable = self._startable(missing)
+        waiting = (run for run in missing if run in startable and run not in self._started)
+        self._programs = [deque(runs) for runs in self._by_program(list(waiting))]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing left to take."""
+        return not any(self._programs)
+
+    def take(self, room: int, *, among: int) -> Iterator[Job]:
+        """Yield up to `room` jobs, each held by this process until its `held` is closed.
+
+        A batch is as wide as its program needs to be trained by `among` processes at a time.
+        """
+        for program in self._programs:
+            while room > 0 and program:
+                job = self._job(program, among)
+                if job is None:
+                    break
+                room -= 1
+                yield job
+
+    def over(self, job: Job) -> None:
+        """Let others have what is left of a job."""
+        if isinstance(job, Batch):
+            self._started.difference_update(job.runs)
+        job.held.close()
+
+    def narrow(self, program: str, width: int) -> None:
+        """Stack no more runs of a program from now on."""
+        self._widest[program] = width
+
+    def _job(self, program: deque[Run], among: int) -> Job | None:
+        """Return the next job of a program; None where others hold all there is."""
+        if self._engines.of(program[0].arm) is None:
+            return self._timing(program)
+        while program:
+            batch = self._batch(program, among)
+            if batch is not None:
+                return batch
+        return None
+
+    def _timing(self, program: deque[Run]) -> Timing | None:
+        arm = program[0].arm
+        lock = self._store.locks.try_lock(f"engine-{self._engines.name_of(arm)}")
+        if lock is None:
+            return None
+        with ExitStack() as stack:
+            stack.enter_context(lock)
+            if self._engines.of(arm) is not None:  # settled between the two looks
+                return None
+            arms = tuple(dict.fromkeys(run.arm for run in program))
+            held = stack.pop_all()
+        return Timing(next(self._numbers), arms, self._engines.wanted, self._start(arm), held)
+
+    def _batch(self, program: deque[Run], among: int) -> Batch | None:
+        """Take a batch off the front of a program; what others hold is taken off and left out."""
+        arm = program[0].arm
+        speed = self._engines.of(arm)
+        assert speed is not None
+        share = -(-len(program) // among)
+        width = min(speed.width, max(share, LEAST_WIDTH))
+        width = min(width, self._widest.get(arm.program, width))
+        runs: list[Run] = []
+        rows: set[Run] = set()
+        with ExitStack() as stack:
+            while program:
+                row = self._engines.row(program[0])
+                if len(rows | {row}) > width:
+                    break
+                run = program.popleft()
+                if self._hold(run, stack):
+                    runs.append(run)
+                    rows.add(row)
+            if not runs:
+                return None
+            self._started.update(runs)
+            keys = [self._results.key(run) for run in runs]
+            return Batch(next(self._numbers), runs, keys, speed, self._start(arm), stack.pop_all())
+
+    def _hold(self, run: Run, stack: ExitStack) -> bool:
+        """Take the lock of a run that nobody has stored or holds."""
+        if self._results.get(run) is not None:
+            return False
+        lock = self._store.locks.try_lock(self._results.key(run))
+        if lock is None:
+            return False
+        if self._results.get(run) is not None:  # stored by its last holder, between the two looks
+            lock.release()
+            return False
+        stack.enter_context(lock)
+        return True
+
+    def _start(self, arm: Arm) -> Start | None:
+        run = arm.starts_from
+        return None if run is None else Start(run, self._results.key(run))
+
+    def _startable(self, runs: Sequence[Run]) -> set[Run]:
+        """Return the runs that wait for no other run to start from; fail those that never can.
+
+        All runs of a program start from the same.
+        """
+        by_start: dict[Run | None, list[Run]] = {}
+        starts = {arm: arm.starts_from for arm in {run.arm for run in runs}}
+        for run in runs:
+            by_start.setdefault(starts[run.arm], []).append(run)
+        startable: set[Run] = set()
+        for start, theirs in by_start.items():
+            why = None if start is None else self._results.failed(start)
+            if why is not None:
+                why = f"cannot be trained without what it starts from: {why}"
+                self._failures.update((run, f"{name_of(run)}, {why}") for run in theirs)
+            elif start is None or self._results.get(start) is not None:
+                startable.update(theirs)
+        return startable
+
+    def _by_program(self, runs: Sequence[Run]) -> list[list[Run]]:
+        """Group runs by program, each sorted as its stack wants them.
+
+        Those that others start from come first, then the longest work.
+        """
+        programs: dict[str, list[Run]] = {}
+        for run in runs:
+            programs.setdefault(run.arm.program, []).append(run)
+        for program in programs.values():
+            trainings = dict.fromkeys(run.training for run in program)
+            places = {training: place for place, training in enumerate(trainings)}
+            program.sort(key=lambda run: (-run.arm.effort, places[run.training]))
+        return sorted(programs.values(), key=self._rank)
+
+    def _rank(self, program: Sequence[Run]) -> tuple[bool, float]:
+        return not program[0].arm.keeps_weights, -self._forecast.seconds(program)

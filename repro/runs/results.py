@@ -1,0 +1,85 @@
+"""The results of runs, read only: for claims, plots, reports and plans, whoever trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from repro.arm import Run
+from repro.runs.engines import Engines
+from repro.runs.identity import Identity, identity, name_of
+from repro.store import Result, Store, run_key
+
+
+class Results:
+    """What the store holds of runs. It trains nothing and times nothing.
+
+    `failures` says why runs could not be trained in this session. With `machine`, results from
+    other machines count as missing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engines: Engines,
+        *,
+        failures: Mapping[Run, str],
+        machine: str | None = None,
+    ) -> None:
+        self._store, self._engines = store, engines
+        self._failures, self._machine = failures, machine
+        self._read: dict[Run, Result] = {}
+        self._keys: dict[Run, str] = {}
+
+    def get(self, run: Run) -> Result | None:
+        """The stored result of a run, without its weights; None where there is none."""
+        if run not in self._read:
+            stored = self._store.at(self.key(run)) if self._has_key(run) else None
+            if stored is None or self._is_from_elsewhere(stored):
+                return None
+            self._read[run] = replace(stored, weights=None)
+        return self._read[run]
+
+    def read(self) -> Iterable[tuple[Run, Result]]:
+        """The results that this process has read so far."""
+        return self._read.items()
+
+    def failed(self, run: Run) -> str | None:
+        """The reason why a run could not be trained; None where nobody tried, or it could."""
+        return self._failures.get(run)
+
+    def is_settled(self, run: Run) -> bool:
+        """Whether there is nothing left to train of a run: it is stored, or has failed."""
+        return run in self._failures or self.get(run) is not None
+
+    def key(self, run: Run) -> str:
+        """The key that a run is stored under. Its engine must be settled."""
+        if run in self._keys:
+            return self._keys[run]
+        key = run_key(self.identity(run))
+        if self._machine is None:
+            self._keys[run] = key
+        return key
+
+    def identity(self, run: Run) -> Identity:
+        """The identity of a run. Its engine must be settled.
+
+        It names the machine only where a session insists on its own, and another has been first.
+        """
+        speed = self._engines.of(run.arm)
+        assert speed is not None, f"the engine of {name_of(run)} is not settled"
+        everywhere = identity(run, engine=speed.engine, device=self._engines.device)
+        if run.arm.starts_from is not None:
+            everywhere["starts_from"] = self.key(run.arm.starts_from)
+        stored = self._store.get(everywhere) if self._machine is not None else None
+        if stored is not None and self._is_from_elsewhere(stored):
+            return {**everywhere, "machine": self._machine}
+        return everywhere
+
+    def _has_key(self, run: Run) -> bool:
+        starts = run.arm.starts_from
+        return self._engines.of(run.arm) is not None and (starts is None or self._has_key(starts))
+
+    def _is_from_elsewhere(self, stored: Result) -> bool:
+        machine = self._machine
+        return machine is not None and stored.provenance.get("machine") != machine

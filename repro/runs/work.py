@@ -1,0 +1,128 @@
+"""The loop that trains what claims miss: from the plan to the queue, the backend and the store."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from repro.arm import Run
+from repro.runs.backend import Backend, TrainingStopped
+from repro.runs.engines import Engines
+from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
+from repro.runs.forecast import Forecast
+from repro.runs.jobs import Batch, Job
+from repro.runs.plan import Plan
+from repro.runs.progress import Pace, Status, training_of
+from repro.runs.provenance import commit_of
+from repro.runs.queue import Queue
+from repro.runs.results import Results
+from repro.store import Store, StoreError
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""Between two looks at what is missing, while there is something to start."""
+
+Show = Callable[[Status], None]
+
+
+class Work:
+    """Trains what is missing, together with every process that shares the store.
+
+    >>> Work(store, engines, results, failures, backend, project=folder).train(plan, show)
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engines: Engines,
+        results: Results,
+        failures: dict[Run, str],
+        backend: Backend,
+        *,
+        project: Path,
+    ) -> None:
+        self.trained = 0
+        self.remarks: list[str] = []
+        self._store, self._engines, self._results = store, engines, results
+        self._failures, self._backend, self._project = failures, backend, project
+        self._queue = Queue(store, engines, results, failures)
+        self._forecast = Forecast(engines, results)
+        self._jobs: dict[int, Job] = {}
+        self._paces: dict[int, Pace] = {}
+
+    def train(self, plan: Plan, show: Show) -> None:
+        """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
+        try:
+            while missing := plan.missing():
+                self._queue.fill(missing)
+                self._until_next_look(self._status(plan, missing), show)
+        except StoreError as error:
+            raise TrainingStopped(str(error)) from error
+        finally:
+            for event in self._backend.stop():
+                self._take(event)
+            for job in self._jobs.values():
+                self._queue.over(job)
+
+    def _until_next_look(self, status: Status, show: Show) -> None:
+        looked = time.monotonic()
+        is_due = False
+        while not is_due:
+            for job in self._queue.take(self._backend.room(), among=self._backend.slots):
+                self._start(job)
+            show(self._now(status))
+            jobs = len(self._jobs)
+            for event in self._backend.events():
+                self._take(event)
+                show(self._now(status))
+            has_ended = len(self._jobs) < jobs
+            is_due = time.monotonic() - looked > SECONDS_BETWEEN_LOOKS
+            is_due |= self._queue.is_empty and (has_ended or not self._jobs)
+
+    def _start(self, job: Job) -> None:
+        self._jobs[job.number] = job
+        if isinstance(job, Batch):
+            self._paces[job.number] = Pace(job.arm.label)
+            if job.speed.not_stacked:
+                self.remarks.append(_one_at_a_time(job))
+        self._backend.start(job)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Trained(run, values, provenance, weights):
+                how = {**provenance, **commit_of(self._project)}
+                self._store.put(self._results.identity(run), values, how, weights=weights)
+                self.trained += 1
+            case Failed(run, why):
+                self._failures[run] = why
+            case Narrowed(program, width):
+                self._queue.narrow(program, width)
+            case Timed(number, speed):
+                self._engines.settle(self._jobs[number].arm, speed)
+            case Advanced(number, progress):
+                self._paces[number].add(progress)
+            case Ended(number):
+                self._paces.pop(number, None)
+                self._queue.over(self._jobs.pop(number))
+
+    def _status(self, plan: Plan, missing: Sequence[Run]) -> Status:
+        return Status(
+            claims=plan.claims,
+            decided=plan.decided,
+            asked=len(plan.asked),
+            missing=len(missing),
+            looked_at=time.time(),
+            seconds_left=self._forecast.of_all(missing),
+            slots=self._backend.slots,
+        )
+
+    def _now(self, status: Status) -> Status:
+        return replace(status, training=training_of(list(self._paces.values())))
+
+
+def _one_at_a_time(batch: Batch) -> str:
+    """Say that a program's stacked form did not get through."""
+    why = textwrap.shorten(batch.speed.not_stacked.partition(". ")[0], 160, placeholder=" …")
+    return f"{batch.arm.label} was trained one run at a time; its module is not stacked: {why}"

@@ -1,0 +1,115 @@
+"""Training on this machine when memory is short or a program cannot be trained at all."""
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.core import train as driver
+from repro.core.speed import Speed
+from repro.core.train import Finished
+from repro.recipe import Recipe
+from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.early_exit.arms import ONE_LAYER
+from tests.local_work import LocalWork
+
+ARM = LadderArm(
+    width=16, depth=2, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=64, shift=1,
+    weight_std=0.1, embedding_std=0.1, recipe=Recipe(epochs=1, batch=32, lr=1e-3),
+)  # fmt: skip
+RUNS = [Run(ARM, seed) for seed in range(8)]
+training = driver.training
+
+
+def worked(folder, runs=RUNS, *, engine="stacked"):
+    """What has been done for these runs."""
+    return LocalWork(folder, engine=engine).train(runs)
+
+
+def memory_for(most, monkeypatch, error):
+    """Let a batch of more runs than that fail after its first result; returns the sizes tried."""
+    tried = []
+
+    def limited(study, runs, **options):
+        tried.append(len(runs))
+        for event in training(study, runs, **options):
+            yield event
+            if isinstance(event, Finished) and len(runs) > most:
+                raise error
+
+    monkeypatch.setattr(driver, "training", limited)
+    return tried
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("full"), RuntimeError("can't allocate memory: 9 GB")]
+)
+def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(
+    error, tmp_path, monkeypatch
+):
+    roomy = worked(tmp_path / "roomy")
+    tried = memory_for(2, monkeypatch, error)
+    tight = worked(tmp_path / "tight")
+    assert [tight.values(run) for run in RUNS] == [roomy.values(run) for run in RUNS]
+    assert tried[0] == 8
+    assert max(tried[1:]) == 4
+    assert tight.work.trained == len(RUNS)
+
+
+def test_later_batches_of_a_program_start_at_the_width_that_fitted(tmp_path, monkeypatch):
+    tried = memory_for(2, monkeypatch, torch.OutOfMemoryError("full"))
+    more = [Run(ARM, seed) for seed in range(24)]
+    done = worked(tmp_path, more)
+    assert done.work.trained == 24
+    assert tried.count(max(tried)) == 1
+    assert set(tried[-4:]) <= {1, 2}
+
+
+def test_a_run_that_does_not_fit_on_its_own_says_so(tmp_path, monkeypatch):
+    def never(study, runs, **options):
+        raise MemoryError("no room")
+        yield
+
+    monkeypatch.setattr(driver, "training", never)
+    done = worked(tmp_path, RUNS[:2])
+    assert "BP k=1, seed 0 does not fit into memory" in done.results.failed(RUNS[0])
+
+
+@pytest.mark.parametrize("engine", ["auto", "loop", "stacked"])
+def test_a_program_that_cannot_even_be_timed_fails_with_its_reason(engine, tmp_path):
+    too_many = Run(ARM.but(images=10**6), 1)
+    done = worked(tmp_path, [too_many], engine=engine)
+    assert "asks for 1000000 training images" in done.results.failed(too_many)
+
+
+def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
+    recipe = ARM.recipe.but(epochs=40, patience=0)
+    runs = [Run(ARM.but(recipe=recipe), seed) for seed in range(2)]
+    untrained = Run(ARM.but(recipe=recipe.but(epochs=0)), 1)  # says nothing about it
+    here = LocalWork(tmp_path)
+    for run, steps in ((runs[0], runs[0].arm.steps // 4), (untrained, 0)):
+        here.engines.settle(run.arm, Speed("loop", 1, 0.5))
+        here.store.put(here.results.identity(run), {"steps": steps}, {})
+        assert here.values(run)["steps"] == steps
+    assert here.forecast.seconds(runs[1:]) == pytest.approx(here.engines.seconds(runs[1:]) / 4)
+    patient = [Run(ARM.but(recipe=recipe.but(patience=None)), 1)]
+    assert here.forecast.seconds(patient) == here.engines.seconds(patient)
+
+
+def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):
+    uneven = Run(ARM.but(width=20), 1)
+    done = worked(tmp_path, [uneven], engine="stacked")
+    assert "has no stacked form; leave --engine out" in done.results.failed(uneven)
+
+
+def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monkeypatch):
+    arm = ONE_LAYER.but(
+        width=8, heads=2, hidden=8, data="wikitext-2-twin", characters=600,
+        recipe=Recipe(epochs=1, batch=4, lr=1e-3),
+    )  # fmt: skip
+    arms = [arm.but(routing_threshold=threshold) for threshold in (0.0, 0.1, 0.9)]
+    runs = [Run(arm, seed) for arm in arms for seed in (1, 2)]
+    tried = memory_for(3, monkeypatch, MemoryError)
+    done = worked(tmp_path, runs, engine="loop")
+    assert tried == [3, 3]
+    assert done.work.trained == 6
+    assert done.engines.seconds(runs) == pytest.approx(done.engines.seconds(runs[:2]))

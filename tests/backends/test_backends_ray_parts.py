@@ -1,0 +1,104 @@
+"""What a cluster's executor is made of, without a cluster."""
+
+import pytest
+
+from repro.backends.ray.mailbox import Done, Mailbox, NotDone, Place
+from repro.core.progress import Progress
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro[ray]'")
+
+from repro.backends.ray.cluster import Cluster, Node, of_one_kind
+from repro.backends.ray.data_files import _sets_of
+from repro.backends.ray.node import Facts
+from repro.backends.ray.working_copy import paths, working_copy
+from repro.studies.early_exit.arms import ONE_LAYER
+from repro.studies.finetuning.arms import FinetuneArm
+
+DONE = Done({"measures": {}}, {}, None)
+
+
+def test_the_mailbox_sends_again_what_may_have_been_lost_on_its_way():
+    mailbox = Mailbox()
+    mailbox.leave_end(Place(1, 0), DONE)
+    first = mailbox.collect(0, [])
+    assert first.ends == mailbox.collect(0, []).ends == [((1, 0), DONE)]
+    assert mailbox.collect(first.serial, []).ends == []
+    mailbox.leave_end(Place(1, 1), NotDone("because"))
+    assert mailbox.collect(first.serial, []).ends == [((1, 1), NotDone("because"))]
+
+
+def test_a_batch_that_starts_again_finds_what_it_had_come_to():
+    mailbox = Mailbox()
+    mailbox.leave_checkpoint(Place(1, 0), b"early")
+    mailbox.leave_checkpoint(Place(1, 1), b"early")
+    mailbox.leave_checkpoint(Place(1, 1), b"later")
+    mailbox.leave_checkpoint(Place(2, 0), b"another's")
+    mailbox.leave_end(Place(1, 0), DONE)
+    assert mailbox.state_of(1, 3) == ({0}, {1: b"later"})
+
+
+def test_the_mailbox_forgets_what_is_over():
+    mailbox = Mailbox()
+    for batch in (1, 2):
+        mailbox.leave_checkpoint(Place(batch, 0), b"saved")
+        mailbox.leave_end(Place(batch, 1), DONE)
+        mailbox.leave_progress(batch, Progress(1, 2, 3))
+        mailbox.leave_width(batch, 4)
+    mail = mailbox.collect(0, [1])
+    assert [place for place, _ in (*mail.ends, *mail.checkpoints)] == [(2, 1), (2, 0)]
+    assert mail.progress == {2: Progress(1, 2, 3)}
+    assert mail.widths == {2: 4}
+
+
+def node(name, slots, machine, torch="2.13.0"):
+    return Node(name, slots, 2**33, Facts(torch, machine))
+
+
+def test_nodes_of_all_kinds_train_whose_results_have_the_same_keys():
+    nodes = [node("a", 4, "old"), node("b", 4, "new"), node("c", 12, "new", torch="2.6.0")]
+    assert of_one_kind(nodes, same_machine=False) == nodes[2:]
+    assert of_one_kind([*nodes, node("d", 8, "old")], same_machine=False) == [
+        *nodes[:2],
+        node("d", 8, "old"),
+    ]
+
+
+def test_where_bits_count_the_machine_with_most_room_is_taken():
+    small, large = [node("a", 4, "old"), node("b", 4, "old")], [node("c", 12, "new")]
+    more = node("d", 8, "old")
+    assert of_one_kind([*small, *large], same_machine=True) == large
+    assert of_one_kind([*small, *large, more], same_machine=True) == [*small, more]
+
+
+def test_tasks_are_kept_on_nodes_of_one_kind_and_within_what_these_have():
+    cluster = Cluster.__new__(Cluster)
+    cluster.nodes, cluster.device, cluster.others = [node("a", 4, "x"), node("b", 4, "x")], "cpu", 1
+    assert cluster.resources(0)["label_selector"] == {"ray.io/node-id": "in(a,b)"}
+    assert cluster.resources(2**31)["memory"] == 2**31 + 2**29
+    assert cluster.resources(2**40)["memory"] == 2**33
+    cluster.others, cluster.device = 0, "cuda"
+    assert "label_selector" not in cluster.resources(0)
+    assert cluster.resources(0)["num_gpus"] == 1
+
+
+def test_the_sets_of_an_arm_are_those_that_its_settings_name():
+    assert _sets_of(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
+    assert _sets_of(ONE_LAYER.but(data="wikitext-2-twin")) == []
+    found = _sets_of(FinetuneArm(data="sms-spam", tokenizer="gpt2-bpe", corpus="wikitext-2-twin"))
+    assert {"sms-spam", "gpt2-bpe", "gpt2-small"} <= set(found)
+    assert not {"wikitext-2", "gpt2-xl"} & set(found)
+
+
+def test_the_working_copy_leaves_out_what_is_no_code(tmp_path, monkeypatch):
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    (tmp_path / "tests").mkdir()
+    for place in ("tests", "env"):
+        monkeypatch.syspath_prepend(str(tmp_path / place))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with working_copy(tmp_path, tmp_path / "runs") as environment:
+        assert {"/env", "/runs", ".git"} <= set(environment["excludes"])
+        (module,) = environment["py_modules"]
+        assert module.endswith("/repro")
+    assert paths(tmp_path)[:2] == (".", "tests")
+    assert "env" not in paths(tmp_path)

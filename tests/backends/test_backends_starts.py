@@ -1,0 +1,193 @@
+"""Runs that start from what another run ended with."""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+import torch
+
+from repro.arm import Arm, Metric, Run
+from repro.core.speed import Speed
+from repro.core.streams import normal, stream
+from repro.data.safetensors import read_tensors
+from repro.plugin.trials import Trials
+from repro.recipe import Recipe
+from repro.runs.plan import RunsMissing
+from repro.runs.profiles import PROFILES
+from tests.local_work import LocalWork
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base(Arm):
+    study: ClassVar[str] = "test_backends_starts"
+    metrics: ClassVar[dict] = {"norm": Metric("identity")}
+    keeps_weights: ClassVar[bool] = True
+
+    data: str = "numbers"
+    recipe: Recipe = Recipe(epochs=2, batch=4, lr=0.1)
+
+    def at(self, profile):
+        return self
+
+    def content(self):
+        return "numbers"
+
+    @property
+    def steps(self):
+        return self.recipe.epochs * 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(Base):
+    keeps_weights: ClassVar[bool] = False
+
+    of: Base = Base()
+
+    @property
+    def starts_from(self):
+        return Run(self.of, 7)
+
+
+class Model:
+    def __init__(self, run, parameters):
+        self.module = torch.nn.Linear(3, 1)
+        with torch.no_grad():
+            for name, parameter in self.module.named_parameters():
+                parameter.copy_(normal(run.seed, name, tuple(parameter.shape), std=1.0))
+            self.started = 0.0
+            if parameters is not None:
+                self.module.bias.copy_(parameters["bias"])
+                self.started = float(parameters["weight"].sum())
+
+    def lr_scales(self):
+        return {}
+
+    def loss(self, x):
+        loss = self.module(x).square().mean()
+        return loss, loss
+
+    def measure(self):
+        weight = self.module.weight.detach()
+        return {"norm": float(weight.norm()), "sum": float(weight.sum()), "started": self.started}
+
+
+class Numbers:
+    def __init__(self, parameters=None):
+        self.parameters = parameters
+
+    def epoch(self, seed, number):
+        return torch.randperm(8, generator=stream(seed, f"order/{number}"))[:, None]
+
+    def batch(self, lines):
+        return (torch.arange(24.0).view(8, 3)[lines[..., 0]],)
+
+
+class Experiment:
+    monitor = None
+
+    def load(self, arm, device):
+        return Numbers()
+
+    def load_from(self, arm, parameters, device):
+        return Numbers(parameters)
+
+    def reference(self, run, data, device):
+        return Model(run, data.parameters)
+
+
+STUDY = Experiment()
+TUNED = [Run(Tuned(), seed) for seed in range(3)]
+BASE = TUNED[0].arm.starts_from
+
+
+def test_what_others_start_from_is_trained_first_and_once(tmp_path):
+    done = LocalWork(tmp_path).train([*TUNED, BASE])
+    assert done.work.trained == 4
+    ended = done.values(BASE)["measures"]["sum"]
+    for run in TUNED:
+        assert done.values(run)["measures"]["started"] == pytest.approx(ended, rel=1e-6)
+    again = LocalWork(tmp_path).train([*TUNED, BASE])
+    assert again.work.trained == 0
+
+
+def test_its_parameters_lie_beside_its_result(tmp_path):
+    done = LocalWork(tmp_path).train([BASE, *TUNED])
+    kept = read_tensors(done.store.get(done.results.identity(BASE)).weights)
+    assert {name: x.shape for name, x in kept.items()} == {"weight": (1, 3), "bias": (1,)}
+    total = done.values(BASE)["measures"]["sum"]
+    assert float(kept["weight"].sum()) == pytest.approx(total, rel=1e-6)
+    assert done.store.get(done.results.identity(TUNED[0])).weights is None
+
+
+def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
+    done = LocalWork(tmp_path)
+    longer = Run(Tuned(of=Base(recipe=Base().recipe.but(epochs=3))), 0)
+    for arm in (BASE.arm, TUNED[0].arm, longer.arm, longer.arm.of):
+        done.engines.settle(arm, Speed("loop", 1, 0.5))
+    identities = [done.results.identity(run) for run in (TUNED[0], longer)]
+    assert identities[0]["starts_from"] == done.results.key(BASE)
+    assert identities[1]["starts_from"] == done.results.key(longer.arm.starts_from)
+    assert done.results.key(BASE) != done.results.key(longer.arm.starts_from)
+    assert "starts_from" not in done.results.identity(BASE)
+
+
+def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
+    done, asked = LocalWork(tmp_path), set()
+    trials = Trials(done.results, PROFILES["ci"].within(2), asked)
+    tuned = trials(Tuned())
+    with pytest.raises(RunsMissing) as stopped:
+        trials.values(tuned.arm, 2)
+    assert set(stopped.value.runs) == asked == {BASE, *(Run(Tuned(), s) for s in (1, 2))}
+    done.train(stopped.value.runs)
+    assert len(trials.values(tuned.arm, 2)) == 2
+
+
+def test_damaged_parameters_are_noticed_and_trained_again(tmp_path):
+    reports = []
+    done = LocalWork(tmp_path).train([BASE])
+    key = done.results.key(BASE)
+    file = tmp_path / "runs" / key[:2] / key / "weights.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    healed = LocalWork(tmp_path, report=reports.append).train([BASE, *TUNED])
+    assert healed.work.trained == 4
+    assert len(reports) == 1
+    assert file.read_bytes() == whole
+    file.unlink()
+    assert LocalWork(tmp_path, report=reports.append).values(BASE) is None
+
+
+def test_what_starts_from_a_failure_fails_with_its_reason(tmp_path, monkeypatch):
+    def broken(self, arm, device):
+        raise OSError("no numbers today")
+
+    monkeypatch.setattr(Experiment, "load", broken)
+    done = LocalWork(tmp_path).train([*TUNED, BASE])
+    why = done.results.failed(TUNED[0])
+    assert "without what it starts from" in why
+    assert "no numbers today" in why
+
+
+def test_what_starts_from_a_diverged_run_says_so(tmp_path):
+    wild = Tuned(of=Base(recipe=Base().recipe.but(lr=1e30)))
+    runs = [Run(wild, 1), wild.starts_from]
+    done = LocalWork(tmp_path).train(runs)
+    assert "diverged_at" in done.values(runs[1])
+    assert "Base, seed 7, which this starts from, diverged" in done.results.failed(runs[0])
+
+
+def test_unfinished_work_is_resumed_to_the_same_bytes(tmp_path):
+    plain = LocalWork(tmp_path / "plain").train([BASE, *TUNED])
+    half = LocalWork(tmp_path / "half")
+    half.train([BASE])
+    rest = LocalWork(tmp_path / "half").train([BASE, *TUNED])
+    assert rest.work.trained == 3
+    for run in (BASE, *TUNED):
+        key = plain.results.key(run)
+        for name in ("result.json", "identity.json"):
+            first, second = (
+                (tmp_path / which / "runs" / key[:2] / key / name).read_text()
+                for which in ("plain", "half")
+            )
+            assert json.loads(first) == json.loads(second)

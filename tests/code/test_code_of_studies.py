@@ -1,0 +1,93 @@
+"""The keys of the project's own studies: kept by harmless edits, changed by every planted fault."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from repro.code import Modules, digest, reached
+from repro.runs.identity import roots
+from repro.studies.early_exit.arms import ExitArm
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from faults import FAULTS  # noqa: E402
+
+ARMS = {
+    "context_vector": ["ContextArm"],
+    "depth_ladder": ["LadderArm"],
+    "early_exit": ["ExitArm"],
+    "finetuning": ["FinetuneArm", "PretrainArm", "BaselineArm"],
+    "parameter_sharing": ["SharingArm", "TeacherArm"],
+    "own": ["Spirals"],
+}
+HARMLESS = [
+    ("repro/marks.py", '"""Mark a test as the claim of a source.', '"""Make a claim of a test.'),
+    ("repro/marks.py", "only_at=only_at", "only_at=only_at, more=1"),
+    ("repro/core/train.py", "is larger than an epoch of", "does not fit into an epoch of"),
+    ("repro/core/weights.py", "starts from a run; give", "starts from another run; give"),
+    ("repro/core/timing.py", "WARMUP_STEPS, TIMED_STEPS = 2, 6", "WARMUP_STEPS, TIMED_STEPS = 3, 9"),
+    ("repro/recipe.py", "give at least {least}", "it has to be at least {least}"),
+    ("repro/studies/early_exit/arms.py", "\nONE_LAYER", "\nPRESET = ExitArm()\nONE_LAYER"),
+    ("repro/studies/early_exit/model.py", "from __future__", "# a comment\nfrom __future__"),
+]
+"""Edits of one place each: a path, what stands there, and what replaces it."""
+
+
+NOT_TRAINED = {"a generated token forgets those that left early"}
+"""Faults in what no run computes; the tests of the study hold them."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _examples():
+    sys.path.insert(0, str(ROOT / "examples" / "own_module"))
+    yield
+    sys.path.pop(0)
+
+
+@pytest.fixture(scope="module")
+def modules():
+    return Modules({"spirals"})
+
+
+def types_of(folder):
+    module = import_module("spirals" if folder == "own" else f"repro.studies.{folder}.arms")
+    return [getattr(module, name) for name in ARMS[folder]]
+
+
+def code(arm_type, modules):
+    return digest(reached(roots(frozenset({arm_type})), modules))
+
+
+def edited(modules, path, old, new):
+    text = (ROOT / path).read_text()
+    assert old in text
+    name = path.removesuffix(".py").replace("/", ".")
+    return modules.edited(name, text.replace(old, new, 1))
+
+
+@pytest.fixture(scope="module")
+def before(modules):
+    return {kind: code(kind, modules) for folder in ARMS for kind in types_of(folder)}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_changes_the_key(fault, before, modules):
+    *_, folder, _ = fault.path.split("/")
+    after = edited(modules, fault.path, fault.old, fault.new)
+    kinds = types_of(folder if folder in ARMS else "depth_ladder")
+    changed = any(code(kind, after) != before[kind] for kind in kinds)
+    assert changed != (fault.name in NOT_TRAINED)
+
+
+@pytest.mark.parametrize(("path", "old", "new"), HARMLESS)
+def test_a_harmless_edit_keeps_every_key(path, old, new, before, modules):
+    after = edited(modules, path, old, new)
+    assert {kind: code(kind, after) for kind in before} == before
+
+
+def test_a_label_is_no_part_of_a_key(modules):
+    names = reached(roots(frozenset({ExitArm})), modules)
+    assert not [name for name in names if name.endswith((".label", ".at", ".located"))]

@@ -1,0 +1,23 @@
+"""Training that is interrupted, and the files that it goes on from."""
+
+from repro.core.progress import Progress
+from repro.core.train import training
+
+
+class KeptFiles(dict):
+    """Checkpoints in memory, by run."""
+
+    def load_checkpoint(self, run):
+        return self.get(run)
+
+    def save_checkpoint(self, run, payload):
+        self[run] = payload
+
+
+def train_until(step, study, runs, *, files, **options):
+    """Train runs, keep a checkpoint wherever there may be one, and stop after a step."""
+    for event in training(study, runs, files=files, save_seconds=-1, **options):
+        if isinstance(event, Progress) and event.step >= step:
+            assert files
+            return
+    raise AssertionError(f"they were done before step {step}")

@@ -1,0 +1,43 @@
+"""Work on this machine without pytest around it: a store, a backend, and runs to be trained."""
+
+from pathlib import Path
+
+from repro.backends.local import LocalBackend
+from repro.runs.engines import Engines
+from repro.runs.forecast import Forecast
+from repro.runs.plan import Plan, RunsMissing
+from repro.runs.results import Results
+from repro.runs.work import Work
+from repro.store import Store
+
+
+class LocalWork:
+    """What one process of a session has, over a store in a folder."""
+
+    def __init__(self, folder, *, engine="auto", processes=1, machine=None, **options):
+        self.store = Store(folder, **options)
+        self.backend = LocalBackend(self.store, device="cpu", processes=processes)
+        self.engines = Engines(self.store, wanted=engine, device=self.backend.device)
+        self.failures = {}
+        self.results = Results(self.store, self.engines, failures=self.failures, machine=machine)
+        self.forecast = Forecast(self.engines, self.results)
+        self.work = Work(
+            self.store, self.engines, self.results, self.failures, self.backend,
+            project=Path(__file__).parent,
+        )  # fmt: skip
+
+    def train(self, runs, show=lambda status: None):
+        """Train these runs, or say why not; itself again."""
+
+        def read():
+            if missing := [run for run in runs if not self.results.is_settled(run)]:
+                raise RunsMissing(missing)
+
+        plan = Plan([read], is_settled=self.results.is_settled, asked=set(runs))
+        self.work.train(plan, show)
+        return self
+
+    def values(self, run):
+        """The values of a stored run; None where there is none."""
+        result = self.results.get(run)
+        return None if result is None else result.values

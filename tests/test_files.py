@@ -1,0 +1,156 @@
+"""Locks, whole writes, and errors in one sentence."""
+
+import doctest
+import errno
+import os
+import threading
+
+import pytest
+
+from repro import files
+from repro.files import beside, explained, try_lock, wait_for_lock, write_beside
+
+
+def test_the_documented_examples_run(tmp_path):
+    outcome = doctest.testmod(files, extraglobs={"folder": tmp_path})
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_two_holders_in_one_process_exclude_each_other(tmp_path):
+    path = tmp_path / "lock"
+    with wait_for_lock(path):
+        assert try_lock(path) is None
+        with pytest.raises(TimeoutError, match="lock is held"):
+            wait_for_lock(path, timeout=0.02)
+    assert not path.exists()
+    with try_lock(path):
+        assert path.exists()
+
+
+def test_whoever_waits_gets_the_lock_when_it_is_released(tmp_path):
+    path = tmp_path / "lock"
+    events = []
+
+    def wait():
+        with wait_for_lock(path):
+            events.append("taken")
+
+    waiter = threading.Thread(target=wait)
+    with wait_for_lock(path):
+        waiter.start()
+        waiter.join(0.1)
+        events.append("released")
+    waiter.join()
+    assert events == ["released", "taken"]
+
+
+def test_a_folder_that_another_holder_removes_is_made_again(tmp_path):
+    path = tmp_path / "folder" / "lock"
+
+    def take_and_remove():
+        for _ in range(50):
+            with wait_for_lock(path):
+                pass
+            try:
+                path.parent.rmdir()
+            except OSError:
+                continue
+
+    threads = [threading.Thread(target=take_and_remove) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with try_lock(path):
+        pass
+
+
+@pytest.mark.parametrize("content", ["text, µ\n", b"bytes\r\n\x00"])
+def test_a_file_is_written_and_replaced(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_text("before")
+    write_beside(path, content)
+    assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("before")
+    with pytest.raises(ZeroDivisionError), beside(path) as fresh:
+        fresh.write_text(str(1 / 0))
+    with pytest.raises(FileNotFoundError), beside(path):
+        pass
+    with pytest.raises(UnicodeEncodeError):
+        write_beside(path, "half \ud800")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_replaced_whole(tmp_path):
+    path = tmp_path / "folder"
+    for name in ("one", "other"):
+        with beside(path) as fresh:
+            fresh.mkdir()
+            (fresh / name).write_text(name)
+    assert [item.name for item in path.iterdir()] == ["other"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
+    path = tmp_path / "folder"
+    path.mkdir()
+
+    def write_half(fresh):
+        fresh.mkdir()
+        (fresh / "half").write_text("")
+        raise ZeroDivisionError
+
+    (path / "whole").write_text("")
+    with pytest.raises(ZeroDivisionError), beside(path) as fresh:
+        write_half(fresh)
+    with pytest.raises(FileNotFoundError), beside(path):
+        pass
+    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.iterdir()) == [path / "whole"]
+
+
+def test_readers_see_whole_files_while_many_write_one(tmp_path):
+    path = tmp_path / "file"
+    contents = [letter * 100_000 for letter in "abcd"]
+    path.write_text(contents[0])
+    failures = []
+
+    def write(content):
+        try:
+            for _ in range(30):
+                write_beside(path, content)
+        except OSError as error:
+            failures.append(error)
+
+    writers = [threading.Thread(target=write, args=(content,)) for content in contents]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert path.read_text() in contents
+    assert failures == []
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (errno.ENOSPC, "It is full (No space left on device); make room."),
+        (errno.EACCES, "It is closed (Permission denied); open it."),
+    ],
+)
+def test_an_error_is_one_sentence(code, sentence):
+    with (
+        pytest.raises(ValueError, match=r"^It is .*\.$") as error,
+        explained(
+            ValueError, full=("It is full", "make room"), refused=("It is closed", "open it")
+        ),
+    ):
+        raise OSError(code, os.strerror(code))
+    assert str(error.value) == sentence
