@@ -1,4 +1,4 @@
-"""Many batches through the executor of a Ray cluster: what one costs, and what a second node gains.
+"""Many batches through a Ray cluster: what one costs, and what a second node gains.
 
     python benchmarks/cluster.py
 
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "executor"))
+sys.path.insert(0, str(ROOT / "tests" / "backends"))
 
 WORK_SECONDS, FEW = 0.5, 40
 LABELS = {
@@ -60,39 +60,40 @@ STUDY = OutsideStudy(train)
 """
 
 
-def executor_of(where: str, folder: Path):
-    """An executor with an empty store."""
-    from repro.executor.choose import executor_named
-
+def work_on(where: str, folder: Path):
+    """Work over an empty store."""
+    from repro.backends.choose import backend_named
+    from repro.runs.work import Work
     from repro.store import Store
 
     store = Store(tempfile.mkdtemp(dir=folder))
-    options = {"device": "cpu", "engine": "auto", "processes": 1, "root": folder}
-    return executor_named(where, store, **options)
+    backend = backend_named(where, store, device="cpu", processes=1, project=folder)
+    return Work(store, backend, engine="auto", project=folder)
 
 
 def seconds(where: str, folder: Path, count: int, **settings: float | str) -> float:
-    """How long an executor takes for so many batches, once it is at work; then it is left."""
+    """How long a backend takes for so many batches, once it is at work; then it is left."""
     from tiny import Tiny
 
     from repro.arm import Run
+    from repro.runs.plan import Plan, RunsMissing
 
-    executor = executor_of(where, folder)
+    work = work_on(where, folder)
     warm = [Run(Tiny(sent="before", waits=0.5), seed) for seed in range(12)]
     runs = [Run(Tiny(**settings), seed) for seed in range(count)]
     began = 0.0
 
-    def wanted() -> list[Run]:
+    def read() -> None:
         nonlocal began
-        cold = [run for run in warm if executor.result(run) is None]
-        if not cold:
+        for group in (warm, runs):
+            if missing := [run for run in group if work.results.get(run) is None]:
+                raise RunsMissing(missing)
             began = began or time.monotonic()
-            return [run for run in runs if executor.result(run) is None]
-        return cold
 
-    executor.work(wanted, lambda work: None)
+    plan = Plan([read], is_settled=work.results.is_settled, asked=set())
+    work.train(plan, lambda status: None)
     took = time.monotonic() - began
-    assert executor.trained == count + len(warm), executor.failed
+    assert work.trained == count + len(warm), [work.results.failed(run) for run in runs]
     return took
 
 

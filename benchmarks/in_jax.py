@@ -25,7 +25,7 @@ from jax import Array
 from repro.arm import Arm, Run
 from repro.core.program import ENGINES
 from repro.core.study import Data, Study
-from repro.core.timing import measure_pace
+from repro.core.timing import measure_speed
 from repro.recipe import Moment
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import STANDARD, WIKITEXT
@@ -181,12 +181,12 @@ def main() -> None:
     for name, (documented, loss) in PROGRAMS.items():
         arm = documented.at("ci").located()
         study = study_of(arm)
-        pace = measure_pace(study, [arm], engine="auto", device=CPU)
+        speed = measure_speed(study, [arm], engine="auto", device=CPU)
         data = study.load(arm, CPU)
-        runs = [Run(arm, seed) for seed in range(max(pace.width, *WIDTHS))]
-        core = rate(by_core(study, runs[: pace.width], data, pace.engine), pace.width)
+        runs = [Run(arm, seed) for seed in range(max(speed.width, *WIDTHS))]
+        core = rate(by_core(study, runs[: speed.width], data, speed.engine), speed.width)
         jaxs = max(rate(ByJax(study, runs[:width], data, loss), width) for width in WIDTHS)
-        print(f"{name:24}{f'{pace.engine} x{pace.width}':>14}{core / jaxs:>12.2f}", flush=True)
+        print(f"{name:24}{f'{speed.engine} x{speed.width}':>14}{core / jaxs:>12.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ from itertools import cycle
 from multiprocessing.synchronize import Barrier
 
 import torch
-from repro.core.pace import Pace
 from torch.utils.flop_counter import (
     FlopCounterMode,
     sdpa_backward_flop_count,
@@ -37,8 +36,9 @@ from torch.utils.flop_counter import (
 from repro.arm import Arm, Run
 from repro.core.initial import as_gpt2
 from repro.core.program import ENGINES
+from repro.core.speed import Speed
 from repro.core.study import Data
-from repro.core.timing import measure_pace
+from repro.core.timing import measure_speed
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 from repro.studies.context_vector.arms import ADVANCED, BASELINE
@@ -81,12 +81,15 @@ class Untrained:
 
     arm: FinetuneArm
 
-    def load(self, run: Run) -> bytes:
+    def load_weights(self, run: Run) -> bytes:
         gpt = Gpt(self.arm.shape, vocabulary=self.arm.vocabulary)
         as_gpt2(gpt, run.seed, layers=self.arm.shape.layers)
         return to_file({name: p.detach() for name, p in gpt.named_parameters()})
 
-    def save(self, run: Run, content: bytes) -> None:
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        return None
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
         raise AssertionError("nothing is trained to its end here")
 
 
@@ -111,13 +114,13 @@ def batches(data: Data, runs: Sequence[Run]) -> Iterator[tuple[torch.Tensor, ...
             yield data.batch(epoch[:, start : start + size])
 
 
-def by_core(name: str, *, pace: Pace) -> Step:
+def by_core(name: str, *, speed: Speed) -> Step:
     arms = arms_of(name)
     runs = sorted(
-        (Run(arms[i % len(arms)], i) for i in range(pace.width)), key=lambda run: -run.arm.effort
+        (Run(arms[i % len(arms)], i) for i in range(speed.width)), key=lambda run: -run.arm.effort
     )
     data = data_of(arms[0])
-    program = ENGINES[pace.engine](study_of(arms[0]), runs, data, CPU)
+    program = ENGINES[speed.engine](study_of(arms[0]), runs, data, CPU)
     coming = batches(data, runs)
 
     def step() -> int:
@@ -227,15 +230,15 @@ def main() -> None:
         arms = arms_of(name)
         torch.set_num_threads(1)
         study, weights = study_of(arms[0]), start_of(arms[0])
-        pace = measure_pace(study, arms, engine="auto", device=CPU, weights=weights)
-        core = partial(by_core, name, pace=pace)
+        speed = measure_speed(study, arms, engine="auto", device=CPU, files=weights)
+        core = partial(by_core, name, speed=speed)
         alone = together(core, threads=1, processes=1)
         share = alone * products(core) / peak()
         default = together(partial(by_plain_loop, name, fused=None), threads=cores, processes=1)
         ours = together(core, threads=1, processes=processes)
         best = together(partial(by_plain_loop, name, fused=True), threads=1, processes=processes)
         print(
-            f"{name:28}{f'{pace.engine} x{pace.width}':>12}"
+            f"{name:28}{f'{speed.engine} x{speed.width}':>12}"
             f"{alone / default:>10.2f}{ours / best:>8.2f}{share:>14.0%}",
             flush=True,
         )

@@ -22,12 +22,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from repro.executor.local import LocalExecutor
-from repro.executor.provenance import provenance
-
 from repro.arm import Run
+from repro.backends.local import LocalBackend
+from repro.core.speed import Speed
 from repro.own.arm import OutsideArm
 from repro.runs.profiles import PROFILES
+from repro.runs.provenance import provenance
+from repro.runs.work import Work
 from repro.store import Store, entry, run_key
 
 STUDY = """
@@ -146,20 +147,22 @@ def fill(folder: Path, store: Store, count: int) -> None:
     sys.modules.pop("made_up", None)
     from made_up import Made  # type: ignore[import-not-found]
 
-    executor = LocalExecutor(store, device="cpu", engine="auto", workers=1)
+    backend = LocalBackend(store, device="cpu", processes=1)
+    work = Work(store, backend, engine="auto", project=folder)
     seeds = PROFILES["ci"].looks[-1]
     for number in range(count):
         for better in (False, True):
-            add(executor, Made(number=number, better=better), seeds)
+            add(store, work, Made(number=number, better=better), seeds)
     sys.path.pop(0)
 
 
-def add(executor: LocalExecutor, arm: OutsideArm, seeds: int) -> None:
+def add(store: Store, work: Work, arm: OutsideArm, seeds: int) -> None:
+    work.engines.settle(arm, Speed("loop", 1, 0.0))
     for seed in arm.seeds(seeds):
         run = Run(arm, seed)
         value = random.Random(f"{arm.label} {seed}").gauss(2.0 * ("better" in arm.label), 1.0)
         values = {"measures": {"score": value}, "history": {}, "steps": 0}
-        write(executor.store, executor.identity(run), values)
+        write(store, work.results.identity(run), values)
 
 
 def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:
@@ -167,7 +170,7 @@ def write(store: Store, identity: dict[str, object], values: dict[str, object]) 
     key = run_key(identity)
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in entry.encode(identity, values, provenance(0.0, 1)).items():
+    for name, content in entry.encode(identity, values, provenance("cpu", 0.0, 1)).items():
         (folder / name).write_bytes(content)
 
 

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable
 import pytest
 import torch
 from opponents import plain_loop
-from repro.executor.local import LocalExecutor
 
 from repro.arm import Arm, Run
 from repro.core.study import TrainsOutside
 from repro.core.weights import load_data
 from repro.plugin.plugin import SESSION
+from repro.runs.results import Results
 from repro.studies.find import study_of
 
 CPU = torch.device("cpu")
@@ -36,23 +36,24 @@ WARMUP_STEPS, SECONDS = 3, 0.4
 class Trained:
     """The steps that each arm of a session took, all its seeds together; instead of the session."""
 
-    executor: LocalExecutor
+    results: Results
     steps: dict[Arm, int]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         claims = session.config.stash[SESSION]
-        if missing := claims.plan().wanted():
+        if missing := claims.plan().missing():
             pytest.exit(f"{len(missing)} runs are not in this store; train them first", 1)
-        self.executor = claims.executor
-        self.steps = _steps(self.executor, claims.asked)
+        self.results = claims.work.results
+        self.steps = _steps(self.results, claims.asked)
         return True
 
 
-def _steps(executor: LocalExecutor, runs: Iterable[Run]) -> dict[Arm, int]:
+def _steps(results: Results, runs: Iterable[Run]) -> dict[Arm, int]:
     longest: dict[Run, int] = {}  # of runs that are one training
     for run in runs:
-        values = executor.result(run) or {}
+        result = results.get(run)
+        values = {} if result is None else result.values
         taken = values.get("steps", values.get("diverged_at", 0))
         longest[run.training] = max(taken, longest.get(run.training, 0))
     steps: dict[Arm, int] = defaultdict(int)

@@ -3,10 +3,7 @@
 from pathlib import Path
 
 from repro.backends.local import LocalBackend
-from repro.runs.engines import Engines
-from repro.runs.forecast import Forecast
 from repro.runs.plan import Plan, RunsMissing
-from repro.runs.results import Results
 from repro.runs.work import Work
 from repro.store import Store
 
@@ -14,17 +11,15 @@ from repro.store import Store
 class LocalWork:
     """What one process of a session has, over a store in a folder."""
 
-    def __init__(self, folder, *, engine="auto", processes=1, machine=None, **options):
+    def __init__(self, folder, *, engine="auto", same_machine=False, **options):
         self.store = Store(folder, **options)
-        self.backend = LocalBackend(self.store, device="cpu", processes=processes)
-        self.engines = Engines(self.store, wanted=engine, device=self.backend.device)
-        self.failures = {}
-        self.results = Results(self.store, self.engines, failures=self.failures, machine=machine)
-        self.forecast = Forecast(self.engines, self.results)
+        backend = LocalBackend(self.store, device="cpu", processes=1)
         self.work = Work(
-            self.store, self.engines, self.results, self.failures, self.backend,
-            project=Path(__file__).parent,
+            self.store, backend, engine=engine, project=Path(__file__).parent,
+            same_machine=same_machine,
         )  # fmt: skip
+        self.engines, self.results = self.work.engines, self.work.results
+        self.forecast = self.work.forecast
 
     def train(self, runs, show=lambda status: None):
         """Train these runs, or say why not; itself again."""

@@ -21,11 +21,8 @@ from repro.plugin.plugin import store_folder
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
 from repro.runs.backend import TrainingStopped
-from repro.runs.engines import Engines
-from repro.runs.forecast import Forecast
 from repro.runs.plan import Plan
 from repro.runs.profiles import profile_named
-from repro.runs.results import Results
 from repro.runs.work import Work
 from repro.store import Store, StoreError
 from repro.store.errors import warn
@@ -68,13 +65,12 @@ class ClaimSession:
             same_machine=option("same_machine"),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
         )
-        engines = Engines(store, wanted=option("engine"), device=self.backend.device)
-        failures: dict[Run, str] = {}
-        machine = self.backend.machine if option("same_machine") else None
-        self.results = Results(store, engines, failures=failures, machine=machine)
-        self.forecast = Forecast(engines, self.results)
         self.work = Work(
-            store, engines, self.results, failures, self.backend, project=_project(config)
+            store,
+            self.backend,
+            engine=option("engine"),
+            project=_project(config),
+            same_machine=option("same_machine"),
         )
         self.gate = _gate(config, seeds=self.profile.looks[-1])
         self.items = [item for item in items if item.get_closest_marker("claim")]
@@ -88,7 +84,7 @@ class ClaimSession:
         mark = item.get_closest_marker("claim")
         assert mark is not None
         trials = Trials(
-            self.results,
+            self.work.results,
             self.profile,
             self.asked,
             only_at=mark.kwargs.get("only_at"),
@@ -106,13 +102,13 @@ class ClaimSession:
 
     def plot_of(self, item: pytest.Item) -> Plot:
         """Make an empty figure, to be filled with what is stored."""
-        return Plot(item, self.results, self.profile)
+        return Plot(item, self.work.results, self.profile)
 
     def plan(self) -> Plan:
         """Make the plan over all selected claims, but for those that a document alone decides."""
         return Plan(
             [self._reader(item) for item in self.items if not _is_about_a_document(item)],
-            is_settled=self.results.is_settled,
+            is_settled=self.work.results.is_settled,
             asked=self.asked,
         )
 
@@ -160,8 +156,8 @@ class ClaimSession:
         """Return what would be trained, for `--plan`."""
         from repro.report.plan_text import plan_text
 
-        missing = self.plan().missing()
-        return plan_text(len(self.items), len(self.asked), missing, self.forecast, self.profile)
+        missing, forecast = self.plan().missing(), self.work.forecast
+        return plan_text(len(self.items), len(self.asked), missing, forecast, self.profile)
 
 
 def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:

@@ -32,11 +32,15 @@ class Queue:
     """
 
     def __init__(
-        self, store: Store, engines: Engines, results: Results, failures: dict[Run, str]
+        self,
+        store: Store,
+        engines: Engines,
+        results: Results,
+        forecast: Forecast,
+        failures: dict[Run, str],
     ) -> None:
         self._store, self._engines, self._results = store, engines, results
-        self._failures = failures
-        self._forecast = Forecast(engines, results)
+        self._forecast, self._failures = forecast, failures
         self._programs: list[deque[Run]] = []
         self._numbers = itertools.count(1)
         self._started: set[Run] = set()

@@ -30,25 +30,36 @@ Show = Callable[[Status], None]
 class Work:
     """Trains what is missing, together with every process that shares the store.
 
-    >>> Work(store, engines, results, failures, backend, project=folder).train(plan, show)
+    `results` is the view of the store that everybody else has. With `same_machine` it has no result
+    that another machine than the backend's trained.
+
+    >>> work = Work(store, backend, engine="auto", project=folder)
+    >>> work.train(plan, show)
+    >>> work.results.get(run).values
     """
 
     def __init__(
         self,
         store: Store,
-        engines: Engines,
-        results: Results,
-        failures: dict[Run, str],
         backend: Backend,
         *,
+        engine: str,
         project: Path,
+        same_machine: bool = False,
     ) -> None:
+        self._store, self._backend, self._project = store, backend, project
+        self._failures: dict[Run, str] = {}
+        self.engines = Engines(store, wanted=engine, device=backend.device)
+        self.results = Results(
+            store,
+            self.engines,
+            failures=self._failures,
+            machine=backend.machine if same_machine else None,
+        )
+        self.forecast = Forecast(self.engines, self.results)
         self.trained = 0
         self.remarks: list[str] = []
-        self._store, self._engines, self._results = store, engines, results
-        self._failures, self._backend, self._project = failures, backend, project
-        self._queue = Queue(store, engines, results, failures)
-        self._forecast = Forecast(engines, results)
+        self._queue = Queue(store, self.engines, self.results, self.forecast, self._failures)
         self._jobs: dict[int, Job] = {}
         self._paces: dict[int, Pace] = {}
 
@@ -93,14 +104,14 @@ class Work:
         match event:
             case Trained(run, values, provenance, weights):
                 how = {**provenance, **commit_of(self._project)}
-                self._store.put(self._results.identity(run), values, how, weights=weights)
+                self._store.put(self.results.identity(run), values, how, weights=weights)
                 self.trained += 1
             case Failed(run, why):
                 self._failures[run] = why
             case Narrowed(program, width):
                 self._queue.narrow(program, width)
             case Timed(number, speed):
-                self._engines.settle(self._jobs[number].arm, speed)
+                self.engines.settle(self._jobs[number].arm, speed)
             case Advanced(number, progress):
                 self._paces[number].add(progress)
             case Ended(number):
@@ -114,7 +125,7 @@ class Work:
             asked=len(plan.asked),
             missing=len(missing),
             looked_at=time.time(),
-            seconds_left=self._forecast.of_all(missing),
+            seconds_left=self.forecast.of_all(missing),
             slots=self._backend.slots,
         )
 

@@ -64,8 +64,15 @@ SOURCES = {
     """,
     "toy/unreached.py": "OTHER = 7",
     "toy/space/part.py": "from toy.unreached import OTHER\nSTUDY = OTHER",
-    "lonely_toy.py": "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self): return 1\n"
-    "\nSTUDY = Net()",
+    "lonely_toy.py": """
+        import torch
+
+        class Net(torch.nn.Module):
+            def forward(self):
+                return 1
+
+        STUDY = Net()
+    """,
 }
 
 
@@ -128,7 +135,7 @@ def test_names_imports_and_members_are_followed(write):
         ("toy/study.py", "'''The study.'''", "'''A study.'''"),
         ("toy/study.py", "is negative", "is less than zero"),
         ("toy/study.py", ', "it is zero"', ""),
-        ("toy/study.py", "return \"base\"", "return 'the base'"),
+        ("toy/study.py", 'return "base"', "return 'the base'"),
         ("toy/study.py", "SIZE = 4", "SIZE = 5"),
         ("toy/study.py", "ANOTHER = Study()", "ANOTHER = YET_ANOTHER = Study()"),
         ("toy/study.py", "import json\n", ""),
