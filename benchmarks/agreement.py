@@ -1,11 +1,10 @@
-"""A ledger from another machine, or of more seeds: how often the gate is wrong about it, and what
-it catches.
+"""Error rates of the gate where the ledger is from another machine, or from more seeds.
 
     python benchmarks/agreement.py     # a few seconds
 
-One comparison at the `ci` profile's looks, judged twice on independent runs: what was reproduced
-the first time is held against the second; then against a look at five seeds alone. An effect is in
-standard deviations over seeds.
+One comparison at the `ci` profile's looks is judged twice on independent runs. Where the first time
+reproduced it, the gate compares the second time with it; then the same with a look at five seeds
+alone. An effect is in standard deviations over seeds.
 
 `again`  the second time reproduces it too
 `false`  the gate fails, though nothing has changed
@@ -31,7 +30,7 @@ Judged = tuple[NDArray[np.int_], list[Excess]]
 
 
 def judged(design: Design, effect: float, seed: int) -> Judged:
-    """The outcomes of so many claims, and how far past their bounds they were when they fell."""
+    """Return the outcome of each claim, and how far past its bound it was when it was settled."""
     draws = np.random.default_rng(seed).normal(effect, 1, (design.looks[-1], CLAIMS))
     outcomes, past, left = np.zeros(CLAIMS, int), np.zeros((CLAIMS, 3)), np.full(CLAIMS, True)
     for seeds in design.looks:
@@ -44,9 +43,9 @@ def judged(design: Design, effect: float, seed: int) -> Judged:
     return outcomes, [Excess(*row) for row in past.tolist()]
 
 
-def failing(accepted: Judged, found: Judged) -> np.floating:
-    """The share of the claims accepted as reproduced that the gate fails, by what is found."""
-    outcomes, past = found
+def failing(accepted: Judged, judged_now: Judged) -> np.floating:
+    """Return the share of the claims accepted as reproduced that the gate now fails."""
+    outcomes, past = judged_now
     return np.mean(
         [
             outcomes[i] == REFUTED

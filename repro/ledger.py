@@ -1,8 +1,9 @@
-"""The verdicts that were last accepted: a text file beside the claims, under version control.
+"""The ledger: a text file of the last accepted verdicts, beside the claims, under version control.
 
-One entry a claim, profile and data set. A claim that was reproduced and is not any more fails; one
-that was not is an expected failure, with the finding as its reason. What was reproduced says where,
-and how far past their bounds its comparisons were: on another kind of machine runs are other runs.
+It has one entry for each claim, profile and data set. A claim that was reproduced and is not any
+more fails; one that was not is an expected failure, with the finding as its reason. An entry of a
+reproduced claim says on what machine, and how far past their bounds its comparisons were, because
+another kind of machine trains other runs.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _HEAD = """\
 
 
 class LedgerError(Exception):
-    """A ledger that cannot be read; says where and what to do."""
+    """A ledger that cannot be read or written; says where and what to do."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was accepted of one claim."""
+    """The accepted verdict of one claim."""
 
     claim: str
     profile: str
@@ -39,12 +40,13 @@ class Entry:
     documented: str
     measured: str
     machine: str = ""
-    """What trained the runs of what was reproduced: device, processor, torch, engine."""
+    """Device, processor, torch and engine that trained the runs of a reproduced claim."""
     past: Sequence[tuple[float, float, int]] = ()
-    """Mean, spread and seeds of each comparison of what was reproduced, past its bound."""
+    """Mean, spread and seeds of each comparison of a reproduced claim, past its bound."""
 
     @property
     def place(self) -> tuple[str, str, str]:
+        """The key of the entry; no two entries of a ledger share it."""
         return self.claim, self.profile, self.data
 
 
@@ -60,10 +62,10 @@ class Ledger:
 
     @classmethod
     def read(cls, path: Path) -> Ledger:
-        """The ledger at a path; an empty one where there is no file."""
+        """Return the ledger at a path; an empty one where there is no file."""
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
-            return cls(path, [Entry(**entry) for entry in found.get("claim", [])])
+            tables = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
+            return cls(path, [Entry(**table) for table in tables])
         except FileNotFoundError:
             return cls(path, [])
         except (tomllib.TOMLDecodeError, TypeError, UnicodeDecodeError) as error:
@@ -72,27 +74,34 @@ class Ledger:
             ) from error
 
     def entry(self, claim: str, profile: str, data: str) -> Entry | None:
-        """What was accepted of a claim; None where nothing was yet."""
+        """Return the accepted entry of a claim; None where there is none yet."""
         return self.entries.get((claim, profile, data))
 
     def accept(self, entries: Iterable[Entry]) -> None:
-        """Take these verdicts over and write the file, sorted, so that its diff can be read."""
+        """Add or replace entries and write the file, sorted, so that its diff can be read."""
         self.entries |= {entry.place: entry for entry in entries}
-        blocks = [_block(self.entries[place]) for place in sorted(self.entries)]
+        blocks = [_encoded(self.entries[place]) for place in sorted(self.entries)]
         beside = self.path.with_suffix(f".{os.getpid()}.new")
-        beside.write_text(_HEAD + "".join(blocks), encoding="utf-8")
+        beside.write_bytes(_HEAD.encode() + b"".join(blocks))
         beside.replace(self.path)
 
 
-def _block(entry: Entry) -> str:
+def _encoded(entry: Entry) -> bytes:
     optional = ("machine", "past")
     lines = [
         f"{name} = {_quoted(value)}"
         for name, value in vars(entry).items()
         if value or name not in optional
     ]
-    return "\n[[claim]]\n" + "\n".join(lines) + "\n"
+    try:
+        return ("\n[[claim]]\n" + "\n".join(lines) + "\n").encode()
+    except UnicodeEncodeError as error:
+        raise LedgerError(
+            f"The ledger cannot hold the half character {error.object[error.start]!a} that is"
+            f" in the entry of {entry.claim!a}; remove it from the claim."
+        ) from error
 
 
 def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)  # a JSON string is a TOML string
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")  # the one difference of a JSON string from a TOML string

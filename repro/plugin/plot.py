@@ -1,13 +1,15 @@
-"""What a figure's test works with: panels and lines of arms, filled with what is stored."""
+"""The `plot` fixture of a figure's test: panels and lines of arms, filled with stored results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from repro.arm import Arm, Needs, Run
 from repro.report.figure import FigureData, LineData, PanelData
+from repro.report.json_data import to_json
 from repro.runs.profiles import Profile
 from repro.runs.results import Results
 
@@ -19,38 +21,43 @@ class Plot:
         mark = item.get_closest_marker("figure")
         assert mark is not None
         self._results, self._profile = results, profile
-        self.figure: FigureData = {
-            "name": item.name.removeprefix("test_"),
-            "title": mark.args[0],
-            "source": mark.kwargs["source"],
-            "x": mark.kwargs["x"],
-            "y": mark.kwargs["y"],
-            "profile": profile.name,
-            "data": [],
-            "panels": [],
-        }
+        self._figure = FigureData(
+            name=item.name.removeprefix("test_"),
+            title=mark.args[0],
+            source=mark.kwargs["source"],
+            x=mark.kwargs["x"],
+            y=mark.kwargs["y"],
+            profile=profile.name,
+            data=[],
+            panels=[],
+        )
+
+    @property
+    def figure(self) -> Any:
+        """The figure so far, as JSON of `FigureData`."""
+        return to_json(self._figure)
 
     def panel(self, title: str) -> Panel:
-        """A further panel, to the right of those before."""
-        data: PanelData = {"title": title, "lines": []}
-        self.figure["panels"].append(data)
+        """Add a panel to the right of those before."""
+        data = PanelData(title=title, lines=[])
+        self._figure.panels.append(data)
         return Panel(self, data)
 
     def values(self, arm: Arm) -> list[float]:
-        """The metric of an arm over its first seeds, as far as they are stored."""
+        """Return the metric of an arm over its first seeds, as far as they are stored."""
         try:
             here = arm.at(self._profile.name).located()
         except Needs:
             return []
-        if here.data not in self.figure["data"]:
-            self.figure["data"].append(here.data)
-        found: list[float] = []
+        if here.data not in self._figure.data:
+            self._figure.data.append(here.data)
+        values: list[float] = []
         for seed in here.seeds(self._profile.looks[-1]):
             result = self._results.get(Run(here, seed))
             if result is None or "diverged_at" in result.values:
                 break
-            found.append(float(result.values["measures"][self.figure["y"]]))
-        return found
+            values.append(float(result.values["measures"][self._figure.y]))
+        return values
 
 
 class Panel:
@@ -67,11 +74,11 @@ class Panel:
         at: Sequence[float],
         documented: Sequence[float] = (),
     ) -> None:
-        """One line through these arms, and through what the source documents of them."""
-        line: LineData = {
-            "label": label,
-            "at": list(at),
-            "values": [self._plot.values(arm) for arm in arms],
-            "documented": list(documented),
-        }
-        self._data["lines"].append(line)
+        """Add a line through these arms, and one through what the source documents of them."""
+        line = LineData(
+            label=label,
+            at=list(at),
+            values=[self._plot.values(arm) for arm in arms],
+            documented=list(documented),
+        )
+        self._data.lines.append(line)

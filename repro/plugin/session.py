@@ -14,8 +14,8 @@ import pytest
 from repro.arm import Run
 from repro.backends.choose import backend_named
 from repro.document import Document
-from repro.plugin.evidence import SAID_IN_FULL, Evidence
 from repro.plugin.gate import Gate, require_distinct
+from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.plugin.options import store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
@@ -77,7 +77,7 @@ class ClaimSession:
         require_distinct(self.items)
         self.show = watch_for(config)
         self.asked: set[Run] = set()
-        self.evidence: dict[pytest.Item, Evidence] = {}
+        self.evidence: dict[pytest.Item, Gathered] = {}
 
     def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
         """Make a fresh view of the results for one reading of a claim."""

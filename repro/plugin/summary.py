@@ -4,82 +4,83 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from repro.ledger import Entry, Ledger
+from repro.judge import Outcome
+from repro.ledger import Entry, Ledger, LedgerError
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
 from repro.report.figure import FigureData
-from repro.report.record import Record
-from repro.report.suite import adjust
+from repro.report.json_data import from_json
+from repro.report.record import ClaimRecord, JudgedClaim
+from repro.report.results import ResultsDocument, results_of
+from repro.report.suite import over_the_suite
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 
-_MARKUP = {"reproduced": "green", "refuted": "red", "inconclusive": "yellow"}
+_MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
 
 def summarise(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
-    records: list[Record],
-    figures: list[FigureData],
+    judged: list[Any],
+    figures: list[Any],
     accounts: list[Account],
 ) -> None:
-    """Write the table; take verdicts over and write the report where that was asked for."""
-    over_the_suite = ""
-    if records:
-        records.sort(key=lambda record: record["claim"])
-        over_the_suite = adjust(records)
-        _write_verdicts(terminal, config, records, accounts, over_the_suite)
+    """Write the table; update the ledger and write the report where that was asked for.
+
+    Claims and figures are JSON of `JudgedClaim` and `FigureData`.
+    """
+    results = results_of(
+        [from_json(JudgedClaim, data) for data in judged],
+        [from_json(FigureData, data) for data in figures],
+    )
+    if results.claims:
+        _write_verdicts(terminal, config, results.claims, accounts)
     if config.getoption("report"):
-        _write_report(terminal, config, records, figures, over_the_suite)
+        _write_report(terminal, config, results)
 
 
 def _write_verdicts(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
-    records: list[Record],
+    records: list[ClaimRecord],
     accounts: list[Account],
-    over_the_suite: str,
 ) -> None:
     terminal.section("claims")
     for line, verdict in verdict_table(records):
         terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
-    verdicts = Counter(record["verdict"] for record in records)
+    verdicts = Counter(record.verdict for record in records)
     terminal.write_line("")
     terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
-    if over_the_suite:
-        terminal.write_line(over_the_suite)
+    if standing := over_the_suite(records):
+        terminal.write_line(standing)
     for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
         terminal.write_line(line, yellow=True)
     asked = max((account["asked"] for account in accounts), default=0)
     if asked:
         trained = sum(account["trained"] for account in accounts)
         terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
-    changed = [record for record in records if record["change"]]
     if config.getoption("update_ledger"):
-        taken = [record for record in records if _is_taken_over(record)]
-        _update(taken)
-        entries = sum(bool(record["change"]) for record in taken)
+        accepted = [record for record in records if _is_acceptable(record)]
+        _update(accepted)
+        entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(f"the ledger was updated: {entries} entries changed")
-    elif any(record["change"].startswith(("new", "better", "other")) for record in changed):
+    elif any(record.change.startswith(("new", "better", "other")) for record in records):
         terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
 
 
 def _write_report(
-    terminal: pytest.TerminalReporter,
-    config: pytest.Config,
-    records: list[Record],
-    figures: list[FigureData],
-    over_the_suite: str,
+    terminal: pytest.TerminalReporter, config: pytest.Config, results: ResultsDocument
 ) -> None:
     folder = Path(config.getoption("report"))
     try:
-        results, paths = write_data(folder, records, figures, over_the_suite=over_the_suite)
+        paths = write_data(folder, results)
         try:
-            store = open_store(config)
-            paths = [*write_page(folder, results, store, over_the_suite=over_the_suite), *paths]
+            paths = [*write_page(folder, results, open_store(config)), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
         for path in paths:
@@ -88,15 +89,31 @@ def _write_report(
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
 
 
-def _is_taken_over(record: Record) -> bool:
-    """Whether a ledger takes a verdict; fewer seeds do not overwrite what more have found."""
-    return record["verdict"] != "not run" and not record["change"].startswith(OPEN_AT)
+def _is_acceptable(record: ClaimRecord) -> bool:
+    """Return False where a claim was not run, or where its ledger entry took more seeds."""
+    return record.verdict is not Outcome.NOT_RUN and not record.change.startswith(OPEN_AT)
 
 
-def _update(records: list[Record]) -> None:
+def _update(records: list[ClaimRecord]) -> None:
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
-        entry = Entry(**{name: record[name] for name in Entry.__dataclass_fields__})
-        by_ledger.setdefault(record["ledger"], []).append(entry)
-    for path, entries in by_ledger.items():
-        Ledger.read(Path(path)).accept(entries)
+        by_ledger.setdefault(record.ledger, []).append(_entry(record))
+    try:
+        for path, entries in by_ledger.items():
+            Ledger.read(Path(path)).accept(entries)
+    except LedgerError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _entry(record: ClaimRecord) -> Entry:
+    return Entry(
+        claim=record.claim,
+        profile=record.profile,
+        data=record.data,
+        verdict=record.verdict,
+        sentence=record.sentence,
+        documented=record.documented,
+        measured=record.measured,
+        machine=record.machine,
+        past=record.past,
+    )

@@ -115,13 +115,13 @@ class Trials:
 
     def _data_of(self, arm: Arm, count: int) -> ArmData:
         seeds = arm.seeds(count)
-        return {
-            "label": arm.label,
-            "study": arm.study,
-            "settings": arm.settings(),
-            "seeds": seeds,
-            "keys": [self.results.key(Run(arm, seed)) for seed in seeds],
-        }
+        return ArmData(
+            label=arm.label,
+            study=arm.study,
+            settings=arm.settings(),
+            seeds=seeds,
+            keys=[self.results.key(Run(arm, seed)) for seed in seeds],
+        )
 
     @property
     def machine(self) -> str:

@@ -1,1 +1,1 @@
-"""What is shown of verdicts: in the terminal, in files, in figures."""
+"""Reports of verdicts: in the terminal, in files, in figures."""

@@ -1,41 +1,48 @@
-"""Draws a figure of a source: what was measured over seeds, beside what the source documents."""
+"""A figure of a source: what was measured over seeds, beside what the source documents."""
 
 from __future__ import annotations
 
 import re
 import statistics
 import warnings
+from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Told apart also by readers who see fewer colours (Okabe and Ito)."""
+"""Colours that readers who see fewer of them can tell apart too (Okabe and Ito)."""
 
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX"
+"""One more than there are colours, so that a second round of them can be told from the first."""
 
 
-class LineData(TypedDict):
-    """One line: at each place, the values over seeds, and the documented one if there is any."""
+@dataclass(frozen=True, kw_only=True)
+class LineData:
+    """One line of a panel: values over seeds at each place, and the documented ones if any."""
 
     label: str
     at: list[float]
     values: list[list[float]]
+    """The values over seeds, for each place of `at`."""
     documented: list[float]
 
 
-class PanelData(TypedDict):
-    """One coordinate system."""
+@dataclass(frozen=True, kw_only=True)
+class PanelData:
+    """One coordinate system of a figure."""
 
     title: str
     lines: list[LineData]
 
 
-class FigureData(TypedDict):
-    """All that a figure shows, as plain data."""
+@dataclass(frozen=True, kw_only=True)
+class FigureData:
+    """The content of a figure."""
 
     name: str
     title: str
@@ -48,17 +55,17 @@ class FigureData(TypedDict):
 
 
 def draw(figure: FigureData, folder: Path) -> list[Path]:
-    """Write a figure as SVG and PNG; returns the paths written."""
+    """Write a figure as SVG and PNG; return the paths written."""
     import matplotlib
 
-    paths = [folder / f"{_file_name(figure['name'])}.{kind}" for kind in ("svg", "png")]
-    # The same figure is the same bytes, and names are text, also where they hold dollars.
+    paths = [folder / f"{_file_name(figure.name)}.{kind}" for kind in ("svg", "png")]
+    # the same figure gives the same bytes, and a name with dollars in it is no formula
     with (
-        matplotlib.rc_context({"svg.hashsalt": figure["name"], "text.parse_math": False}),
+        matplotlib.rc_context({"svg.hashsalt": figure.name, "text.parse_math": False}),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
     ):
         page = lay_out(figure)
-        page.suptitle(figure["title"], fontsize="large")
+        page.suptitle(figure.title, fontsize="large")
         page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
         page.savefig(paths[0], metadata={"Date": None})
         page.savefig(paths[1], dpi=160)
@@ -66,56 +73,60 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
 
 
 def _file_name(name: str) -> str:
-    """A test's parameters may hold anything, a path too."""
+    """Return a name as that of a file: the parameters of a test may hold anything, a path too."""
     return re.sub(r"[^\w.=,-]+", "-", name)
 
 
 def lay_out(figure: FigureData) -> Figure:
-    """The panels of a figure, without its title and caption."""
+    """Return the panels of a figure, without its title and caption."""
     from matplotlib.figure import Figure
 
-    page = Figure(figsize=(1 + 4 * len(figure["panels"]), 4.4), layout="constrained")
-    axes = page.subplots(1, len(figure["panels"]), sharey=True, squeeze=False)[0]
-    for panel, ax in zip(figure["panels"], axes, strict=True):
-        _draw_panel(ax, panel, figure["x"])
-    axes[0].set_ylabel(figure["y"].replace("_", " "))
+    page = Figure(figsize=(1 + 4 * len(figure.panels), 4.4), layout="constrained")
+    axes = page.subplots(1, len(figure.panels), sharey=True, squeeze=False)[0]
+    for panel, ax in zip(figure.panels, axes, strict=True):
+        _draw_panel(ax, panel, figure.x)
+    axes[0].set_ylabel(figure.y.replace("_", " "))
     axes[-1].legend(frameon=False, fontsize="small")
     return page
 
 
 def caption(figure: FigureData) -> str:
-    """What the lines are, and how many seeds stand behind them."""
-    lines = [line for panel in figure["panels"] for line in panel["lines"]]
-    seeds = sorted({len(values) for line in lines for values in line["values"] if values})
-    documented = "dashed: as documented" if any(line["documented"] for line in lines) else ""
+    """Return the text below a figure: what its lines are, and the number of seeds."""
+    lines = [line for panel in figure.panels for line in panel.lines]
+    seeds = sorted({len(values) for line in lines for values in line.values if values})
+    documented = "dashed: as documented" if any(line.documented for line in lines) else ""
     if not seeds:
         measured = "nothing is stored of it yet"
     else:
         count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
         measured = (
             f"solid: mean ± 1 standard deviation over {count} seeds,"
-            f" profile {figure['profile']}, {', '.join(figure['data'])}"
+            f" profile {figure.profile}, {', '.join(figure.data)}"
         )
-    return f"Source {figure['source']}. " + "; ".join(filter(None, [measured, documented]))
+    return f"Source {figure.source}. " + "; ".join(filter(None, [measured, documented]))
+
+
+def spread(line: LineData) -> list[tuple[float, float, float, float]]:
+    """Return each place that was measured, with mean - 1 deviation, mean, mean + 1 deviation."""
+    rows = []
+    for at, values in zip(line.at, line.values, strict=True):
+        if values:
+            mean = statistics.mean(values)
+            deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+            rows.append((at, mean - deviation, mean, mean + deviation))
+    return rows
 
 
 def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
-    for line, colour, marker in zip(panel["lines"], COLOURS, MARKERS, strict=False):
-        measured = [(at, v) for at, v in zip(line["at"], line["values"], strict=True) if v]
-        places = [at for at, _ in measured]
-        means = [statistics.mean(values) for _, values in measured]
-        spreads = [statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in measured]
-        low = [mean - spread for mean, spread in zip(means, spreads, strict=True)]
-        high = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
+    for line, colour, marker in zip(panel.lines, cycle(COLOURS), cycle(MARKERS), strict=False):
+        places, low, means, high = zip(*spread(line), strict=True) if spread(line) else [()] * 4
         ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line["label"])
-        if line["documented"]:
-            ax.plot(
-                line["at"], line["documented"], color=colour, linestyle="--", linewidth=1, alpha=0.7
-            )
-    ax.set_title(panel["title"], fontsize="medium")
+        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line.label)
+        if line.documented:
+            ax.plot(line.at, line.documented, color=colour, linestyle="--", linewidth=1, alpha=0.7)
+    ax.set_title(panel.title, fontsize="medium")
     ax.set_xlabel(x)
-    ax.set_xticks(sorted({at for line in panel["lines"] for at in line["at"]}))
+    ax.set_xticks(sorted({at for line in panel.lines for at in line.at}))
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""The command `findings`: what ledgers say, as a table for a README."""
+"""The command `findings`: the verdicts of ledgers, counted in a table for a README."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_to(commands: Any) -> None:
 
 
 def findings_table(entries: Iterable[Entry]) -> str:
-    """Verdicts by source and by what was judged, as a Markdown table.
+    """Return the number of each verdict by source and data, as a Markdown table.
 
     >>> print(findings_table(Ledger.read(Path("claims/ledger.toml")).entries.values()))
     """
@@ -41,15 +41,15 @@ def findings_table(entries: Iterable[Entry]) -> str:
         source = entry.claim.partition("/")[0]
         counts.setdefault((source, entry.data), Counter())[entry.verdict] += 1
     rows = [
-        (source, data, *(str(found[verdict]) for verdict in VERDICTS))
-        for (source, data), found in sorted(counts.items())
+        (source, data, *(str(by_verdict[verdict]) for verdict in VERDICTS))
+        for (source, data), by_verdict in sorted(counts.items())
     ]
     lines = [("source", "judged on", *VERDICTS), ("---", "---", "--:", "--:", "--:"), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def with_table(text: str, table: str) -> str:
-    """The text with the table between its marks; raises ValueError where it has no marks."""
+    """Return the text with the table between its marks; raise ValueError where it has none."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

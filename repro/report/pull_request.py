@@ -1,4 +1,4 @@
-"""A short summary in Markdown, for a pull request: what changed, and what was found."""
+"""A short summary in Markdown, for a pull request: what changed, and what is refuted."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from repro.report.record import Record
+from repro.judge import Outcome
+from repro.report.record import ClaimRecord
+from repro.report.suite import over_the_suite
 
 MOST_ROWS = 40
-"""A longer list is no summary; the rest is in the report."""
+"""Rows of a table at most; the rest is in the report."""
 
 
-def summary(records: Sequence[Record], over_the_suite: str) -> str:
-    """Counts, what differs from the ledger, and every claim that did not hold."""
-    counts = Counter(record["verdict"] for record in records)
+def summary(records: Sequence[ClaimRecord]) -> str:
+    """Return counts, what differs from the ledger, and every claim that is refuted."""
+    counts = Counter(record.verdict for record in records)
     counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     parts = [f"## Claims\n\n{counted or 'no claim was run'}."]
-    if over_the_suite:
-        parts.append(_text(f"{over_the_suite}."))
-    changed = [record for record in records if record["change"]]
+    if line := over_the_suite(records):
+        parts.append(_text(f"{line}."))
+    changed = [record for record in records if record.change]
     if changed:
         parts.append(
             "### Changed against the ledger\n\n"
@@ -27,25 +29,25 @@ def summary(records: Sequence[Record], over_the_suite: str) -> str:
         )
     else:
         parts.append("Nothing changed against the ledger.")
-    found = [record for record in records if record["verdict"] == "refuted"]
-    if found:
+    refuted = [record for record in records if record.verdict is Outcome.REFUTED]
+    if refuted:
         parts.append(
             "### Refuted\n\n"
             + _table(
-                ("claim", "sentence", "documented", "measured"), [_finding_row(r) for r in found]
+                ("claim", "sentence", "documented", "measured"), [_finding_row(r) for r in refuted]
             )
         )
     return "\n\n".join(parts) + "\n"
 
 
-def _change_row(record: Record) -> list[str]:
-    was = record["accepted"] or "new"
-    return [_code(record["claim"]), was, record["verdict"], _text(record["measured"])]
+def _change_row(record: ClaimRecord) -> list[str]:
+    was = record.accepted or "new"
+    return [_code(record.claim), was, record.verdict, _text(record.measured)]
 
 
-def _finding_row(record: Record) -> list[str]:
-    parts = (record["sentence"], record["documented"], record["measured"])
-    return [_code(record["claim"]), *map(_text, parts)]
+def _finding_row(record: ClaimRecord) -> list[str]:
+    parts = (record.sentence, record.documented, record.measured)
+    return [_code(record.claim), *map(_text, parts)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -56,7 +58,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """As Markdown that shows exactly this text, on one line of a table.
+    """Return Markdown that shows exactly this text on one line.
 
     >>> print(_text("a | <b> & *c*"))
     a \\| &lt;b> &amp; \\*c\\*
@@ -67,7 +69,7 @@ def _text(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """As code, which nothing in it can end.
+    """Return the text as Markdown code, which nothing in it can end.
 
     >>> print(_code("a`b|c"))
     `a'b\\|c`

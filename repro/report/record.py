@@ -1,142 +1,224 @@
-"""What is known of a claim once it is judged, as plain data: it travels between processes as JSON.
+"""The records of a judged claim: typed here, sent between processes and published as JSON.
 
-`results.schema.json` describes the same shapes for readers of the file. Numbers that JSON cannot
-carry (a side that diverged, a distance without spread) are null.
+`json_data` turns them into JSON and back, and `schema` describes them to readers of the files.
+A number that JSON cannot carry (a side that diverged, a comparison without spread) is None.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
 
 from repro.document import Check
-from repro.judge import Effect, Verdict
+from repro.judge import Effect, Outcome, Verdict
 
 Finding: TypeAlias = Verdict | Check
 """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
 
 
-class SampleData(TypedDict):
+@dataclass(frozen=True, kw_only=True)
+class SampleData:
     """One side of a statement: its value on each seed, or a number that the claim names."""
 
     label: str
     fixed: bool
+    """True for a number that the claim names, which is the same on every seed."""
     values: list[float | None]
+    """The value of each seed; null where a run has no finite value."""
 
 
-class EffectData(TypedDict):
-    """One comparison of a statement; amounts are in `unit`."""
+@dataclass(frozen=True, kw_only=True)
+class EffectData:
+    """One comparison of a statement; its amounts are in `unit`."""
 
     label: str
     kind: Literal["difference", "spread"]
     unit: str
     estimate: float | None
     low: float | None
+    """Low end of the interval, over all looks together."""
     high: float | None
     relation: Literal[">", "<"]
+    """The claim: estimate > bound, or estimate < bound."""
     bound: float
     state: Literal["holds", "contradicted", "open"]
     needed: bool
+    """False for comparisons that follow from the others and can only refute."""
     exact: bool
+    """True where every seed gave the same."""
     p_for: float
     p_against: float
     seeds: int
-    sides: list[int]
+    sides: list[Annotated[int, {"minimum": 0}]]
+    """Indices of the samples that it compares, in the order of its label."""
     per_seed: list[float | None]
+    """The same comparison on each seed alone."""
 
 
-class FindingData(TypedDict):
-    """One statement and its evidence; `lines` is the arithmetic of a statement about a document."""
+@dataclass(frozen=True, kw_only=True)
+class FindingData:
+    """One statement that was judged, and its evidence."""
 
     statement: str
-    outcome: str
+    outcome: Outcome
     scale: str
+    """The scale on which values were compared: identity, log, log-odds; empty for a document."""
     documented: float | None
-    deciding: int | None
+    """The number of the source that the measured one is held against, if there is one."""
+    deciding: Annotated[int | None, {"minimum": 0}]
+    """Index of the comparison that decides the statement."""
     samples: list[SampleData]
     effects: list[EffectData]
     lines: list[str]
+    """The arithmetic, where the statement is about a document."""
 
 
-class ArmData(TypedDict):
-    """An arm that a claim was judged on: its settings in full, and where its runs are stored."""
+@dataclass(frozen=True, kw_only=True)
+class ArmData:
+    """An arm that a claim was judged on."""
 
     label: str
     study: str
+    """The module that trains it."""
     settings: dict[str, Any]
+    """All settings except the seed."""
     seeds: list[int]
-    keys: list[str]
+    keys: list[Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]]
+    """The key of the run of each seed in the store."""
+
+    @property
+    def name(self) -> str:
+        """A short name made of its study and its settings."""
+        text = json.dumps([self.study, self.settings], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-Record: TypeAlias = dict[str, Any]
-"""All that is known of one claim; what it holds is in `results.schema.json`, under `claim`."""
+@dataclass(frozen=True, kw_only=True)
+class ClaimRecord:
+    """Everything known of one claim once it is judged."""
+
+    claim: str
+    """The claim's name in the ledger: source, test, parameters."""
+    sentence: str
+    source: str
+    """The source, and the place in it."""
+    about: str
+    """The first paragraph of the docstring of the claim's file."""
+    documented: str
+    """The result that the source states, in its own words; may be empty."""
+    profile: str
+    """ci, paper, or any for what a document alone decides."""
+    data: str
+    """The data sets that the verdict is about."""
+    verdict: Outcome
+    p: float | None
+    """The smallest level at which the same looks would have given this verdict; null where
+    nothing was random or nothing was run."""
+    p_over_the_suite: float | None = None
+    """p after Holm, over all claims of the session that have a p."""
+    stands: bool | None = None
+    """True where the verdict is settled when all claims of the session are counted together."""
+    accepted: str | None
+    """The verdict in the ledger, if there was one."""
+    change: str
+    """The difference from the ledger, such as new or worse; empty where there is none."""
+    measured: str
+    """The deciding comparison in one line."""
+    text: str
+    """The whole explanation."""
+    findings: list[FindingData]
+    arms: list[str]
+    """Names of the arms it was judged on."""
+    metrics: list[str]
+    """The metrics it is about."""
+    file: str
+    line: int
+    """The line of the test in its file, counted from 0."""
+    command: str
+    """The command that judges this claim alone in the same way."""
+    machine: str
+    """Device, processor, torch and engine that trained the runs of a reproduced claim, or empty."""
+    past: list[tuple[float, float, int]]
+    """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
+    else empty."""
+    ledger: str
+    """The ledger that holds its accepted verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedClaim:
+    """The record of a claim with the arms that it names, as a process sends them to another."""
+
+    record: ClaimRecord
+    arms: dict[str, ArmData]
 
 
 def finding_data(finding: Finding) -> FindingData:
-    """A verdict of the judge, or a check of a document, as data."""
+    """Return a verdict of the judge, or a check of a document, as data."""
     if isinstance(finding, Check):
-        return {
-            "statement": finding.measured,
-            "outcome": finding.outcome.value,
-            "scale": "",
-            "documented": None,
-            "deciding": None,
-            "samples": [],
-            "effects": [],
-            "lines": list(finding.lines),
-        }
+        return FindingData(
+            statement=finding.measured,
+            outcome=finding.outcome,
+            scale="",
+            documented=None,
+            deciding=None,
+            samples=[],
+            effects=[],
+            lines=list(finding.lines),
+        )
     weakest = finding.weakest
-    return {
-        "statement": finding.statement,
-        "outcome": finding.outcome.value,
-        "scale": finding.scale,
-        "documented": finding.documented,
-        "deciding": None if weakest is None else finding.effects.index(weakest),
-        "samples": [
-            {"label": each.label, "fixed": each.is_fixed, "values": _finite(each.values)}
+    return FindingData(
+        statement=finding.statement,
+        outcome=finding.outcome,
+        scale=finding.scale,
+        documented=finding.documented,
+        deciding=None if weakest is None else finding.effects.index(weakest),
+        samples=[
+            SampleData(label=each.label, fixed=each.is_fixed, values=_finite(each.values))
             for each in finding.samples
         ],
-        "effects": [_effect_data(effect) for effect in finding.effects],
-        "lines": [],
-    }
+        effects=[_effect_data(effect) for effect in finding.effects],
+        lines=[],
+    )
 
 
 def _effect_data(effect: Effect) -> EffectData:
     estimate, low, high = _finite((effect.estimate, effect.low, effect.high))
-    return {
-        "label": effect.label,
-        "kind": effect.kind,
-        "unit": effect.unit,
-        "estimate": estimate,
-        "low": low,
-        "high": high,
-        "relation": "<" if effect.below else ">",
-        "bound": effect.bound,
-        "state": "holds" if effect.holds else "contradicted" if effect.fails else "open",
-        "needed": effect.needed,
-        "exact": not effect.has_spread,
-        "p_for": effect.p_for,
-        "p_against": effect.p_against,
-        "seeds": effect.seeds,
-        "sides": list(effect.sides),
-        "per_seed": _finite(effect.per_seed),
-    }
+    return EffectData(
+        label=effect.label,
+        kind=effect.kind,
+        unit=effect.unit,
+        estimate=estimate,
+        low=low,
+        high=high,
+        relation="<" if effect.below else ">",
+        bound=effect.bound,
+        state="holds" if effect.holds else "contradicted" if effect.fails else "open",
+        needed=effect.needed,
+        exact=not effect.has_spread,
+        p_for=effect.p_for,
+        p_against=effect.p_against,
+        seeds=effect.seeds,
+        sides=list(effect.sides),
+        per_seed=_finite(effect.per_seed),
+    )
 
 
 def _finite(values: Iterable[float]) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values]
+    return [float(value) if math.isfinite(value) else None for value in values]
 
 
-def deciding_effect(record: Record) -> tuple[FindingData, EffectData] | None:
-    """The finding and the comparison that the verdict of a claim hangs on, if any was judged.
+def deciding_effect(record: ClaimRecord) -> tuple[FindingData, EffectData] | None:
+    """Return the finding and the comparison that decide a claim; None where none was judged.
 
-    That of the last finding with the claim's own outcome: a claim of several stands or falls there.
+    Of several findings it is the last with the claim's own outcome.
     """
-    if record["verdict"] == "not run":
+    if record.verdict is Outcome.NOT_RUN:
         return None
-    judged = [f for f in record["findings"] if f["deciding"] is not None]
-    alike = [f for f in judged if f["outcome"] == record["verdict"]]
-    for finding in reversed(alike or judged):
-        return finding, finding["effects"][finding["deciding"]]
-    return None
+    judged = [(f, f.effects[f.deciding]) for f in record.findings if f.deciding is not None]
+    alike = [pair for pair in judged if pair[0].outcome is record.verdict]
+    return next(reversed(alike or judged), None)

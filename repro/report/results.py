@@ -1,19 +1,20 @@
-"""The results as data, for whoever goes on with them: JSON under a published schema, and CSV."""
+"""The results of a session as files of data: JSON under a published schema, and CSV."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal
 
 from repro.report.figure import FigureData
-from repro.report.record import ArmData, Record, deciding_effect
+from repro.report.json_data import to_json
+from repro.report.record import ArmData, ClaimRecord, JudgedClaim, deciding_effect
+from repro.report.suite import adjusted
 
-FORMAT = 2
 SCHEMA = "results.schema.json"
 
 CLAIM_COLUMNS = (
@@ -25,46 +26,44 @@ CLAIM_COLUMNS = (
 SEED_COLUMNS = ("claim", "statement", "comparison", "unit", "place", "per_seed")
 
 
-class Results(TypedDict):
-    """What `results.json` holds. An arm that several claims share is written once."""
+@dataclass(frozen=True, kw_only=True)
+class ResultsDocument:
+    """All results of a session, the content of `results.json`."""
 
-    format: int
-    claims: list[Record]
+    format: Literal[2] = 2
+    """The number of this format; it changes when programs that read it have to change."""
+    claims: list[ClaimRecord]
     arms: dict[str, ArmData]
+    """Every arm that was trained, by the name that claims give in `arms`."""
     figures: list[FigureData]
 
 
-def gather(records: Sequence[Record], figures: Sequence[FigureData]) -> Results:
-    """The records of a session as one document; each claim names its arms by their key."""
+def results_of(judged: Sequence[JudgedClaim], figures: Sequence[FigureData]) -> ResultsDocument:
+    """Return the claims of a session as one document, sorted, and counted over the whole suite.
+
+    An arm that several claims share is in it once, with the most seeds that one of them used.
+    """
     arms: dict[str, ArmData] = {}
-    claims = []
-    for record in records:
-        named = {_name(arm): arm for arm in record["arms"]}
-        for name, arm in named.items():
-            if name not in arms or len(arm["seeds"]) > len(arms[name]["seeds"]):
-                arms[name] = arm
-        claims.append({**record, "arms": list(named)})
-    return {"format": FORMAT, "claims": claims, "arms": arms, "figures": list(figures)}
+    for name, arm in ((name, arm) for claim in judged for name, arm in claim.arms.items()):
+        if name not in arms or len(arm.seeds) > len(arms[name].seeds):
+            arms[name] = arm
+    records = sorted((claim.record for claim in judged), key=lambda record: record.claim)
+    return ResultsDocument(claims=adjusted(records), arms=arms, figures=list(figures))
 
 
-def _name(arm: ArmData) -> str:
-    text = json.dumps([arm["study"], arm["settings"]], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def write_results(folder: Path, results: Results) -> list[Path]:
+def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
     """Write the results as JSON beside their schema, and as two tables."""
     paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
-    text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(to_json(results), indent=1, ensure_ascii=False, allow_nan=False)
     paths[0].write_text(text + "\n", encoding="utf-8")
     paths[1].write_text(schema_text(), encoding="utf-8")
-    _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results["claims"]))
-    _write_table(paths[3], SEED_COLUMNS, _seed_rows(results["claims"]))
+    _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims))
+    _write_table(paths[3], SEED_COLUMNS, _seed_rows(results.claims))
     return paths
 
 
 def schema_text() -> str:
-    """The JSON Schema of `results.json`."""
+    """Return the JSON Schema of `results.json`, which `repro.report.schema` wrote."""
     return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
@@ -75,30 +74,26 @@ def _write_table(path: Path, columns: Sequence[str], rows: Iterable[dict[str, An
         table.writerows(rows)
 
 
-def _claim_row(record: Record) -> dict[str, Any]:
+def _claim_row(record: ClaimRecord) -> dict[str, Any]:
     decided = deciding_effect(record)
     if decided is None:
-        return record
+        return vars(record)
     finding, effect = decided
-    return {
-        **effect,
-        **record,
-        "comparison": effect["label"],
-        "documented_value": finding["documented"],
-    }
+    compared = {"comparison": effect.label, "documented_value": finding.documented}
+    return {**vars(effect), **vars(record), **compared}
 
 
-def _seed_rows(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
-    """One row for each comparison and seed; places count from 1 in the order the seeds came in."""
+def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
+    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds."""
     for record in records:
-        for finding in record["findings"]:
-            for effect in finding["effects"]:
-                for place, value in enumerate(effect["per_seed"], 1):
+        for finding in record.findings:
+            for effect in finding.effects:
+                for place, value in enumerate(effect.per_seed, 1):
                     yield {
-                        "claim": record["claim"],
-                        "statement": finding["statement"],
-                        "comparison": effect["label"],
-                        "unit": effect["unit"],
+                        "claim": record.claim,
+                        "statement": finding.statement,
+                        "comparison": effect.label,
+                        "unit": effect.unit,
                         "place": place,
                         "per_seed": value,
                     }

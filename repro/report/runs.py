@@ -1,6 +1,6 @@
-"""What the store holds of the arms of a session: their curves, and where they were trained.
+"""The stored runs of the arms of a session: their curves, and where they were trained.
 
-It is read once, at the end and by one process, so that workers need not carry it.
+They are read once, at the end and by one process, so that workers need not send them.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ LOSS = "loss"
 
 
 @dataclass
-class Curve:
-    """A metric of one arm over training, one row of values a run, as far as it went."""
+class TrainingCurve:
+    """A metric of one arm over training: one row of values for each run, as far as it went."""
 
     epochs: list[int]
     runs: list[list[float]] = field(default_factory=list)
 
 
 @dataclass
-class Trained:
+class ArmRuns:
     """The stored runs of one arm."""
 
-    curves: dict[str, Curve] = field(default_factory=dict)
+    curves: dict[str, TrainingCurve] = field(default_factory=dict)
     diverged: int = 0
     seconds: float = 0.0
     made_by: list[str] = field(default_factory=list)
-    """Commit, versions and machine of its runs, each combination once."""
+    """Commit, versions and machine of the runs, each combination once."""
 
 
-def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, Trained]:
-    """The runs of each arm, as far as they are stored."""
+def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, ArmRuns]:
+    """Return the runs of each arm, as far as they are stored."""
     return {name: _read(store, arm) for name, arm in arms.items()}
 
 
-def _read(store: Store, arm: ArmData) -> Trained:
-    trained = Trained()
-    for key in arm["keys"]:
+def _read(store: Store, arm: ArmData) -> ArmRuns:
+    runs = ArmRuns()
+    for key in arm.keys:
         result = store.at(key)
         if result is None:
             continue
-        trained.seconds += result.provenance.get("seconds", 0.0)
-        trained.diverged += "diverged_at" in result.values
+        runs.seconds += result.provenance.get("seconds", 0.0)
+        runs.diverged += "diverged_at" in result.values
         made_by = _made_by(result)
-        if made_by not in trained.made_by:
-            trained.made_by.append(made_by)
+        if made_by not in runs.made_by:
+            runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                if metric not in trained.curves:
-                    trained.curves[metric] = Curve(_epochs(arm, metric))
+                if metric not in runs.curves:
+                    runs.curves[metric] = TrainingCurve(_epochs(arm, metric))
                 numbers = [float("nan") if v is None else float(v) for v in values]
-                trained.curves[metric].runs.append(numbers)
-    return trained
+                runs.curves[metric].runs.append(numbers)
+    return runs
 
 
 def _epochs(arm: ArmData, metric: str) -> list[int]:
-    """Those at whose end a metric is known."""
-    recipe = Recipe(**{**arm["settings"]["recipe"], "clip": None})  # its stages are lists by now
+    """Return the epochs at whose end a metric is known."""
+    recipe = Recipe(**{**arm.settings["recipe"], "clip": None})  # its stages are lists by now
     return [e + 1 for e in range(recipe.epochs) if metric == LOSS or recipe.measures(e)]
 
 
 def _made_by(result: Result) -> str:
-    """In words: nothing here is needed to find the run, only to believe it."""
+    """Return the commit, versions, engine and machine of a run as one line for a reader."""
     made: dict[str, Any] = result.provenance
     commit = (made.get("commit") or "no commit")[:10]
     changes = " with uncommitted changes" if made.get("uncommitted_changes") else ""

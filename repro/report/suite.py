@@ -1,27 +1,35 @@
-"""Which verdicts of a session stand when all of its claims are counted together."""
+"""Verdicts that stand when all claims of a session are counted together.
+
+Each claim is judged at its own level, so that of many claims one may come out false by chance;
+Holm's correction bounds the chance of any false verdict in the session.
+"""
 
 from __future__ import annotations
 
-from repro.judge.suite import SUITE_LEVEL, holm
-from repro.report.record import Record
+from collections.abc import Sequence
+from dataclasses import replace
 
-SETTLED = ("reproduced", "refuted")
+from repro.judge import SUITE_LEVEL, Outcome, holm
+from repro.report.record import ClaimRecord
+
+SETTLED = (Outcome.REPRODUCED, Outcome.REFUTED)
 
 
-def adjust(records: list[Record]) -> str:
-    """Set `p_over_the_suite` and `stands` of every judged record; says how many verdicts stand.
+def adjusted(records: Sequence[ClaimRecord]) -> list[ClaimRecord]:
+    """Return the records with `p_over_the_suite` and `stands` set where a claim has a p."""
+    levels = iter(holm([record.p for record in records if record.p is not None]))
+    return [record if record.p is None else _placed(record, next(levels)) for record in records]
 
-    >>> one = {"claim": "a", "verdict": "refuted", "p": 0.04}
-    >>> other = {"claim": "b", "verdict": "inconclusive", "p": 1.0}
-    >>> adjust([one, other])
-    'over the whole suite (Holm, 5%) 0 of 1 settled verdicts stand; the others are marked *'
-    """
-    family = [record for record in records if record["p"] is not None]
-    for record, adjusted in zip(family, holm([r["p"] for r in family]), strict=True):
-        record["p_over_the_suite"] = adjusted
-        record["stands"] = record["verdict"] in SETTLED and adjusted <= SUITE_LEVEL
-    settled = [record for record in family if record["verdict"] in SETTLED]
-    standing = sum(record["stands"] for record in settled)
+
+def _placed(record: ClaimRecord, level: float) -> ClaimRecord:
+    stands = record.verdict in SETTLED and level <= SUITE_LEVEL
+    return replace(record, p_over_the_suite=level, stands=stands)
+
+
+def over_the_suite(records: Sequence[ClaimRecord]) -> str:
+    """Say how many settled verdicts of adjusted records stand; empty where none can."""
+    settled = [r for r in records if r.verdict in SETTLED and r.stands is not None]
+    standing = sum(bool(record.stands) for record in settled)
     if not settled:
         return ""
     line = (

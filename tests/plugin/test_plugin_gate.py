@@ -1,4 +1,4 @@
-"""`--gate`: what cannot fail is not trained, what can is judged as ever."""
+"""`--gate`: claims that cannot fail are not trained, all others are judged as without it."""
 
 import pytest
 
@@ -24,7 +24,11 @@ def test_what_did_not_hold_is_not_trained(accepted):
     result = run(accepted, "--gate", "--update-ledger", "-k", "flatter", "--store", "empty")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
-        ["NOT RUN      900/flatter", "*is refuted in the ledger, so it cannot fail*"]
+        [
+            "NOT RUN      900/flatter",
+            "*skipped by --gate: it is refuted in the ledger, so it cannot fail",
+            "*the build. Run without --gate to judge it.",
+        ]
     )
     result.stdout.no_fnmatch_line("*trained now*")
     assert ledger(accepted).read_text() == before
@@ -55,3 +59,12 @@ def test_a_verdict_on_every_claim_cannot_be_asked_for_too(accepted):
     result = run(accepted, "--gate", "--require-verdict")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*give one of them*"])
+
+
+def test_a_sentence_that_no_file_can_hold_is_refused_in_one(outside_project):
+    claims = outside_project.path / "test_lines.py"
+    claims.write_text(claims.read_text().replace("steeper targets", r"steeper \ud83d targets"))
+    result = run(outside_project, "--update-ledger")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*The ledger cannot hold the half character*900/steeper*"])
+    assert not ledger(outside_project).exists()

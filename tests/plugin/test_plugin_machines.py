@@ -1,4 +1,4 @@
-"""A ledger of another kind of machine, whose runs are other runs, or of more seeds."""
+"""A ledger that was written on another kind of machine, or with more seeds."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`--report` of a whole session: what workers found is on the page, with what the store holds."""
+"""`--report` of a whole session: the page has claims that workers judged, with their runs."""
 
 import json
 
@@ -23,8 +23,8 @@ def test_a_report_of_two_workers(project):
     claims = project.path / "test_lines.py"
     change(project, "epochs=1", "epochs=3")
     claims.write_text('"""How steep lines are."""\n' + claims.read_text() + FIGURE)
-    result = project.runpytest_subprocess("-n", "2", "--report", "found", "-p", "no:cacheprovider")
-    folder = project.path / "found"
+    result = project.runpytest_subprocess("-n", "2", "--report", "report", "-p", "no:cacheprovider")
+    folder = project.path / "report"
     result.stdout.fnmatch_lines([f"wrote {folder.name}/index.html"])
 
     results = json.loads((folder / "results.json").read_text())

@@ -1,37 +1,30 @@
-"""Figures: the same bytes for the same figure, and a caption that says what stands behind it."""
+"""Figures: the same bytes for the same figure, and a caption that says what was measured."""
 
-import copy
+from dataclasses import replace
 
-from repro.report.figure import caption, draw
+from repro.report.figure import FigureData, LineData, PanelData, caption, draw
+from repro.report.plots import figure_plot
 
-FIGURE = {
-    "name": "slopes",
-    "title": "Slopes",
-    "source": "900, Figure 1",
-    "x": "target",
-    "y": "slope",
-    "profile": "ci",
-    "data": ["points"],
-    "panels": [
-        {
-            "title": "all",
-            "lines": [
-                {
-                    "label": "line",
-                    "at": [1, 4, 9],
-                    "values": [[0.9, 1.0, 1.1], [4.0], []],
-                    "documented": [1.0, 4.0, 9.0],
-                }
-            ],
-        }
-    ],
-}
+LINE = LineData(
+    label="line", at=[1, 4, 9], values=[[0.9, 1.0, 1.1], [4.0], []], documented=[1.0, 4.0, 9.0]
+)
+FIGURE = FigureData(
+    name="slopes",
+    title="Slopes",
+    source="900, Figure 1",
+    x="target",
+    y="slope",
+    profile="ci",
+    data=["points"],
+    panels=[PanelData(title="all", lines=[LINE])],
+)
 
 
-def without(part):
-    figure = copy.deepcopy(FIGURE)
-    figure["panels"][0]["lines"][0][part] = {"values": [[], [], []], "documented": []}[part]
-    return figure
+def figure_of(*lines, **changes):
+    return replace(FIGURE, panels=[PanelData(title="all", lines=list(lines))], **changes)
+
+
+WITHOUT_VALUES = figure_of(replace(LINE, values=[[], [], []]))
 
 
 def test_the_same_figure_is_the_same_bytes(tmp_path):
@@ -47,21 +40,30 @@ def test_the_caption_counts_the_seeds_and_names_the_data():
         "Source 900, Figure 1. solid: mean ± 1 standard deviation over 1 to 3 seeds, profile ci,"
         " points; dashed: as documented"
     )
-    assert caption(without("documented")).endswith("profile ci, points")
+    assert caption(figure_of(replace(LINE, documented=[]))).endswith("profile ci, points")
 
 
 def test_a_figure_of_nothing_says_so(tmp_path):
-    assert "nothing is stored of it yet; dashed: as documented" in caption(without("values"))
-    draw(without("values"), tmp_path)
+    assert "nothing is stored of it yet; dashed: as documented" in caption(WITHOUT_VALUES)
+    draw(WITHOUT_VALUES, tmp_path)
 
 
 def test_a_figure_stays_in_its_folder_and_its_words_stay_text(tmp_path):
-    folder = tmp_path / "found"
+    folder = tmp_path / "figures"
     folder.mkdir()
-    hostile = copy.deepcopy(FIGURE) | {"name": "slopes[../../x/y]", "title": "$x^$ <script>"}
-    hostile["panels"][0]["lines"][0]["label"] = "$\\frac{"
+    line = replace(LINE, label="$\\frac{")
+    hostile = figure_of(line, name="slopes[../../x/y]", title="$x^$ <script>")
     svg, png = draw(hostile, folder)
     assert svg.parent == png.parent == folder
     assert svg.exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["found"]
+    assert [path.name for path in tmp_path.iterdir()] == ["figures"]
     assert "<script" not in svg.read_text()
+
+
+def test_a_figure_of_many_lines_shows_them_all(tmp_path):
+    lines = [replace(LINE, label=f"line {number}") for number in range(9)]
+    svg, _ = draw(figure_of(*lines), tmp_path)
+    plot = figure_plot(figure_of(*lines), name="many")
+    for label in (line.label for line in lines):
+        assert label in svg.read_text()
+        assert f">{label}</text>" in plot.body

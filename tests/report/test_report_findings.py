@@ -1,4 +1,4 @@
-"""The command `findings`: verdicts counted by source and data, into a README's marked place."""
+"""The command `findings`: verdicts counted by source and data, for a README."""
 
 import pytest
 

@@ -2,13 +2,13 @@
 
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from repro.report.page.render import render
 from repro.report.page.view import lay_out_page
-from repro.report.results import gather
 from repro.report.runs import read_runs
 from repro.report.write import NothingToDrawWith, write_data, write_page
 
@@ -27,7 +27,7 @@ HOSTILE = [
 
 
 class Reader(HTMLParser):
-    """What a browser would see: elements, attributes, text."""
+    """The elements, attributes and text that a browser would see."""
 
     def __init__(self, text):
         super().__init__()
@@ -42,40 +42,45 @@ class Reader(HTMLParser):
         self.text += data
 
 
-def page_of(records, figures, store):
-    results = gather(records, figures)
-    view = lay_out_page(results, read_runs(store, results["arms"]))
-    return render(view, over_the_suite="all stand")
+def page_of(results, store):
+    return render(lay_out_page(results, read_runs(store, results.arms)))
 
 
-def with_words(session, words):
-    """The same session, with these words wherever somebody else chooses them."""
-    (first, *_), (figure,) = session
-    finding = first["findings"][0]
-    effects = [effect | {"label": words, "unit": words} for effect in finding["effects"]]
-    samples = [sample | {"label": words} for sample in finding["samples"]]
-    arms = [
-        arm | {"label": words, "study": words, "settings": arm["settings"] | {"data": words}}
-        for arm in first["arms"]
-    ]
+def with_words(results, words):
+    """One claim of the results and the figure, with these words wherever somebody chooses them."""
+    first = next(record for record in results.claims if record.claim == "004/climbs")
+    [finding], [figure] = first.findings, results.figures
+    effects = [replace(effect, label=words, unit=words) for effect in finding.effects]
+    samples = [replace(sample, label=words) for sample in finding.samples]
+    arms = {
+        name: replace(arm, label=words, study=words, settings=arm.settings | {"data": words})
+        for name, arm in results.arms.items()
+    }
     chosen = ("sentence", "about", "documented", "data", "measured", "text", "file", "command")
-    record = first | dict.fromkeys(chosen, words)
-    record |= {"claim": f"004/{words}", "source": f"004, {words}", "change": words, "arms": arms}
-    record["findings"] = [finding | {"effects": effects, "samples": samples}]
-    (panel,) = figure["panels"]
-    line = panel["lines"][0] | {"label": words}
-    figure = figure | {"title": words, "x": words, "y": words, "data": [words], "name": words}
-    return [record], [figure | {"panels": [panel | {"title": words, "lines": [line]}]}]
+    record = replace(
+        first,
+        **dict.fromkeys(chosen, words),
+        claim=f"004/{words}",
+        source=f"004, {words}",
+        change=words,
+        findings=[replace(finding, effects=effects, samples=samples)],
+    )
+    panels = [
+        replace(panel, title=words, lines=[replace(line, label=words) for line in panel.lines])
+        for panel in figure.panels
+    ]
+    figure = replace(figure, title=words, x=words, y=words, data=[words], name=words, panels=panels)
+    return replace(results, claims=[record], arms=arms, figures=[figure])
 
 
-def test_everything_of_a_claim_is_on_the_page(session, store):
-    page = Reader(page_of(*session, store))
-    records, (figure,) = session
-    for record in records:
-        assert record["command"] in page.text
-        assert record["text"] in page.text
-        assert record["sentence"] in page.text
-    for words in ("abcabcabca", "repro.studies.depth_ladder.study", figure["title"], "Holm"):
+def test_everything_of_a_claim_is_on_the_page(results, store):
+    page = Reader(page_of(results, store))
+    for record in results.claims:
+        assert record.command in page.text
+        assert record.text in page.text
+        assert record.sentence in page.text
+    title = results.figures[0].title
+    for words in ("abcabcabca", "repro.studies.depth_ladder.study", title, "verdicts stand"):
         assert words in page.text
     assert len(set(page.attributes)) > 0
     ids = [value for _, name, value in page.attributes if name == "id"]
@@ -86,8 +91,8 @@ def test_everything_of_a_claim_is_on_the_page(session, store):
     assert stamps <= set(ids)
 
 
-def test_it_asks_no_network(session, store):
-    page = Reader(page_of(*session, store))
+def test_it_asks_no_network(results, store):
+    page = Reader(page_of(results, store))
     assert not {"link", "img", "iframe", "object", "embed"} & set(page.elements)
     assert not [each for each in page.attributes if each[1] in ("src", "xlink:href")]
     policy = next(v for tag, name, v in page.attributes if name == "content" and "src" in v)
@@ -95,13 +100,13 @@ def test_it_asks_no_network(session, store):
 
 
 @pytest.fixture(scope="module")
-def calm(judged, figure, store):
-    return Reader(page_of(*with_words((judged, [figure]), "calm"), store))
+def calm(shared_results, store):
+    return Reader(page_of(with_words(shared_results, "calm"), store))
 
 
 @pytest.mark.parametrize("words", HOSTILE)
-def test_words_cannot_inject(session, store, calm, words):
-    page = Reader(page_of(*with_words(session, words), store))
+def test_words_cannot_inject(results, store, calm, words):
+    page = Reader(page_of(with_words(results, words), store))
     assert page.elements == calm.elements
     assert [each[:2] for each in page.attributes] == [each[:2] for each in calm.attributes]
     links = [value for tag, name, value in page.attributes if name == "href"]
@@ -110,37 +115,37 @@ def test_words_cannot_inject(session, store, calm, words):
     assert not [style for style in styles if words in style]
 
 
-def test_colours_are_those_of_the_page(session, store):
-    text = page_of(*session, store)
+def test_colours_are_those_of_the_page(results, store):
+    text = page_of(results, store)
     drawn = "".join(re.findall(r"<svg.*?</svg>", text, re.S))
     assert drawn
-    assert not re.search(r"(fill|stroke):\s*#", drawn)
-    classes = "".join(re.findall(r"^\.p[0-9a-f]{4}\{.*\}$", text, re.M))
-    assert "var(--ink)" in classes
-    assert not re.search(r"#[0-9a-f]{6}", classes)
+    assert not re.search(r"(fill|stroke|key):\s*(#|rgb)", drawn)
+    named = set(re.findall(r"--key:var\((--[\w -]+)\)", drawn))
+    assert named >= {"--reproduced", "--refuted", "--inconclusive", "--series-0"}
+    for scheme in re.findall(r":root \{(.*?)\}", text, re.S):
+        assert named <= set(re.findall(r"(--[\w-]+):", scheme))
 
 
-def test_it_stays_small(session, store):
-    """At most 5 kB a claim beside what a page needs anyway, so that 400 fit into 2 MB."""
-    records, figures = session
-    many = [
-        record | {"claim": f"{record['claim']}[{i}]"} for i in range(5) for record in records[:8]
-    ]
-    one = len(page_of(records[:8], figures, store).encode())
-    five = len(page_of(many, figures, store).encode())
-    assert (five - one) / (len(many) - 8) < 5000
+def test_it_stays_small(results, store):
+    """A claim takes at most 5 kB beside what a page needs anyway, so that 400 fit into 2 MB."""
+    once = [record for record in results.claims if record.claim not in ("000/share", "004/paper")]
+    often = [replace(each, claim=f"{each.claim}[{i}]") for i in range(5) for each in once]
+    one, five = (
+        len(page_of(replace(results, claims=claims), store).encode()) for claims in (once, often)
+    )
+    assert (five - one) / (len(often) - len(once)) < 5000
 
 
 @pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
 def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_install(
-    session, store, tmp_path, monkeypatch, missing
+    results, store, tmp_path, monkeypatch, missing
 ):
     monkeypatch.setitem(sys.modules, missing, None)
-    results, paths = write_data(tmp_path, *session)
+    paths = write_data(tmp_path, results)
     assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
     with pytest.raises(NothingToDrawWith, match=r"pip install 'repro\[report\]'"):
         write_page(tmp_path, results, store)
 
 
-def test_the_same_results_are_the_same_page(session, store):
-    assert page_of(*session, store) == page_of(*session, store)
+def test_the_same_results_are_the_same_page(results, store):
+    assert page_of(results, store) == page_of(results, store)

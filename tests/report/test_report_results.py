@@ -1,31 +1,62 @@
 """The results as data: they keep to the published schema, and pandas reads the tables."""
 
-import copy
 import json
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
 import pandas
 import pytest
 
-from repro.report.results import gather, schema_text
+from repro.report.json_data import from_json, to_json
+from repro.report.record import JudgedClaim
+from repro.report.results import ResultsDocument, results_of, schema_text
+from repro.report.schema import as_text, results_schema
 from repro.report.write import write_data
 
 SCHEMA = json.loads(schema_text())
 
 
-def problems(results):
-    return [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(results)]
+def problems(data):
+    return [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)]
+
+
+def named(results, claim):
+    """The record of a claim."""
+    return next(record for record in results.claims if record.claim == claim)
 
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_results_keep_to_the_schema_that_is_written_beside_them(session, tmp_path):
-    write_data(tmp_path, *session)
+def test_the_schema_is_that_of_the_types():
+    assert schema_text() == as_text(results_schema()), "run: python -m repro.report.schema"
+
+
+def test_results_keep_to_the_schema_that_is_written_beside_them(results, tmp_path):
+    write_data(tmp_path, results)
     assert json.loads((tmp_path / "results.schema.json").read_text()) == SCHEMA
     assert problems(json.loads((tmp_path / "results.json").read_text())) == []
+
+
+def test_results_that_were_written_can_be_read(results, tmp_path):
+    write_data(tmp_path, results)
+    data = json.loads((tmp_path / "results.json").read_text())
+    assert from_json(ResultsDocument, data) == results
+
+
+def test_what_a_process_sends_to_another_arrives(claims):
+    texts = [json.dumps(to_json(claim), allow_nan=False) for claim in claims]
+    arrived = [from_json(JudgedClaim, json.loads(text)) for text in texts]
+    assert repr(arrived) == repr(claims)  # the types too: an outcome equals its text
+
+
+def test_what_nobody_knows_is_left_out(results):
+    data = {claim["claim"]: claim for claim in to_json(results)["claims"]}
+    assert data["004/climbs"]["stands"] is True
+    assert not {"stands", "p_over_the_suite"} & data["004/paper"].keys()
+    assert data["004/paper"]["p"] is None
 
 
 @pytest.mark.parametrize(
@@ -34,33 +65,42 @@ def test_results_keep_to_the_schema_that_is_written_beside_them(session, tmp_pat
         lambda claim: claim.pop("verdict"),
         lambda claim: claim.update(verdict="perhaps"),
         lambda claim: claim.update(unheard_of=1),
+        lambda claim: claim.update(past=[[0.1, 0.2]]),
         lambda claim: claim["findings"][0]["effects"][0].update(estimate="large"),
+        lambda claim: claim["findings"][0]["effects"][0].update(sides=[-1]),
     ],
-    ids=["no verdict", "another verdict", "another field", "no number"],
+    ids=["no verdict", "another verdict", "another field", "two of three", "no number", "no index"],
 )
-def test_the_schema_refuses_what_is_none(session, spoil):
-    results = json.loads(json.dumps(gather(*session)))
-    spoil(next(c for c in results["claims"] if c["findings"] and c["arms"]))
-    assert problems(results)
+def test_the_schema_refuses_what_is_none(results, spoil):
+    data = to_json(results)
+    spoil(next(c for c in data["claims"] if c["findings"] and c["arms"]))
+    assert problems(data)
 
 
-def test_an_arm_that_claims_share_is_written_once_with_all_its_seeds(session):
-    records, figures = session
-    fewer = copy.deepcopy(records[0])
-    for arm in fewer["arms"]:
-        arm["seeds"], arm["keys"] = arm["seeds"][:5], arm["keys"][:5]
-    results = gather([fewer, *records], figures)
-    assert len(results["arms"]) == 4
-    assert all(len(arm["seeds"]) == 12 for arm in results["arms"].values())
-    assert all(name in results["arms"] for claim in results["claims"] for name in claim["arms"])
+def test_the_schema_says_what_a_field_is():
+    claim = SCHEMA["$defs"]["ClaimRecord"]
+    assert claim["properties"]["line"]["description"].endswith("counted from 0.")
+    assert claim["description"] == "Everything known of one claim once it is judged."
 
 
-def test_pandas_reads_the_tables(session, tmp_path):
-    results, _ = write_data(tmp_path, *session)
+def test_an_arm_that_claims_share_is_written_once_with_all_its_seeds(claims):
+    [first, *_] = claims
+    arms = {
+        name: replace(arm, seeds=arm.seeds[:5], keys=arm.keys[:5])
+        for name, arm in first.arms.items()
+    }
+    results = results_of([replace(first, arms=arms), *claims], [])
+    assert len(results.arms) == 4
+    assert all(len(arm.seeds) == 12 for arm in results.arms.values())
+    assert all(name in results.arms for record in results.claims for name in record.arms)
+
+
+def test_pandas_reads_the_tables(results, tmp_path):
+    write_data(tmp_path, results)
     claims = pandas.read_csv(tmp_path / "claims.csv").set_index("claim")
-    assert len(claims) == len(results["claims"])
+    assert len(claims) == len(results.claims)
     value = claims.loc["004/value"]
-    assert value.documented_value == 0.45
+    assert (value.verdict, value.documented_value) == ("reproduced", 0.45)
     assert value.low < value.estimate < value.high
     assert claims.loc["000/agrees"].isna().p
     seeds = pandas.read_csv(tmp_path / "seeds.csv")
@@ -68,18 +108,15 @@ def test_pandas_reads_the_tables(session, tmp_path):
     assert np.isclose(of_ratio.mean(), claims.loc["000/ratio"].estimate, rtol=0.01).all()
 
 
-def test_each_seed_alone_is_what_its_samples_say(session):
-    records, _ = session
-    (finding,) = next(r for r in records if r["claim"] == "004/gains")["findings"]
-    (effect,) = finding["effects"]
-    left, right = (np.array(finding["samples"][side]["values"]) for side in effect["sides"])
-    assert effect["label"] == "BP k=3 - BP k=2"
-    assert np.allclose(left - right, effect["per_seed"])
+def test_each_seed_alone_is_what_its_samples_say(results):
+    (finding,) = named(results, "004/gains").findings
+    (effect,) = finding.effects
+    left, right = (np.array(finding.samples[side].values) for side in effect.sides)
+    assert effect.label == "BP k=3 - BP k=2"
+    assert np.allclose(left - right, effect.per_seed)
 
 
-def test_a_run_without_a_value_is_null(session, tmp_path):
-    records, figures = session
-    sample = records[0]["findings"][0]["samples"][0]
-    sample["values"][0] = None
-    results, _ = write_data(tmp_path, records, figures)
-    assert problems(json.loads(json.dumps(results))) == []
+def test_a_run_without_a_value_is_null(results, tmp_path):
+    named(results, "004/climbs").findings[0].samples[0].values[0] = None
+    write_data(tmp_path, results)
+    assert problems(json.loads((tmp_path / "results.json").read_text())) == []

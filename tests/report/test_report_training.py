@@ -1,11 +1,11 @@
-"""The learning curves of a claim: one axis of epochs, whatever was measured when."""
+"""The learning curves of a claim: one axis of epochs for all metrics."""
 
 import re
 
 from repro.report.plots.training import training
-from repro.report.runs import Curve
+from repro.report.runs import TrainingCurve
 
-LOSS = Curve(list(range(1, 11)), [[2 - 0.1 * i for i in range(10)]])
+LOSS = TrainingCurve(list(range(1, 11)), [[2 - 0.1 * i for i in range(10)]])
 
 
 def words_of(plot):
@@ -13,7 +13,7 @@ def words_of(plot):
 
 
 def test_a_metric_measured_once_is_shown_where_training_was():
-    accuracy = Curve([10], [[0.5], [0.6]])
+    accuracy = TrainingCurve([10], [[0.5], [0.6]])
     plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
     words = words_of(plot)
     assert {"training loss", "accuracy"} <= set(words)
@@ -22,4 +22,4 @@ def test_a_metric_measured_once_is_shown_where_training_was():
 
 
 def test_without_epochs_there_is_nothing_to_show():
-    assert training([("bp", {"loss": Curve([1], [[2.0]])})], "loss", name="none") is None
+    assert training([("bp", {"loss": TrainingCurve([1], [[2.0]])})], "loss", name="none") is None

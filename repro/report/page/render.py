@@ -1,4 +1,4 @@
-"""From the laid-out page to its HTML. Everything shown is escaped; plots are matplotlib's own."""
+"""The HTML of a page that was laid out. Everything shown is escaped; plots are SVG."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import hashlib
 from importlib.resources import files
 
 from repro.report.page.view import VERDICTS, View, counted, ranges
+from repro.report.suite import over_the_suite
 
 
-def render(view: View, *, over_the_suite: str) -> str:
-    """The page as one document, with its style and its script inside."""
+def render(view: View) -> str:
+    """Return the page as one document, with its style and its script inside."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -23,13 +24,11 @@ def render(view: View, *, over_the_suite: str) -> str:
     )
     pages.filters |= {"number": number, "counted": counted, "ranges": ranges}
     style, script = _read("page.css"), _read("page.js")
-    drawn = {name: css for plot in view.plots for name, css in plot.styles.items()}
-    style += "".join(f".{name}{{{css}}}\n" for name, css in sorted(drawn.items()))
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return pages.get_template("page.html").render(
         view=view,
         verdicts=VERDICTS,
-        over_the_suite=over_the_suite,
+        over_the_suite=over_the_suite([claim.record for claim in view.claims]),
         style=Markup(style),
         script=Markup(script),
         allowed_script=f"sha256-{allowed}",
@@ -38,7 +37,7 @@ def render(view: View, *, over_the_suite: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """As many digits as a reader can use.
+    """Return a number as text, with as many digits as a reader can use.
 
     >>> number(1234.5), number(-0.0412), number(2e-9), number(None)
     ('1234', '−0.0412', '2e−09', '')

@@ -1,4 +1,4 @@
-"""What the page shows, laid out from the results: sources, their claims, the arms behind them."""
+"""The layout of the page, made from the results: sources, their claims, the arms behind them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from itertools import pairwise
 from typing import Any
 
 from repro.document import ANY_PROFILE
-from repro.report.figure import FigureData, caption, lay_out
-from repro.report.inline_svg import Plot, inline_svg
-from repro.report.plots import SeedsSheet, forest, training
-from repro.report.record import Record, SampleData, deciding_effect
-from repro.report.results import Results
-from repro.report.runs import LOSS, Trained
+from repro.judge import Outcome
+from repro.report.figure import FigureData, caption
+from repro.report.plots import figure_plot, forest, seeds, training
+from repro.report.record import ClaimRecord, SampleData, deciding_effect
+from repro.report.results import ResultsDocument
+from repro.report.runs import LOSS, ArmRuns
+from repro.report.svg import PagePlot
 
-VERDICTS = ("reproduced", "refuted", "inconclusive", "not run")
+VERDICTS = tuple(Outcome)
 
 
 @dataclass(frozen=True)
@@ -29,29 +30,26 @@ class Measurement:
     unit: str
     estimate: float
     interval: tuple[float, float] | None
-    documented: float | None
 
 
 @dataclass(frozen=True)
 class Claim:
     """One claim, with its plots."""
 
-    record: Record
+    record: ClaimRecord
     anchor: str
     name: str
-    """Without its source, which is said once."""
-    place: str
-    """Where in the source."""
+    """The claim's name without its source."""
     measured: Measurement | None
     samples: list[SampleData]
-    seeds: list[Plot]
-    training: Plot | None
+    seeds: list[PagePlot]
+    training: PagePlot | None
     arms: list[tuple[str, str]]
     """Anchor and label, in the order of the curves."""
 
     @property
     def about_a_document(self) -> bool:
-        return bool(self.record["profile"] == ANY_PROFILE)
+        return self.record.profile == ANY_PROFILE
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class ArmRow:
     label: str
     varying: list[str]
     seeds: list[int]
-    trained: Trained
+    runs: ArmRuns
 
 
 @dataclass(frozen=True)
@@ -79,14 +77,14 @@ class Study:
 
 @dataclass(frozen=True)
 class Source:
-    """A document and everything that was found of it."""
+    """A document with its claims, figures and arms."""
 
     id: str
     about: str
     trained: list[Claim]
     statements: list[Claim]
-    forests: list[Plot]
-    figures: list[tuple[str, str, Plot]]
+    forests: list[PagePlot]
+    figures: list[tuple[str, str, PagePlot]]
     """Title, caption, plot."""
     studies: list[Study]
 
@@ -97,11 +95,11 @@ class Source:
 
 @dataclass
 class View:
-    """The whole page; `shared` are plots that several claims show."""
+    """The whole page."""
 
     sources: list[Source] = field(default_factory=list)
-    shared: dict[str, Plot] = field(default_factory=dict)
-    sheet: SeedsSheet = field(default_factory=SeedsSheet)
+    shared: dict[str, PagePlot] = field(default_factory=dict)
+    """Plots that several claims show."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -115,44 +113,36 @@ class View:
     def statements(self) -> list[Claim]:
         return [claim for source in self.sources for claim in source.statements]
 
-    @property
-    def plots(self) -> list[Plot]:
-        """Every plot that the page holds."""
-        own = [plot for claim in self.claims for plot in claim.seeds]
-        forests = [plot for source in self.sources for plot in source.forests]
-        figures = [plot for source in self.sources for *_, plot in source.figures]
-        return [*own, *forests, *figures, *self.shared.values()]
 
-
-def lay_out_page(results: Results, trained: Mapping[str, Trained]) -> View:
-    """The page of these results, with what the store holds of the arms."""
+def lay_out_page(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> View:
+    """Lay out these results with the stored runs of their arms."""
     view = View()
-    of_source: dict[str, list[Record]] = {}
-    for record in results["claims"]:
-        of_source.setdefault(_source(record), []).append(record)
-    for figure in results["figures"]:
-        of_source.setdefault(_source(figure), [])
+    of_source: dict[str, list[ClaimRecord]] = {}
+    for record in results.claims:
+        of_source.setdefault(_short_source(record.source), []).append(record)
+    for figure in results.figures:
+        of_source.setdefault(_short_source(figure.source), [])
     for source, records in sorted(of_source.items()):
-        figures = [each for each in results["figures"] if _source(each) == source]
-        view.sources.append(_lay_out_source(source, records, figures, results, trained, view))
+        figures = [each for each in results.figures if _short_source(each.source) == source]
+        view.sources.append(_lay_out_source(source, records, figures, results, runs, view))
     return view
 
 
 def _lay_out_source(
     source: str,
-    records: Sequence[Record],
+    records: Sequence[ClaimRecord],
     figures: Sequence[FigureData],
-    results: Results,
-    trained: Mapping[str, Trained],
+    results: ResultsDocument,
+    runs: Mapping[str, ArmRuns],
     view: View,
 ) -> Source:
-    claims = [_lay_out_claim(record, results, trained, view) for record in records]
+    claims = [_lay_out_claim(record, results, runs, view) for record in records]
     measured = [claim for claim in claims if not claim.about_a_document]
     statements = [claim for claim in claims if claim.about_a_document]
     name = _digest("source", source)
     return Source(
         id=source,
-        about=next((claim.record["about"] for claim in [*measured, *statements]), ""),
+        about=next((claim.record.about for claim in [*measured, *statements]), ""),
         trained=measured,
         statements=statements,
         forests=forest(
@@ -160,57 +150,57 @@ def _lay_out_source(
             name=f"forest-{name}",
             anchors=[claim.anchor for claim in measured],
         ),
-        figures=[(each["title"], caption(each), _figure(each)) for each in figures],
-        studies=_studies(source, [claim.record for claim in measured], results, trained),
+        figures=[(each.title, caption(each), _figure(each)) for each in figures],
+        studies=_studies(source, [claim.record for claim in measured], results, runs),
     )
 
 
 def _lay_out_claim(
-    record: Record, results: Results, trained: Mapping[str, Trained], view: View
+    record: ClaimRecord, results: ResultsDocument, runs: Mapping[str, ArmRuns], view: View
 ) -> Claim:
-    anchor = _digest("claim", record["claim"], record["profile"], record["data"])
+    anchor = _digest("claim", record.claim, record.profile, record.data)
     return Claim(
         record=record,
         anchor=anchor,
-        name=record["claim"].partition("/")[2] or record["claim"],
-        place=record["source"].partition(",")[2].strip(),
+        name=record.claim.partition("/")[2] or record.claim,
         measured=_measurement(record),
-        samples=[each for finding in record["findings"] for each in finding["samples"]],
-        seeds=view.sheet.draw(record["findings"], name=f"seeds-{anchor}"),
-        training=_training(record, results, trained, view),
+        samples=[each for finding in record.findings for each in finding.samples],
+        seeds=seeds(record.findings, name=f"seeds-{anchor}"),
+        training=_training(record, results, runs, view),
         arms=[
-            (_digest("arm", _source(record), arm), results["arms"][arm]["label"])
-            for arm in record["arms"]
+            (_digest("arm", _short_source(record.source), arm), results.arms[arm].label)
+            for arm in record.arms
         ],
     )
 
 
-def _measurement(record: Record) -> Measurement | None:
+def _measurement(record: ClaimRecord) -> Measurement | None:
     decided = deciding_effect(record)
-    if decided is None or decided[1]["estimate"] is None:
+    if decided is None:
         return None
-    finding, effect = decided
-    low, high = effect["low"], effect["high"]
+    _, effect = decided
+    if effect.estimate is None:
+        return None
+    low, high = effect.low, effect.high
     interval = (low, high) if low is not None and high is not None else None
     return Measurement(
-        label=effect["label"],
-        unit=effect["unit"],
-        estimate=decided[1]["estimate"],
-        interval=None if effect["exact"] else interval,
-        documented=finding["documented"],
+        label=effect.label,
+        unit=effect.unit,
+        estimate=effect.estimate,
+        interval=None if effect.exact else interval,
     )
 
 
 def _training(
-    record: Record, results: Results, trained: Mapping[str, Trained], view: View
-) -> Plot | None:
-    """The learning curves of a claim's arms; claims of the same arms and metric share them."""
-    if not record["arms"]:
+    record: ClaimRecord, results: ResultsDocument, runs: Mapping[str, ArmRuns], view: View
+) -> PagePlot | None:
+    """Return the curves of a claim's arms; claims of the same arms and metric share a plot."""
+    if not record.arms:
         return None
-    curves = [(results["arms"][a]["label"], trained[a].curves) for a in record["arms"]]
-    known = [metric for metric in record["metrics"] if any(metric in c for _, c in curves)]
+    curves = [(results.arms[a].label, runs[a].curves) for a in record.arms]
+    known = [metric for metric in record.metrics if any(metric in c for _, c in curves)]
     metric = next((metric for metric in known if metric != LOSS), LOSS)
-    name = _digest("training", *record["arms"], metric)
+    name = _digest("training", *record.arms, metric)
     if name not in view.shared:
         plot = training(curves, metric, name=name)
         if plot is None:
@@ -219,32 +209,30 @@ def _training(
     return view.shared[name]
 
 
-def _figure(figure: FigureData) -> Plot:
-    import matplotlib
-
-    with matplotlib.rc_context({"text.parse_math": False}):
-        page = lay_out(figure)
-        name = _digest("figure", figure["source"], figure["name"])
-        return inline_svg(page, name=name, described=f"{figure['title']}. {caption(figure)}")
+def _figure(figure: FigureData) -> PagePlot:
+    return figure_plot(figure, name=_digest("figure", figure.source, figure.name))
 
 
 def _studies(
-    source: str, records: Sequence[Record], results: Results, trained: Mapping[str, Trained]
+    source: str,
+    records: Sequence[ClaimRecord],
+    results: ResultsDocument,
+    runs: Mapping[str, ArmRuns],
 ) -> list[Study]:
     of_study: dict[str, dict[str, dict[str, str]]] = {}
     for record in records:
-        for name in record["arms"]:
-            arm = results["arms"][name]
-            of_study.setdefault(arm["study"], {})[name] = _flat(arm["settings"])
-    return [_study(source, study, arms, results, trained) for study, arms in of_study.items()]
+        for name in record.arms:
+            arm = results.arms[name]
+            of_study.setdefault(arm.study, {})[name] = _flat(arm.settings)
+    return [_study(source, study, arms, results, runs) for study, arms in of_study.items()]
 
 
 def _study(
     source: str,
     study: str,
     settings: Mapping[str, Mapping[str, str]],
-    results: Results,
-    trained: Mapping[str, Trained],
+    results: ResultsDocument,
+    runs: Mapping[str, ArmRuns],
 ) -> Study:
     every = list(settings.values())
     columns = list(dict.fromkeys(name for each in every for name in each))
@@ -258,20 +246,20 @@ def _study(
         arms=[
             ArmRow(
                 anchor=_digest("arm", source, name),
-                label=results["arms"][name]["label"],
+                label=results.arms[name].label,
                 varying=[flat.get(column, "") for column in varying],
-                seeds=results["arms"][name]["seeds"],
-                trained=trained[name],
+                seeds=results.arms[name].seeds,
+                runs=runs[name],
             )
             for name, flat in settings.items()
         ],
-        made_by=list(dict.fromkeys(line for name in settings for line in trained[name].made_by)),
-        seconds=sum(trained[name].seconds for name in settings),
+        made_by=list(dict.fromkeys(line for name in settings for line in runs[name].made_by)),
+        seconds=sum(runs[name].seconds for name in settings),
     )
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Settings as text, those of a mapping under their path.
+    """Return settings as text; those of a mapping are called by their path.
 
     >>> _flat({"width": 64, "recipe": {"lr": 0.001}})
     {'width': '64', 'recipe.lr': '0.001'}
@@ -293,14 +281,14 @@ def _written(value: Any) -> str:
     return {None: "none", True: "yes", False: "no"}.get(value, str(value))
 
 
-def counted(claims: Sequence[Claim]) -> list[tuple[str, int]]:
-    """How often each verdict fell, those of `VERDICTS` in their order."""
-    found = Counter(claim.record["verdict"] for claim in claims)
-    return [(verdict, found[verdict]) for verdict in VERDICTS if found[verdict]]
+def counted(claims: Sequence[Claim]) -> list[tuple[Outcome, int]]:
+    """Return the verdicts of claims, each with its count, in the order of `VERDICTS`."""
+    counts = Counter(claim.record.verdict for claim in claims)
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in a row, written short.
+    """Return numbers as text, consecutive ones as a range.
 
     >>> ranges([42, 1, 2, 3, 7])
     '42, 1–3, 7'
@@ -314,10 +302,10 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in rows)
 
 
-def _source(of: Mapping[str, Any]) -> str:
-    return str(of["source"].split(",")[0].strip())
+def _short_source(source: str) -> str:
+    return source.split(",")[0].strip()
 
 
 def _digest(kind: str, *parts: str) -> str:
-    """A short name for an element, made of what it shows: links outlive a new report."""
+    """Return a short name made of what an element shows, the same in every report."""
     return f"{kind}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"

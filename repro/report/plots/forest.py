@@ -1,91 +1,84 @@
-"""How all claims of a source came out: documented mark beside measured interval."""
+"""All claims of a source at a glance: documented mark beside measured interval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from repro.report.inline_svg import DOCUMENTED, RULE, Plot, inline_svg
-from repro.report.plots.style import (
-    OF_VERDICT,
-    STYLE,
-    WIDTH,
-    name_row,
-    plain_numbers_on_log,
-)
-from repro.report.record import EffectData, FindingData, Record, deciding_effect
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from repro.report import svg
+from repro.report.plots.rows import LEFT, RIGHT, row_name, stacked
+from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_effect
 
 RATIO = "ratio of two arms"
-ROW, FOOT = 0.36, 0.45
-"""Heights in inches."""
+HEIGHT, MIDDLE = 26, 18
+"""The height of a row, and the place of the interval in it, in points."""
+DIAMOND = "m0-3.5l3.5 3.5-3.5 3.5-3.5-3.5z"
 
-Row = tuple[Record, str, FindingData, EffectData]
+Row = tuple[ClaimRecord, str, FindingData, EffectData]
 
 
-def forest(records: Sequence[Record], *, name: str, anchors: Sequence[str]) -> list[Plot]:
-    """Every claim that was measured, one plot a unit; a claim's name links to its anchor."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
+def forest(
+    records: Sequence[ClaimRecord], *, name: str, anchors: Sequence[str]
+) -> list[svg.PagePlot]:
+    """Draw every claim that was measured, one plot a unit; a claim's name links to its anchor."""
     units: dict[str, list[Row]] = {}
     for record, anchor in zip(records, anchors, strict=True):
         decided = deciding_effect(record)
-        if decided and decided[1]["estimate"] is not None:
+        if decided and decided[1].estimate is not None:
             units.setdefault(_quantity(*decided), []).append((record, anchor, *decided))
-    plots: list[Plot] = []
-    with matplotlib.rc_context(STYLE):
-        for unit, rows in sorted(units.items(), key=lambda each: -len(each[1])):
-            height = ROW * len(rows) + FOOT
-            page = Figure(figsize=(WIDTH, height))
-            ax = page.add_axes((0.03, FOOT / height, 0.94, 1 - FOOT / height))
-            _draw(ax, unit, rows)
-            described = f"{len(rows)} measured claims with their intervals: {unit}"
-            plots.append(inline_svg(page, name=f"{name}-{len(plots)}", described=described))
+    plots: list[svg.PagePlot] = []
+    for unit, rows in sorted(units.items(), key=lambda each: -len(each[1])):
+        values = [value for *_, finding, effect in rows for value in _values(finding, effect)]
+        if unit == RATIO and min(values) > 0:
+            axis = svg.Axis.of_ratios(values, LEFT, RIGHT)
+        else:
+            axis = svg.Axis.over(values, LEFT, RIGHT, most=6)
+        drawn = [_row(*row, axis) for row in rows]
+        described = f"{len(rows)} measured claims with their intervals: {unit}"
+        plots.append(stacked(drawn, HEIGHT, axis, unit, f"{name}-{len(plots)}", described))
     return plots
 
 
-def _draw(ax: Axes, unit: str, rows: Sequence[Row]) -> None:
-    for place, (record, anchor, finding, effect) in enumerate(rows):
-        shift = _fixed_side(finding, effect) or 0.0
-        low, middle, high = (shift + (effect[key] or 0.0) for key in ("low", "estimate", "high"))
-        colour, y = OF_VERDICT[record["verdict"]], place + 0.2
-        ax.plot([low, high], [y, y], color=colour, linewidth=2.2, clip_on=False)
-        ax.plot([middle], [y], "o", color=colour, markersize=4.5, clip_on=False)
-        if finding["documented"] is not None and effect["kind"] == "difference":
-            documented = [finding["documented"]], [y]
-            ax.plot(*documented, "D", color=DOCUMENTED, markersize=5, fillstyle="none")
-        else:
-            bound = [shift + effect["bound"]] * 2, [y - 0.17, y + 0.17]
-            ax.plot(*bound, color=DOCUMENTED, linewidth=1.4)
-        claimed = record["claim"].partition("/")[2].replace("_", " ")
-        name_row(ax, place - 0.22, claimed, url=f"#{anchor}")
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_yticks([])
-    if unit == RATIO and all((effect["low"] or 0.0) > 0 for *_, effect in rows):
-        plain_numbers_on_log(ax)
+def _row(
+    record: ClaimRecord, anchor: str, finding: FindingData, effect: EffectData, axis: svg.Axis
+) -> str:
+    low, middle, high, claimed = ((axis.at(x), MIDDLE) for x in _values(finding, effect))
+    name = record.claim.partition("/")[2].replace("_", " ")
+    if _names_its_value(finding, effect):
+        mark = svg.marks([claimed], "claimed", DIAMOND)
     else:
-        ax.locator_params(axis="x", nbins=6)
-    ax.grid(axis="x", color=RULE, linewidth=0.5)
-    ax.set_axisbelow(True)
-    ax.set_xlabel(unit)
+        mark = svg.marks([claimed], "claimed", "m0-4.5v9")
+    interval = svg.line([low, high], "whisker") + svg.marks([middle], "estimate")
+    return f'<a href="#{anchor}">{row_name(name)}</a>{svg.coloured(record.verdict, interval)}{mark}'
+
+
+def _values(finding: FindingData, effect: EffectData) -> tuple[float, float, float, float]:
+    """Return low end, estimate, high end, and what is documented or else the bound."""
+    shift = _fixed_side(finding, effect) or 0.0
+    low, middle, high = (shift + (x or 0.0) for x in (effect.low, effect.estimate, effect.high))
+    documented = finding.documented if _names_its_value(finding, effect) else None
+    return low, middle, high, shift + effect.bound if documented is None else documented
+
+
+def _names_its_value(finding: FindingData, effect: EffectData) -> bool:
+    return finding.documented is not None and effect.kind == "difference"
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:
-    if effect["kind"] == "spread":
-        return f"standard deviation of {effect['unit']} over seeds"
-    if effect["unit"] == "ratio":
+    if effect.kind == "spread":
+        return f"standard deviation of {effect.unit} over seeds"
+    if effect.unit == "ratio":
         return RATIO
     if _fixed_side(finding, effect) is not None:
-        return effect["unit"]
-    return f"difference in {effect['unit']}"
+        return effect.unit
+    return f"difference in {effect.unit}"
 
 
 def _fixed_side(finding: FindingData, effect: EffectData) -> float | None:
-    """The number that an arm is held against, if it is one: then the arm's own value is shown."""
-    if effect["kind"] == "spread" or len(effect["sides"]) != 2 or effect["unit"] == "ratio":
+    """Return the number that an arm is held against; the plot then shows the arm's own value.
+
+    None where both sides of the comparison were measured.
+    """
+    if effect.kind == "spread" or len(effect.sides) != 2 or effect.unit == "ratio":
         return None
-    right = finding["samples"][effect["sides"][1]]
-    return right["values"][0] if right["fixed"] else None
+    right = finding.samples[effect.sides[1]]
+    return right.values[0] if right.fixed else None

@@ -1,82 +1,69 @@
-"""What stands behind one claim: a dot for every seed, the interval, and what is claimed."""
+"""The evidence of one claim: a dot for every seed, the interval, and what is claimed."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
 
-from repro.report.inline_svg import DOCUMENTED, MUTED, Plot, inline_svg
-from repro.report.plots.style import OF_STATE, STYLE, WIDTH, name_row
+from repro.report import svg
+from repro.report.plots.rows import LEFT, RIGHT, row_name, stacked
 from repro.report.record import EffectData, FindingData
 
-ROW, FOOT = 0.42, 0.42
-"""Heights in inches."""
+HEIGHT, MIDDLE = 30, 22
+"""The height of a row, and the place of the interval in it, in points."""
 
 MOST_ROWS = 12
+COLOURS = {"contradicted": "refuted", "open": "inconclusive", "holds": "reproduced"}
+"""The page's colour of each state of a comparison, the worst state first."""
 
 
-class SeedsSheet:
-    """Draws one such plot after another on the same axes, which cost most of the time to make."""
+def seeds(findings: Sequence[FindingData], *, name: str) -> list[svg.PagePlot]:
+    """Draw the comparisons that a claim needs, one plot a unit."""
+    needed = [effect for each in findings for effect in each.effects if effect.needed]
+    units: dict[tuple[str, str], dict[str, list[EffectData]]] = {}
+    for effect in needed[:MOST_ROWS]:
+        rows = units.setdefault((effect.kind, effect.unit), {})
+        rows.setdefault(effect.label, []).append(effect)  # two bounds of one comparison
+    plots: list[svg.PagePlot] = []
+    for (kind, unit), rows in units.items():
+        values = [value for row in rows.values() for each in row for value in _values(each)]
+        axis = svg.Axis.over(values, LEFT, RIGHT, most=6)
+        drawn = [_row(row, axis) for row in rows.values()]
+        unit = unit.replace("_", " ")
+        label = f"distance from the mean, {unit}" if kind == "spread" else unit
+        described = "Every seed, the interval, the bound"
+        plots.append(stacked(drawn, HEIGHT, axis, label, f"{name}-{len(plots)}", described))
+    return plots
 
-    def __init__(self) -> None:
-        import matplotlib
-        from matplotlib.figure import Figure
 
-        with matplotlib.rc_context(STYLE):
-            self._page = Figure()
-            self._ax = self._page.add_axes((0, 0, 1, 1))
-            self._ax.set_yticks([])
-            self._ax.locator_params(axis="x", nbins=5)
+def _row(bounds: Sequence[EffectData], axis: svg.Axis) -> str:
+    effect, states = bounds[0], [each.state for each in bounds]
+    interval = ""
+    if effect.low is not None and effect.high is not None:
+        ends = [(axis.at(effect.low), MIDDLE), (axis.at(effect.high), MIDDLE)]
+        interval += svg.line(ends, "whisker")
+    if effect.estimate is not None:
+        interval += svg.marks([(axis.at(effect.estimate), MIDDLE)], "estimate")
+    colour = next(COLOURS[state] for state in COLOURS if state in states)
+    return "".join(
+        [
+            row_name(effect.label),
+            svg.marks([(axis.at(dot), MIDDLE - 5) for dot in _dots(effect)], "seed"),
+            svg.coloured(colour, interval),
+            svg.marks([(axis.at(each.bound), MIDDLE) for each in bounds], "claimed", "m0-9.5v14.5"),
+        ]
+    )
 
-    def draw(self, findings: Sequence[FindingData], *, name: str) -> list[Plot]:
-        """The comparisons that a claim needs, one plot a unit."""
-        import matplotlib
 
-        needed = [effect for each in findings for effect in each["effects"] if effect["needed"]]
-        units: dict[tuple[str, str], dict[str, list[EffectData]]] = {}
-        for effect in needed[:MOST_ROWS]:
-            rows = units.setdefault((effect["kind"], effect["unit"]), {})
-            rows.setdefault(effect["label"], []).append(effect)  # two bounds of one comparison
-        with matplotlib.rc_context(STYLE):
-            return [
-                self._draw(list(rows.values()), f"{name}-{place}")
-                for place, rows in enumerate(units.values())
-            ]
+def _values(effect: EffectData) -> list[float]:
+    ends = (effect.low, effect.estimate, effect.high)
+    return [effect.bound, *_dots(effect), *(end for end in ends if end is not None)]
 
-    def _draw(self, rows: Sequence[Sequence[EffectData]], name: str) -> Plot:
-        height = ROW * len(rows) + FOOT
-        self._clear(height)
-        for place, row in enumerate(rows):
-            self._draw_row(place, row)
-        self._ax.set_ylim(len(rows) - 0.5, -0.5)
-        kind, unit = rows[0][0]["kind"], rows[0][0]["unit"].replace("_", " ")
-        self._ax.set_xlabel(f"distance from the mean, {unit}" if kind == "spread" else unit)
-        return inline_svg(self._page, name=name, described="Every seed, the interval, the bound")
 
-    def _draw_row(self, place: int, row: Sequence[EffectData]) -> None:
-        ax, effect, y = self._ax, row[0], place + 0.24
-        states = [each["state"] for each in row]
-        state = next((s for s in ("contradicted", "open") if s in states), "holds")
-        dots = [value for value in effect["per_seed"] if value is not None]
-        if effect["kind"] == "spread" and dots:  # around their mean, beside the spread itself
-            centre = statistics.fmean(dots)
-            dots = [abs(dot - centre) for dot in dots]
-        ax.plot(dots, [y - 0.18] * len(dots), "o", color=MUTED, markersize=3, clip_on=False)
-        if effect["low"] is not None and effect["high"] is not None:
-            ends = [effect["low"], effect["high"]], [y, y]
-            ax.plot(*ends, color=OF_STATE[state], linewidth=2.2, clip_on=False)
-        if effect["estimate"] is not None:
-            middle = [effect["estimate"]], [y]
-            ax.plot(*middle, "o", color=OF_STATE[state], markersize=4.5, clip_on=False)
-        for each in row:
-            bound = [each["bound"]] * 2, [y - 0.32, y + 0.16]
-            ax.plot(*bound, color=DOCUMENTED, linewidth=1.2)
-        name_row(ax, place - 0.28, effect["label"])
-
-    def _clear(self, height: float) -> None:
-        for artist in [*self._ax.lines, *self._ax.texts]:
-            artist.remove()
-        self._page.set_size_inches(WIDTH, height)
-        self._ax.set_position((0.03, FOOT / height, 0.94, 1 - FOOT / height))
-        self._ax.relim()
-        self._ax.autoscale(True)
+def _dots(effect: EffectData) -> list[float]:
+    """Return the finite values of seeds; of a spread, their distances from their mean."""
+    dots = [value for value in effect.per_seed if value is not None]
+    if effect.kind == "spread" and dots:
+        centre = statistics.fmean(dots)
+        return [abs(dot - centre) for dot in dots]
+    return dots

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from repro.report.write import write_data, write_page
+from repro.report.write import write_page
 
 SWITCHES = [
     "--headless",
@@ -33,23 +33,22 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def report(judged, figure, store, tmp_path_factory):
+def report(shared_results, store, tmp_path_factory):
     """The address of a page on disk."""
     folder = tmp_path_factory.mktemp("report")
-    results, _ = write_data(folder, judged, [figure])
-    write_page(folder, results, store, over_the_suite="all stand")
+    write_page(folder, shared_results, store)
     return (folder / "index.html").as_uri()
 
 
 @pytest.fixture(name="open_page")
 def open_page_fixture():
-    """To open a page at another width, or in the dark."""
+    """A function that opens a page at another width, or in the dark."""
     return open_page
 
 
 @pytest.fixture
 def page(browser, report):
-    """The page as a reader sees it; what its console complains of is in `page.complaints`."""
+    """The page as a reader sees it; the messages of its console are in `page.complaints`."""
     opened = open_page(browser, report)
     yield opened
     assert opened.complaints == []

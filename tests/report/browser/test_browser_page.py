@@ -1,9 +1,11 @@
 """The page in a real browser: it opens, filters, sorts, follows links, prints, and can be read."""
 
+from dataclasses import replace
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from repro.report.write import write_data, write_page
+from repro.report.write import write_page
 
 pytestmark = pytest.mark.processes
 
@@ -19,25 +21,23 @@ def names(page):
     return [name.split("/")[1] for name in rows(page).locator("a").all_text_contents()]
 
 
-def test_it_shows_every_claim_and_every_plot(page, session):
-    records, figures = session
-    assert rows(page).count() == len(records)
+def test_it_shows_every_claim_and_every_plot(page, results):
+    assert rows(page).count() == len(results.claims)
     assert page.locator("section.source").count() == 2
-    trained = [record for record in records if record["arms"]]
+    trained = [record for record in results.claims if record.arms]
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     plots = page.locator("main svg[aria-label]:visible")
     # for each claim its seeds and its curves, for each source a forest a unit, and the figures
-    assert plots.count() == 2 * len(trained) + FORESTS + len(figures)
+    assert plots.count() == 2 * len(trained) + FORESTS + len(results.figures)
     for i in range(plots.count()):
         box = plots.nth(i).bounding_box()
         assert box["width"] > 200
         assert box["height"] > 30
 
 
-def test_it_filters_by_verdict_source_kind_and_text(page, session):
-    records, _ = session
+def test_it_filters_by_verdict_source_kind_and_text(page, results):
     page.select_option("[name=verdict]", "refuted")
-    refuted = {r["claim"].split("/")[1] for r in records if r["verdict"] == "refuted"}
+    refuted = {r.claim.split("/")[1] for r in results.claims if r.verdict == "refuted"}
     assert set(names(page)) == refuted
     assert page.locator("section.source > details:visible").count() == len(refuted)
     assert page.locator("#shown").text_content() == f"{len(refuted)} claims"
@@ -61,10 +61,10 @@ def test_it_sorts_numbers_as_numbers_and_by_keyboard(page):
     head = page.locator("th[aria-sort]")
     assert head.get_attribute("aria-sort") == "ascending"
     cells = "#table tbody tr td:nth-child(6)"
-    found = page.locator(cells).evaluate_all("(all) => all.map((cell) => cell.dataset.n ?? null)")
-    numbers = [float(value) for value in found if value is not None]
+    values = page.locator(cells).evaluate_all("(all) => all.map((cell) => cell.dataset.n ?? null)")
+    numbers = [float(value) for value in values if value is not None]
     assert numbers == sorted(numbers)
-    assert found[len(numbers) :] == [None] * (len(found) - len(numbers))
+    assert values[len(numbers) :] == [None] * (len(values) - len(numbers))
     page.keyboard.press("Enter")
     assert head.get_attribute("aria-sort") == "descending"
     page.get_by_role("button", name="Claim").click()
@@ -92,20 +92,18 @@ def test_it_prints_what_is_shown_in_full(page):
 def test_everybody_can_read_it(browser, report, open_page, width, scheme):
     page = open_page(browser, report, width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-    found = Axe().run(page, options=RULES).response
-    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in found["violations"]] == []
-    assert {"color-contrast", "landmark-one-main", "region"} <= {p["id"] for p in found["passes"]}
+    checks = Axe().run(page, options=RULES).response
+    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in checks["violations"]] == []
+    assert {"color-contrast", "landmark-one-main", "region"} <= {p["id"] for p in checks["passes"]}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.complaints == []
 
 
-def test_what_is_hostile_stays_text(browser, session, store, tmp_path, open_page):
-    """The browser itself, beside the parser of the other tests."""
-    records, figures = session
+def test_what_is_hostile_stays_text(browser, results, store, tmp_path, open_page):
+    """The other tests ask a parser; this one asks a browser."""
     words = '</script><img src=x onerror="document.title = 1"><script>document.title = 2</script>'
-    changed = [record | {"sentence": words, "text": words, "about": words} for record in records]
-    results, _ = write_data(tmp_path, changed, figures)
-    write_page(tmp_path, results, store)
+    changed = [replace(each, sentence=words, text=words, about=words) for each in results.claims]
+    write_page(tmp_path, replace(results, claims=changed), store)
     page = open_page(browser, (tmp_path / "index.html").as_uri())
     assert page.title() == "Claims, documented and measured"
     assert page.locator("img").count() == 0

@@ -1,4 +1,4 @@
-"""What a claim's fixture gathered while its test ran, and what follows from it."""
+"""The verdict that follows from what a claim's fixture gathered while its test ran."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from repro.report.record import ArmData, Finding
 from repro.runs.plan import TrainingFailed
 
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
-"""How a claim's test ends where a verdict or a sentence takes the place of the traceback."""
+"""Exceptions of a claim's test whose message replaces the traceback."""
 
 
-class Evidence(Protocol):
-    """What the fixtures `trials` and `document` both say."""
+class Gathered(Protocol):
+    """The interface of `trials` and `document`: everything gathered while a claim's test ran."""
 
     @property
-    def findings(self) -> Sequence[Finding]: ...
+    def findings(self) -> Sequence[Finding]:
+        """The statements that were judged."""
+
     @property
     def p(self) -> float | None:
-        """Of the findings together; None where nothing in them is random."""
+        """The p of the findings together; None where nothing in them is random."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What else a reader of the findings has to know."""
+        """Other things that a reader of the findings has to know."""
 
     @property
     def profile_name(self) -> str:
@@ -34,11 +36,11 @@ class Evidence(Protocol):
 
     @property
     def data(self) -> Sequence[str]:
-        """What the findings are about."""
+        """The data sets that the findings are about."""
 
     @property
     def arms_used(self) -> Sequence[ArmData]:
-        """What was trained for them."""
+        """The arms that were trained for the findings."""
 
     @property
     def machine(self) -> str:
@@ -46,12 +48,12 @@ class Evidence(Protocol):
 
     @property
     def metrics_used(self) -> Sequence[str]:
-        """What they measure."""
+        """The metrics that the findings are about."""
 
 
-def outcome_of(raised: BaseException | None, evidence: Evidence) -> Outcome | None:
-    """What the end of a claim's test says; None where it is an error and no verdict."""
-    judged = {finding.outcome for finding in evidence.findings}
+def outcome_of(raised: BaseException | None, gathered: Gathered) -> Outcome | None:
+    """Return the outcome of a claim's test; None where it ended in an error and not a verdict."""
+    judged = {finding.outcome for finding in gathered.findings}
     if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
         worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]
         return worst[0] if worst else Outcome.REPRODUCED
@@ -62,19 +64,19 @@ def outcome_of(raised: BaseException | None, evidence: Evidence) -> Outcome | No
     return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
 
 
-def past_of(evidence: Evidence) -> list[Excess]:
-    """How far past its bound each needed comparison is; nothing where one cannot say."""
+def past_of(gathered: Gathered) -> list[Excess]:
+    """Return how far past its bound each needed comparison is; empty where one is unknown."""
     effects = [
         effect
-        for finding in evidence.findings
+        for finding in gathered.findings
         if isinstance(finding, Verdict)
         for effect in finding.effects
         if effect.needed
     ]
-    found = [effect.excess for effect in effects if effect.excess is not None]
-    return found if len(found) == len(effects) else []
+    past = [effect.excess for effect in effects if effect.excess is not None]
+    return past if len(past) == len(effects) else []
 
 
 def named(data: Sequence[str]) -> str:
-    """Data sets as a ledger names them."""
+    """Return the names of data sets as a ledger writes them."""
     return ", ".join(data) or "none"

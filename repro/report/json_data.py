@@ -1,0 +1,54 @@
+"""Conversion of dataclasses to JSON and back.
+
+A field whose default is None is left out of the JSON while it is None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import EnumType
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as `json.dumps` takes it: dataclasses as objects, tuples as lists."""
+    if dataclasses.is_dataclass(value):
+        parts = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
+        return {
+            each.name: to_json(part)
+            for each, part in parts
+            if part is not None or each.default is not None
+        }
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    if isinstance(value, dict):
+        return {name: to_json(each) for name, each in value.items()}
+    return value
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """Return the value of this type that `to_json` wrote as `data`."""
+    value: T = _built(kind, data)
+    return value
+
+
+def _built(kind: Any, data: Any) -> Any:
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = _hints(kind)
+        return kind(**{name: _built(hints[name], part) for name, part in data.items()})
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is list:
+        return [_built(inner[0], each) for each in data]
+    if origin is tuple:
+        return tuple(_built(part, each) for part, each in zip(inner, data, strict=True))
+    if origin is dict:
+        return {name: _built(inner[1], each) for name, each in data.items()}
+    return kind(data) if isinstance(kind, EnumType) else data
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
