@@ -20,7 +20,7 @@ LAYERS = [
     {"document"},
     {"ledger"},
     {"report"},
-    {"plugin", "claim"},
+    {"plugin", "marks"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -30,7 +30,7 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
             f"{by} returned {sorted(measured)}, but {kind}.metrics also declares {missing}; return"
             " each declared metric, or declare what is returned."
         )
-    found: Measures = {}
+    numbers: Measures = {}
     for name, value in measured.items():
         try:
             number = float(value)
@@ -43,8 +43,8 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
                 f"{by} returned {name}={number}, which cannot be compared; return a finite"
                 " number, such as the loss that the perplexity overflowed from."
             )
-        found[name] = number
-    return found
+        numbers[name] = number
+    return numbers
 
 
 def _first(arm: Arm) -> str:

@@ -53,11 +53,11 @@ class ModuleStudy:
     def load(self, arm: Any, device: torch.device) -> Examples:
         """The examples of an arm, on the device."""
         tensors = [tensor.to(device) for tensor in self.examples(arm)]
-        found = {len(tensor) for tensor in tensors}
-        if found != {arm.examples}:
+        lengths = {len(tensor) for tensor in tensors}
+        if lengths != {arm.examples}:
             raise ValueError(
                 f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
-                f" gives tensors of {sorted(found)} lines; make them agree."
+                f" gives tensors of {sorted(lengths)} lines; make them agree."
             )
         return Examples(tensors)
 
@@ -180,8 +180,8 @@ class ManyModules:
             trained: dict[str, Tensor], frozen: dict[str, Tensor], *batch: Tensor
         ) -> Tensor:  # of one run
             named = {f"module.{name}": p for name, p in {**trained, **frozen}.items()}
-            found: Tensor = functional_call(self.objective, named, batch)
-            return found
+            value: Tensor = functional_call(self.objective, named, batch)
+            return value
 
         # randomness: a draw would be the same for all runs, or depend on who is trained together;
         # the kernel: attention's other ones have no form for many runs, and go one by one

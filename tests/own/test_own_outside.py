@@ -1,4 +1,4 @@
-"""Trainings that are black boxes: seeded, left as they were found, and checked."""
+"""Trainings that are black boxes: seeded from the run, checked, and without traces."""
 
 import random
 from dataclasses import dataclass

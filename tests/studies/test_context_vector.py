@@ -52,8 +52,8 @@ def model(arm, seed=1):
 @pytest.mark.parametrize(("arm", "count"), [(BASELINE, 2_739_432), (ADVANCED, 4_840_936)])
 def test_the_networks_have_the_recorded_numbers_of_parameters(arm, count):
     tiny = arm.but(sequences=1, validation_sequences=1, data="wikitext-2-twin")
-    found = model(tiny.but(vocabulary=1000)).module
-    assert sum(p.numel() for p in found.parameters()) == count
+    network = model(tiny.but(vocabulary=1000)).module
+    assert sum(p.numel() for p in network.parameters()) == count
 
 
 def test_each_word_is_asked_for_after_those_before_it():
@@ -69,9 +69,9 @@ def test_each_word_is_asked_for_after_those_before_it():
 def test_the_initialisation_is_the_one_that_was_asked_for(stack):
     wide = SMALL.but(width=256, stack=stack)
     for arm, std in ((wide, 0.2), (wide.but(initialisation="he"), math.sqrt(2 / 256))):
-        found = model(arm).module
-        assert float(found.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
-        assert float(found.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
+        network = model(arm).module
+        assert float(network.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
+        assert float(network.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
 
 
 @few
@@ -213,17 +213,17 @@ def test_unknown_words_count_and_padding_does_not():
     assert answers.words.tolist() == [2, 3, 1]
     assert answers.right.tolist() == answers.unknown.tolist() == [1, 3, 0]
     arm = SMALL.but(recipe=SMALL.recipe.but(batch=2))
-    found = measures_of(
+    measures = measures_of(
         arm, validation=answers, train=answers, logit_spread=0.0, gradient_norms=(1.0, 1.0),
         parameters=96, sequences=[1.0, 1.0],
     )  # fmt: skip
     right, other = math.log(math.e**2 + 63) - 2, math.log(math.e**2 + 63)
     loss = ((4 * right + other) / 5 + other) / 2  # the mean of batches of two and of one sequence
-    assert found["validation_loss"] == pytest.approx(loss)
-    assert found["perplexity"] == pytest.approx(math.exp(loss))
-    assert found["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
-    assert found["lead_over_unknown"] == found["generalisation_gap"] == 0
-    assert found["parameters_a_sequence"] == 2
+    assert measures["validation_loss"] == pytest.approx(loss)
+    assert measures["perplexity"] == pytest.approx(math.exp(loss))
+    assert measures["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
+    assert measures["lead_over_unknown"] == measures["generalisation_gap"] == 0
+    assert measures["parameters_a_sequence"] == 2
     assert spread(logits[None], y).tolist() == [0]
 
 
@@ -249,8 +249,8 @@ def test_dropout_draws_what_splitmix64_draws():
     golden = 0x9E3779B97F4A7C15
     states = [(1234567 + i * golden) % 2**64 for i in (1, 2, 3)]
     signed = torch.tensor([s - 2**64 if s >= 2**63 else s for s in states])
-    found = [x % 2**64 for x in _mixed(signed).tolist()]
-    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    drawn = [x % 2**64 for x in _mixed(signed).tolist()]
+    assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
@@ -295,11 +295,11 @@ def test_resuming_after_an_epoch_is_never_having_stopped(engine):
     runs = [Run(SMALL.but(recipe=recipe), seed) for seed in (1, 2)]
     undisturbed = dict(train(STUDY, runs, engine=engine, device=CPU))
     for epoch in (1, 2, 3):
-        found = Kept()
+        saved = Kept()
         with pytest.raises(Interrupted):
-            list(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found, save_seconds=-1,
+            list(train(STUDY, runs, engine=engine, device=CPU, checkpoints=saved, save_seconds=-1,
                        beat=stop_at(3 * epoch)))  # fmt: skip
-        assert dict(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found)) == undisturbed
+        assert dict(train(STUDY, runs, engine=engine, device=CPU, checkpoints=saved)) == undisturbed
 
 
 def test_a_longer_run_is_the_shorter_one_and_more():

@@ -369,14 +369,14 @@ def test_adapters_stand_where_the_arm_says(adapted, count, pretrained):
     arm = small(ROWS[9], adapted=adapted)
     data = loaded(arm, pretrained)
     module = STUDY.reference(Run(arm, 3), data, CPU).module
-    found = {name for name, part in module.named_modules() if isinstance(part, Adapted)}
-    assert len(found) == count
-    assert adapted == "every layer" or all(adapted in name for name in found)
+    names = {name for name, part in module.named_modules() if isinstance(part, Adapted)}
+    assert len(names) == count
+    assert adapted == "every layer" or all(adapted in name for name in names)
     trained = {name for name, _ in module.named_parameters()}
     head = {"head.linear.weight", "head.linear.bias"}
     if adapted == "attention":
         head = {"head.weight", "head.bias"}
-    assert trained == {f"{name}.{x}" for name in found for x in "ab"} | head
+    assert trained == {f"{name}.{x}" for name in names for x in "ab"} | head
 
 
 def test_fewer_adapters_cost_less():
@@ -422,9 +422,9 @@ def test_stacked_runs_are_what_they_are_alone(trained, token, others, pretrained
     runs = [Run(arm, seed) for seed in range(5)]
     everyone = stepped(StackedProgram(STUDY, runs, data, CPU), data)
     others = stepped(StackedProgram(STUDY, [runs[3], runs[0], runs[4]], data, CPU), data)
-    found = dict(zip(runs, everyone.states(), strict=True))
+    states = dict(zip(runs, everyone.states(), strict=True))
     for run, state in zip(others.runs, others.states(), strict=True):
-        assert all(torch.equal(state[name], found[run][name]) for name in state)
+        assert all(torch.equal(state[name], states[run][name]) for name in state)
     for row, run in enumerate(runs):
         alone = stepped(LoopProgram(STUDY, [run], data, CPU), data)
         torch.testing.assert_close(
@@ -497,19 +497,19 @@ def test_features_are_computed_once_for_all_seeds_and_arms_above_them(pretrained
 
 
 def test_messages_are_padded_cut_and_read_where_the_arm_says(pretrained):
-    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
-    longest = int(found.train.tokens.lengths.max())
+    messages = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    longest = int(messages.train.tokens.lengths.max())
     all_of = {"trained": "all"}
     usual = loaded(small(FIRST_ROW, **all_of), pretrained)
     assert usual.train.x.shape == (1045, longest)
     assert usual.longest == longest
     assert set(usual.test.read.tolist()) == {longest - 1}
-    row = found.train.tokens[7]
+    row = messages.train.tokens[7]
     assert usual.train.x[7, : len(row)].tolist() == row.tolist()
     assert set(usual.train.x[7, len(row) :].tolist()) == {1023}
     cut = loaded(small(FIRST_ROW, longest=9, token="last word", **all_of), pretrained)
     assert cut.train.x.shape == (1045, 9)
-    assert cut.train.read.tolist() == [min(n, 9) - 1 for n in found.train.tokens.lengths]
+    assert cut.train.read.tolist() == [min(n, 9) - 1 for n in messages.train.tokens.lengths]
     context = loaded(small(ROWS[10], **all_of), pretrained)
     assert context.test.x.shape == (300, 512)
     first = loaded(small(ROWS[2], **all_of), pretrained)
@@ -536,8 +536,8 @@ def test_the_smaller_vocabulary_keeps_the_messages_own_tokens(monkeypatch):
 
 
 def test_baselines_are_what_they_say():
-    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
-    train_part, test = found.train, found.test
+    messages = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    train_part, test = messages.train, messages.test
     lengths, is_spam = train_part.tokens.lengths, train_part.is_spam.astype(bool)
     best = max(range(60), key=lambda n: ((lengths >= n) == is_spam).sum())
     assert (by_length(train_part, test, 1024) == (test.tokens.lengths >= best)).all()
@@ -624,11 +624,11 @@ def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
     monkeypatch.setitem(public_weights.SHAPES, "small", tiny)
     path, tensors = published(tmp_path / "gpt2-small", tiny)
     public_weights.require_weights("small")
-    found = public_weights.load_weights("small")
+    weights = public_weights.load_weights("small")
     Gpt(tiny, vocabulary=20).load_state_dict(
-        {name: torch.from_numpy(x.copy()) for name, x in found.items()}
+        {name: torch.from_numpy(x.copy()) for name, x in weights.items()}
     )
-    assert (found["blocks.1.attention.key.weight"]
+    assert (weights["blocks.1.attention.key.weight"]
             == tensors["h.1.attn.c_attn.weight"][:, 16:32].T).all()  # fmt: skip
     before = public_weights.weights_hash("small")
     whole = path.read_bytes()
@@ -689,11 +689,11 @@ def test_each_run_of_a_stack_is_measured_as_it_is_alone(pretrained):
     runs = [Run(arm, seed) for seed in (1, 2, 3)]
     together = stepped(StackedProgram(STUDY, runs, data, CPU), data, count=60)
     measured = together.measure()
-    for state, found in zip(together.states(), measured, strict=True):
+    for state, measures in zip(together.states(), measured, strict=True):
         model = STUDY.reference(runs[0], data, CPU)
         model.module.load_state_dict(
             {n.partition("/")[2]: p for n, p in state.items() if n.startswith("parameter/")}
         )
         with torch.no_grad():
-            assert model.measure() == found
-    assert len({tuple(found["test_right"]) for found in measured}) == 3
+            assert model.measure() == measures
+    assert len({tuple(measures["test_right"]) for measures in measured}) == 3

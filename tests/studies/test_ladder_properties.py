@@ -73,10 +73,10 @@ def test_stacked_agrees_with_the_reference(arm, seeds):
         ours, theirs = stacked.states()[row], loop.states()[0]
         for name in (n for n in theirs if n.startswith("exp_avg/")):
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
-        expected, found = loop.measure()[0], stacked.measure()[row]
-        assert found["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
-        assert found["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
-        assert found["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
+        expected, measured = loop.measure()[0], stacked.measure()[row]
+        assert measured["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
+        assert measured["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
+        assert measured["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
 
 
 @few

@@ -87,12 +87,12 @@ def trained(study, runs, engine, device):
     return dict(train(study, runs, engine=engine, device=device, weights=Pretrained()))
 
 
-def same(found, expected):
+def same(there, expected):
     """Whether runs went alike; attention has other kernels on other devices, so not to the bit."""
-    assert found.keys() == expected.keys()
+    assert there.keys() == expected.keys()
     for run, values in expected.items():
-        assert found[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=5e-3)
-        assert found[run]["measures"].keys() == values["measures"].keys()
+        assert there[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=5e-3)
+        assert there[run]["measures"].keys() == values["measures"].keys()
 
 
 @pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
@@ -144,9 +144,9 @@ def stepped(study, arm):
 def test_replayed_steps_are_the_steps(study, arm, monkeypatch):
     expected, losses = stepped(study, arm)
     monkeypatch.setattr(program, "replayed", lambda step, _: ReplayedStep(step, tape))
-    found, replayed_losses = stepped(study, arm)
-    assert found.step.replay is not None
+    replayed, replayed_losses = stepped(study, arm)
+    assert replayed.step.replay is not None
     for one, other in zip(losses, replayed_losses, strict=True):
         assert torch.equal(one.cpu(), other.cpu())
-    for one, other in zip(expected.states(), found.states(), strict=True):
+    for one, other in zip(expected.states(), replayed.states(), strict=True):
         assert all(torch.equal(one[name].cpu(), other[name].cpu()) for name in one)

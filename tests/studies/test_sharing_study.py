@@ -298,12 +298,12 @@ def test_places_halt_when_they_are_sure_enough():
     torch.nn.init.zeros_(halting.likely.weight)
     for share, layers_taken in ((0.999, 1), (0.6, 2), (0.3, 4), (0.01, 5)):
         torch.nn.init.constant_(halting.likely.bias, math.log(share / (1 - share)))
-        found, cost = halting(torch.zeros(2, 3, 4), [Adds(1.0) for _ in range(5)])
+        mixture, cost = halting(torch.zeros(2, 3, 4), [Adds(1.0) for _ in range(5)])
         shares = [share] * (layers_taken - 1)
         shares.append(1 - sum(shares))
         expected = sum(s * (n + 1) for n, s in enumerate(shares))
         torch.testing.assert_close(
-            found, torch.full((2, 3, 4), float(expected)), rtol=1e-4, atol=1e-4
+            mixture, torch.full((2, 3, 4), float(expected)), rtol=1e-4, atol=1e-4
         )
         torch.testing.assert_close(cost, torch.full((2, 3), float(layers_taken + shares[-1])))
 

@@ -139,13 +139,13 @@ class ContextArm(Arm):
         )
 
     def located(self) -> Self:
-        found = resolve(self.data)
-        if found != self.data and self.length == LENGTH:
+        here = resolve(self.data)
+        if here != self.data and self.length == LENGTH:
             raise Needs(
                 f"{self.label} at its documented size needs WikiText-2 itself, whose twin is"
                 " smaller: run `python -m repro data fetch wikitext-2`."
             )
-        return self.but(data=found)
+        return self.but(data=here)
 
     def content(self) -> str:
         return word_windows_identity(self.data, vocabulary=self.vocabulary)

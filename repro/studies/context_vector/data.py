@@ -15,14 +15,14 @@ class ContextData:
 
     def __init__(self, arm: ContextArm, device: torch.device) -> None:
         windows = load_word_windows(arm.data, vocabulary=arm.vocabulary)
-        for part, asked, found in (
+        for part, asked, lines in (
             ("training", arm.sequences, windows.train),
             ("validation", arm.validation_sequences, windows.validation),
         ):
-            if asked > len(found):
+            if asked > len(lines):
                 raise ValueError(
                     f"The arm asks for {asked} {part} sequences and {windows.name} has"
-                    f" {len(found)}; give it at most that many."
+                    f" {len(lines)}; give it at most that many."
                 )
         train, validation = (
             torch.from_numpy(part[:count, : arm.length].astype("int64")).to(device)
@@ -33,7 +33,7 @@ class ContextData:
         )
         self.train = torch.cat([train, torch.full_like(train[:1], PAD)])  # [S+1, T+1]
         self.validation = validation  # [N, T+1]
-        self.found = [float(len(part)) for part in (windows.train, windows.validation)]
+        self.available = [float(len(part)) for part in (windows.train, windows.validation)]
         self.arm = arm
 
     def epoch(self, seed: int, number: int) -> Tensor:

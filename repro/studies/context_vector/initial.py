@@ -22,15 +22,15 @@ def parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:
         return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(rows)}
 
     shape = (arm.vocabulary, arm.embedding)
-    found = {
+    tensors = {
         "embedding.weight": normal(seed, "initial/embedding", shape, std=arm.embedding_std),
     }
     for layer in range(arm.layers):
         reads = arm.width if layer else arm.embedding + arm.context
         he = math.sqrt(2 / reads)
         std = he if arm.initialisation == "he" else arm.weight_std
-        found |= linear(f"layers.{layer}", arm.width, reads, std)
-    found |= linear("head", arm.vocabulary, arm.width, arm.weight_std)
+        tensors |= linear(f"layers.{layer}", arm.width, reads, std)
+    tensors |= linear("head", arm.vocabulary, arm.width, arm.weight_std)
     for gate in GATES:
-        found |= linear(gate, arm.context, arm.width, arm.weight_std)
-    return found | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}
+        tensors |= linear(gate, arm.context, arm.width, arm.weight_std)
+    return tensors | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}

@@ -49,15 +49,15 @@ class ContextLanguageModel(nn.Module):
             if keys is not None and arm.dropout
             else None
         )  # [T, B, L*H]
-        found = []
+        logits = []
         for step in range(steps):
             masks = left[step].chunk(arm.layers, dim=-1) if left is not None else None
             h = self._stack(torch.cat([self.embedding(words[:, step]), context], dim=-1), masks)
-            found.append(self.head(h))
+            logits.append(self.head(h))
             stays, enters = self.forget(h).sigmoid(), self.admit(h).sigmoid()
             context = self.norm(stays * context + enters * self.delta(h))
             context = context.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT)
-        return torch.stack(found, dim=1), context
+        return torch.stack(logits, dim=1), context
 
     def _stack(self, h: Tensor, masks: tuple[Tensor, ...] | None) -> Tensor:
         """[B, E+C] -> [B, H]."""

@@ -80,19 +80,19 @@ class Recurrence:
             p["layers.0.bias"][:, None], trace.embedded, self.of_words.transpose(1, 2)
         ).view(runs, steps, batch, -1)
         context = x.new_zeros(runs, batch, self.arm.context, dtype=from_words.dtype)
-        found = []
+        outputs = []
         for step in range(steps):
             h, layers = self._stack(
                 from_words[:, step], context, None if masks is None else masks[step]
             )
-            found.append(h)
+            outputs.append(h)
             if remember:
                 trace.layers.append(layers)
             if step + 1 < steps:
                 context, gate = self._updated(h, context)
                 if remember:
                     trace.gates.append(gate)
-        return torch.stack(found, 1).flatten(1, 2), trace if remember else None
+        return torch.stack(outputs, 1).flatten(1, 2), trace if remember else None
 
     def _stack(
         self, from_word: Tensor, context: Tensor, masks: Tensor | None
@@ -187,22 +187,22 @@ class Recurrence:
         }
 
     def _layer_gradients(self, trace: Trace, d_layers: list[list[Tensor]]) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = {}
+        gradients: dict[str, Tensor] = {}
         for index in range(1, self.arm.layers):
             read = torch.cat([layers[index].read for layers in trace.layers], 1)
-            found |= linear_gradients(f"layers.{index}", joined(d_layers[index]), read)
-        return found
+            gradients |= linear_gradients(f"layers.{index}", joined(d_layers[index]), read)
+        return gradients
 
     def _gate_gradients(
         self, trace: Trace, d_proposed: list[Tensor], d_scaled: list[Tensor]
     ) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = {}
+        gradients: dict[str, Tensor] = {}
         read = torch.cat([gate.h for gate in trace.gates], 1)
         for name, part in zip(GATES, joined(d_proposed).chunk(len(GATES), -1), strict=True):
-            found |= linear_gradients(name, part, read)
+            gradients |= linear_gradients(name, part, read)
         d_norm = joined(d_scaled)
         values = torch.cat([gate.normalised[0] for gate in trace.gates], 1)
-        return found | {"norm.weight": (d_norm * values).sum(1), "norm.bias": d_norm.sum(1)}
+        return gradients | {"norm.weight": (d_norm * values).sum(1), "norm.bias": d_norm.sum(1)}
 
 
 def joined(parts: list[Tensor]) -> Tensor:
@@ -222,10 +222,10 @@ def embedded(weight: Tensor, words: Tensor) -> Tensor:
 
 def embedding_gradient(d_rows: Tensor, words: Tensor, weight: Tensor) -> Tensor:
     """The gradient in the tables, [R, V, E]."""
-    found: Tensor = torch.ops.aten.embedding_dense_backward(
+    gradient: Tensor = torch.ops.aten.embedding_dense_backward(
         d_rows.flatten(0, 1), _places(weight, words), weight.shape[0] * weight.shape[1], -1, False
     )
-    return found.view_as(weight)
+    return gradient.view_as(weight)
 
 
 def _places(weight: Tensor, words: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ def norm(x: Tensor) -> Normalised:
 
 def norm_backward(d_z: Tensor, x: Tensor, normalised: Normalised) -> Tensor:
     _, mean, rstd = normalised
-    found: Tensor = torch.ops.aten.native_layer_norm_backward(
+    d_x: Tensor = torch.ops.aten.native_layer_norm_backward(
         d_z, x, [x.shape[-1]], mean, rstd, None, None, [True, False, False]
     )[0]
-    return found
+    return d_x

@@ -50,17 +50,17 @@ class ReferenceContext:
             logit_spread=logit_spread,
             gradient_norms=self._gradient_norms(),
             parameters=sum(p.numel() for p in self.module.parameters()),
-            sequences=self.data.found,
+            sequences=self.data.available,
         )
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, float]:
         """What the run says of all sequences, and how much its answers to the first differ."""
-        found, spreads = [], []
+        answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self.module(chunk[:, :-1])[0], chunk[:, 1:]
-            found.append(Answers.of(logits, y))
+            answers.append(Answers.of(logits, y))
             spreads.append(float(spread(logits[None], y)))
-        return Answers.joined(found), spreads[0]
+        return Answers.joined(answers), spreads[0]
 
     def _gradient_norms(self) -> tuple[float, float]:
         """Of all parameters, and of the stack's alone: on the first batch of the training set."""

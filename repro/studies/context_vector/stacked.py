@@ -59,9 +59,9 @@ class StackedContext:
         logits = torch.baddbmm(p["head.bias"][:, None], read, p["head.weight"].transpose(1, 2))
         losses, error = _losses_and_errors(logits, y.transpose(1, 2).flatten(1))
         d_read = torch.bmm(error, p["head.weight"])
-        found = linear_gradients("head", error, read)
+        gradients = linear_gradients("head", error, read)
         grown = growth(arm.dropout) if drops else 1.0
-        return losses, found | recurrence.backward(trace, d_read, grown=grown)
+        return losses, gradients | recurrence.backward(trace, d_read, grown=grown)
 
     def _masks(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """[T, L, R, B, H]: in the order in which they are used."""
@@ -88,19 +88,19 @@ class StackedContext:
                 logit_spread=float(spreads[row]),
                 gradient_norms=norms[row],
                 parameters=count,
-                sequences=self.data.found,
+                sequences=self.data.available,
             )
             for row, arm in enumerate(self.arms)
         ]
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, Tensor]:
         """What the runs say of all sequences, and how much their answers to the first differ."""
-        found, spreads = [], []
+        answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self._logits(chunk[:, :-1]), chunk[:, 1:]
-            found.append(Answers.of(logits, y.expand(len(self.arms), -1, -1)))
+            answers.append(Answers.of(logits, y.expand(len(self.arms), -1, -1)))
             spreads.append(spread(logits, y))
-        return Answers.joined(found), spreads[0]
+        return Answers.joined(answers), spreads[0]
 
     def _logits(self, x: Tensor) -> Tensor:
         """The same words for every run, [N, T], to logits [R, N, T, V]."""

@@ -145,13 +145,13 @@ class LadderArm(Arm):
         return self.width % FLOATS_PER_LINE == 0 and self.recipe.batch % 8 == 0
 
     def located(self) -> Self:
-        found = resolve(self.data)
-        if found != self.data and self.pixels != PIXELS["ci"]:
+        here = resolve(self.data)
+        if here != self.data and self.pixels != PIXELS["ci"]:
             raise Needs(
                 f"{self.label} at {self.pixels}x{self.pixels} pixels needs CIFAR-10 itself, whose"
                 " twin is smaller: run `python -m repro data fetch cifar10`."
             )
-        return self.but(data=found)
+        return self.but(data=here)
 
     def content(self) -> str:
         return image_identity(self.data, size=self.pixels)

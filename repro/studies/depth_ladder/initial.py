@@ -24,12 +24,12 @@ def parameters(arm: LadderArm, seed: int) -> dict[str, Tensor]:
         weight = normal(seed, f"initial/{name}", (rows, columns), std=std)
         return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(rows)}
 
-    found = linear("embed", d, arm.inputs, arm.embedding_std)
+    tensors = linear("embed", d, arm.inputs, arm.embedding_std)
     for block in range(arm.depth):
-        found |= linear(f"blocks.{block}.up", m, d, arm.weight_std)
-        found |= linear(f"blocks.{block}.down", d, m, arm.weight_std)
-    found |= {"norm.weight": torch.ones(d), "norm.bias": torch.zeros(d)}
-    return found | linear("head", CLASSES, d, arm.weight_std)
+        tensors |= linear(f"blocks.{block}.up", m, d, arm.weight_std)
+        tensors |= linear(f"blocks.{block}.down", d, m, arm.weight_std)
+    tensors |= {"norm.weight": torch.ones(d), "norm.bias": torch.zeros(d)}
+    return tensors | linear("head", CLASSES, d, arm.weight_std)
 
 
 def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
@@ -40,20 +40,20 @@ def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
     two matters little: the normalisation of the credit removes it.
     """
     d, m = arm.width, arm.expansion * arm.width
-    found = {}
+    matrices = {}
     if arm.rule == "fa" and arm.feedback == "blocks":
         for block in range(arm.depth):
             key = f"blocks.{block}"
-            found[key] = normal(seed, f"feedback/{key}", (d, d), std=d**-0.5)
+            matrices[key] = normal(seed, f"feedback/{key}", (d, d), std=d**-0.5)
     if arm.rule == "fa" and arm.feedback == "weights":
         for block in range(arm.depth):
             for name, shape in (("up", (m, d)), ("down", (d, m))):
                 key = f"blocks.{block}.{name}"
-                found[key] = normal(seed, f"feedback/{key}", shape, std=arm.weight_std)
+                matrices[key] = normal(seed, f"feedback/{key}", shape, std=arm.weight_std)
     if arm.rule == "dfa":
         for point in range(arm.depth + 1):
-            found[f"{point}"] = normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)
-    return found
+            matrices[f"{point}"] = normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)
+    return matrices
 
 
 def is_trained(arm: LadderArm, name: str) -> bool:

@@ -40,8 +40,8 @@ class FeedbackLinear(torch.autograd.Function):
 
 
 def _feedback_linear(x: Tensor, layer: nn.Linear, back: Tensor) -> Tensor:
-    found: Tensor = FeedbackLinear.apply(x, layer.weight, layer.bias, back)  # type: ignore[no-untyped-call]
-    return found
+    out: Tensor = FeedbackLinear.apply(x, layer.weight, layer.bias, back)  # type: ignore[no-untyped-call]
+    return out
 
 
 class Block(nn.Module):
@@ -56,15 +56,15 @@ class Block(nn.Module):
         self.down = nn.Linear(expansion * width, width)
 
     def forward(self, h: Tensor) -> Tensor:  # [B, d] -> [B, d]
-        found: Tensor = self.down(F.gelu(self.up(F.layer_norm(h, h.shape[-1:]))))
-        return found
+        out: Tensor = self.down(F.gelu(self.up(F.layer_norm(h, h.shape[-1:]))))
+        return out
 
     def with_feedback(self, h: Tensor, up: Tensor, down: Tensor) -> Tensor:
         """The same output; its gradient goes down through the matrices given."""
         z = F.layer_norm(h, h.shape[-1:])
         u = _feedback_linear(z, self.up, up)
-        found: Tensor = _feedback_linear(F.gelu(u), self.down, down)
-        return found
+        out: Tensor = _feedback_linear(F.gelu(u), self.down, down)
+        return out
 
 
 class ResMLP(nn.Module):
@@ -162,20 +162,22 @@ class ReferenceLadder:
     def measure(self) -> Measures:
         logits = self.module(self.data.test_inputs)
         right = int((logits.argmax(-1) == self.data.test_labels).sum())
-        found: Measures = {"accuracy": right / len(self.data.test_labels)}
+        measures: Measures = {"accuracy": right / len(self.data.test_labels)}
         x, y = self.data.test_inputs[:PROBE], self.data.test_labels[:PROBE]
         h = self._states(x)
         ratios = [float((b - a).norm() / a.norm()) for a, b in pairwise(h)]
-        found["block_ratio"] = ratios
-        found["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
-        found["stack_cosine"] = float(F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0))
+        measures["block_ratio"] = ratios
+        measures["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
+        measures["stack_cosine"] = float(
+            F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0)
+        )
         with torch.enable_grad():
             true = self._true_gradients(x, y)
             told = true if self.arm.rule == "bp" else self.credits(h, y)
-        found["alignment"] = [
+        measures["alignment"] = [
             float(F.cosine_similarity(a, b, dim=-1).mean()) for a, b in zip(told, true, strict=True)
         ]
-        return found
+        return measures
 
     def _true_gradients(self, x: Tensor, y: Tensor) -> list[Tensor]:
         h = [self.module.embed(x).detach().requires_grad_()]

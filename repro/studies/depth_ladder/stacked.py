@@ -80,8 +80,8 @@ class StackedLadder:
         losses, error = _losses_and_errors(logits, y)
         error = error * share
         d_out = _product(error, p["head.weight"])
-        found = _linear_gradients("head", error, out)
-        found |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
+        gradients = _linear_gradients("head", error, out)
+        gradients |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
         credit = _norm_backward(d_out * p["norm.weight"][:, None], h, mean, rstd)
 
         for index in reversed(range(self.arm.depth)):
@@ -94,8 +94,8 @@ class StackedLadder:
             elif n:
                 d_u = _gelu_backward(_product(told, down[:n]), trace.u[:n])
             if n:
-                found |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
-                found |= _linear_gradients(f"blocks.{index}.up", d_u[:n], trace.z[:n])
+                gradients |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
+                gradients |= _linear_gradients(f"blocks.{index}.up", d_u[:n], trace.z[:n])
             if self.arm.rule == "bp":
                 credit = credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
             if self.arm.rule == "fa":
@@ -103,8 +103,8 @@ class StackedLadder:
 
         if self.arm.embedding == "trained":
             told = self._told(credit, error, 0, len(self.arms), share)
-            found |= _linear_gradients("embed", told, x)
-        return losses, found
+            gradients |= _linear_gradients("embed", told, x)
+        return losses, gradients
 
     def _forward(self, x: Tensor) -> tuple[Tensor, list[BlockTrace]]:
         p = self.parameters
@@ -146,12 +146,12 @@ class StackedLadder:
             x = self.data.test_inputs[start : start + EVALUATION_CHUNK]
             logits = self._logits(self._forward(x.expand(rows, *x.shape))[0])
             right += (logits.argmax(-1) == labels[start : start + EVALUATION_CHUNK]).sum(-1)
-        found: list[Measures] = [{"accuracy": n / len(labels)} for n in right.tolist()]
+        measured: list[Measures] = [{"accuracy": n / len(labels)} for n in right.tolist()]
         x = self.data.test_inputs[:PROBE].expand(rows, PROBE, -1)
         h, traces = self._forward(x)
         stream = [trace.h for trace in traces] + [h]  # each [R, PROBE, d]
         told, true = self._credits(h, traces)
-        for row, measures in enumerate(found):
+        for row, measures in enumerate(measured):
             here = [state[row] for state in stream]
             first, last = here[0], here[-1]
             pairs = pairwise(here)
@@ -163,7 +163,7 @@ class StackedLadder:
                 float(F.cosine_similarity(a[row], b[row], dim=-1).mean())
                 for a, b in zip(told, true, strict=True)
             ]
-        return found
+        return measured
 
     def _logits(self, h: Tensor) -> Tensor:
         p = self.parameters
@@ -224,15 +224,15 @@ def _norm(h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _norm_backward(d_z: Tensor, h: Tensor, mean: Tensor, rstd: Tensor) -> Tensor:
     only_input = [True, False, False]
-    found: Tensor = torch.ops.aten.native_layer_norm_backward(
+    d_h: Tensor = torch.ops.aten.native_layer_norm_backward(
         d_z, h, [h.shape[-1]], mean, rstd, None, None, only_input
     )[0]
-    return found
+    return d_h
 
 
 def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:
-    found: Tensor = torch.ops.aten.gelu_backward(d_g, u)
-    return found
+    d_u: Tensor = torch.ops.aten.gelu_backward(d_g, u)
+    return d_u
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -79,5 +79,5 @@ class _Layer:
     def __call__(self, h: Tensor) -> Tensor:  # [1, t, d] -> [1, owed + t, d]
         h, self.owed = torch.cat([*self.owed, h], dim=1), []
         self.calls += 1
-        found: Tensor = self.block(h, self.memory)
-        return found
+        out: Tensor = self.block(h, self.memory)
+        return out

@@ -61,8 +61,8 @@ class Attention(nn.Module):
             k, v = memory.extended(k, v)
             seen = torch.ones(length, start + length, dtype=torch.bool, device=x.device)
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen.tril(start))
-        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
@@ -101,8 +101,8 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
         x = self.norm_attention(x + self.attention(x, memory))
-        found: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
-        return found
+        out: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
+        return out
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class EarlyExitTransformer(nn.Module):
 
     def states(self, x: Tensor) -> list[Tensor]:
         """The stream after each layer, the first layer first: each [B, T, d]."""
-        h, found = self.embedding(x), []
+        h, states = self.embedding(x), []
         for block in self.blocks:
             h = block(h)
-            found.append(h)
-        return found
+            states.append(h)
+        return states
 
     def forward_all_layers(self, x: Tensor) -> list[Tensor]:
         """The logits after each layer, the first layer first: each [B, T, V].
@@ -155,8 +155,8 @@ class EarlyExitTransformer(nn.Module):
         No gradient reaches the network: it is trained as it would be without.
         """
         assert self.confidence is not None
-        found: Tensor = self.confidence(h.detach()).squeeze(-1)
-        return found
+        log_odds: Tensor = self.confidence(h.detach()).squeeze(-1)
+        return log_odds
 
     def sureness(self, h: Tensor, logits: Tensor) -> Tensor:
         """How sure an exit is of its answer: learned where it is learned, else max-softmax."""

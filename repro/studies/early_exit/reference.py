@@ -80,11 +80,11 @@ class ExitModel:
         states = [torch.cat(parts).flatten(0, 1) for parts in zip(*outputs, strict=True)]  # [N, d]
         layers = [self.module.head(h) for h in states]  # each [N, V]
         sureness = {n: self.module.sureness(states[n - 1], layers[n - 1]) for n in self.arm.exits}
-        found = routed(layers, sureness, threshold=self.arm.routing_threshold)
+        answers = routed(layers, sureness, threshold=self.arm.routing_threshold)
         measures: Measures = {
-            "perplexity": float(F.cross_entropy(found.logits, y).exp()),
-            "accuracy": float((found.logits.argmax(-1) == y).float().mean()),
-            "compute": float(found.depths.float().mean()) / FULL_DEPTH,
+            "perplexity": float(F.cross_entropy(answers.logits, y).exp()),
+            "accuracy": float((answers.logits.argmax(-1) == y).float().mean()),
+            "compute": float(answers.depths.float().mean()) / FULL_DEPTH,
             "layer_perplexity": [float(F.cross_entropy(logits, y).exp()) for logits in layers],
         }
         first, sure = self.arm.exits[0], sureness[self.arm.exits[0]]
@@ -93,7 +93,7 @@ class ExitModel:
         measures["perplexity_with_half_leaving"] = float(F.cross_entropy(halved.logits, y).exp())
         losses, leaves = (
             F.cross_entropy(layers[-1], y, reduction="none"),
-            found.depths < len(layers),
+            answers.depths < len(layers),
         )
         if leaves.any() and not leaves.all():  # else there is nothing to tell apart
             groups = [losses[leaves], losses[~leaves]]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Routed:
-    """The answers that count, and how deep each was found."""
+    """The answers that count, and the depth of each."""
 
     logits: Tensor  # [..., V]
     depths: Tensor  # [...], the layer that answered, counted from 1

@@ -53,15 +53,15 @@ class StackedExit:
             # attention has no batching rule and is called run by run: it is a small part
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
             losses = (self.losses(leaves, x, y) * weights).sum(1)  # [R, L] -> [R]
-            found = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        return losses.detach(), dict(zip(leaves, found, strict=True))
+            gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
+        return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
     def measure(self) -> list[Measures]:
-        found = []
+        measured = []
         for row, model in enumerate(self.models):
             model.module.load_state_dict({name: p[row] for name, p in self.parameters.items()})
-            found.append(model.measure())
-        return found
+            measured.append(model.measure())
+        return measured
 
 
 class _Losses(nn.Module):
@@ -77,5 +77,5 @@ class _Losses(nn.Module):
 
     def of(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
         named = {f"network.{name}": p for name, p in parameters.items()}
-        found: Tensor = functional_call(self, named, (x, y))
-        return found
+        losses: Tensor = functional_call(self, named, (x, y))
+        return losses

@@ -18,8 +18,8 @@ def by_length(train: Messages, asked: Messages, tokens: int) -> Answers:
     """Spam from as many tokens on as tell the training messages apart best."""
     lengths = train.tokens.lengths
     right = [((lengths >= n) == train.is_spam).mean() for n in range(lengths.max() + 2)]
-    found: Answers = asked.tokens.lengths >= int(np.argmax(right))
-    return found
+    is_long: Answers = asked.tokens.lengths >= int(np.argmax(right))
+    return is_long
 
 
 def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
@@ -28,8 +28,8 @@ def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
         votes[message[0]] += 1 if is_spam else -1
     usual = np.sign(2 * train.is_spam.mean() - 1)
-    found = np.array([votes[message[0]] or usual for message in asked.tokens])
-    return found > 0
+    votes_of_each = np.array([votes[message[0]] or usual for message in asked.tokens])
+    return votes_of_each > 0
 
 
 def by_words(train: Messages, asked: Messages, tokens: int) -> Answers:
@@ -51,11 +51,11 @@ class Baselines:
 
     def train_outside(self, run: Run) -> Measures:
         assert isinstance(run.arm, BaselineArm)
-        found = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
+        messages = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
         tokens = len(load_tokenizer(run.arm.tokenizer))
         measures: Measures = {}
-        for name, asked in (("test", found.test), ("validation", found.validation)):
-            answers = RULES[run.arm.rule](found.train, asked, tokens)
+        for name, asked in (("test", messages.test), ("validation", messages.validation)):
+            answers = RULES[run.arm.rule](messages.train, asked, tokens)
             right = (answers == asked.is_spam).astype(float)
             measures[f"{name}_accuracy"] = float(right.mean())
             measures[f"{name}_right"] = right.tolist()

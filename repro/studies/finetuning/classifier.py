@@ -49,8 +49,8 @@ class Classifier(nn.Module):
             h = block(h, sight, read if is_read else None)  # [B, T, d], at last [B, 1 or T, d]
         if self.norm is not None:
             h = self.norm(h)
-        found: Tensor = self.head(h).mean(1)
-        return found
+        answers: Tensor = self.head(h).mean(1)
+        return answers
 
 
 def start(

@@ -60,14 +60,14 @@ class FinetuneData:
                 )
             )
         self.vocabulary = int(numbers.max()) + 1
-        found = load_messages(arm.data, tokenizer=arm.tokenizer)
-        self.longest = int(found.train.tokens.lengths.max())
+        all_messages = load_messages(arm.data, tokenizer=arm.tokenizer)
+        self.longest = int(all_messages.train.tokens.lengths.max())
         length = arm.length
         if arm.padding != "context":
             length = min(length, self.longest)
         parts: dict[str, Part] = {}
         for name in PARTS:
-            messages: Messages = getattr(found, name)
+            messages: Messages = getattr(all_messages, name)
             padded = messages.tokens.padded(length, fill=tokenizer.end_of_text).astype(np.int64)
             parts[name] = _part(arm, messages, numbers[torch.from_numpy(padded)], device)
         if arm.is_frozen_below:
@@ -143,7 +143,7 @@ def _features(
 def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
     """What comes out of the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
     gpt = frozen_part(arm, pretrained).to(part.x.device)
-    found = []
+    features = []
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)
         h = gpt.embed(part.x[rows])
@@ -154,5 +154,5 @@ def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
             h = gpt.norm(h)
             places = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
             h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, places)
-        found.append(h)
-    return torch.cat(found)
+        features.append(h)
+    return torch.cat(features)

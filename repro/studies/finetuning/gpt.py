@@ -56,8 +56,8 @@ class Attention(nn.Module):
         else:
             mask = sight.mask(x.shape[1], read, x.device)
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        found: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
@@ -78,8 +78,8 @@ class Block(nn.Module):
         """[B, T, d] -> [B, T, d], or [B, 1, d] at the one place of each text that is read."""
         x = _at(x, read) + self.attention(self.norm_attention(x), sight, read)
         fed = F.gelu(self.up(self.norm_feed_forward(x)), approximate="tanh")
-        found: Tensor = x + self.down(fed)
-        return found
+        out: Tensor = x + self.down(fed)
+        return out
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
@@ -104,16 +104,16 @@ class Gpt(nn.Module):
         self.norm = nn.LayerNorm(shape.width)
 
     def embed(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B, T, d]
-        found: Tensor = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
-        return found
+        embedded: Tensor = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        return embedded
 
     def forward(self, tokens: Tensor, sight: Sight = EVERYTHING_BEFORE) -> Tensor:
         """[B, T] -> [B, T, d]."""
         h = self.embed(tokens)
         for block in self.blocks:
             h = block(h, sight)
-        found: Tensor = self.norm(h)
-        return found
+        out: Tensor = self.norm(h)
+        return out
 
     def next_tokens(self, tokens: Tensor) -> Tensor:
         """[B, T] -> [B, T, V]: what may follow each token, by the embedding read backwards."""

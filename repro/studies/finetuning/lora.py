@@ -34,8 +34,8 @@ class Adapted(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         plain = self.linear(x)
         low = x.flatten(0, -2) @ self.a  # [places, rank]
-        found = torch.addmm(plain.flatten(0, -2), low, self.b, alpha=self.alpha)
-        return found.view(plain.shape)
+        adapted = torch.addmm(plain.flatten(0, -2), low, self.b, alpha=self.alpha)
+        return adapted.view(plain.shape)
 
     def merged(self) -> nn.Linear:
         """One plain layer that computes the same."""

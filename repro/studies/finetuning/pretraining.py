@@ -48,8 +48,8 @@ class PretrainData:
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
         """Lines [R, B, 1] to tokens [R, B, T], and those that follow."""
-        found = self.train[lines[..., 0]]
-        return found[..., :-1], found[..., 1:]
+        chosen = self.train[lines[..., 0]]
+        return chosen[..., :-1], chosen[..., 1:]
 
 
 class PretrainModel:

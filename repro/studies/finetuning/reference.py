@@ -30,8 +30,8 @@ class FinetuneModel:
         return {}
 
     def answers(self, x: Tensor, read: Tensor, words: Tensor | None) -> Tensor:  # -> [B, 2]
-        found: Tensor = self.module(x, read, words, self.arm.causal)
-        return found
+        answers: Tensor = self.module(x, read, words, self.arm.causal)
+        return answers
 
     def loss(
         self, x: Tensor, read: Tensor, is_spam: Tensor, words: Tensor | None = None
@@ -61,9 +61,9 @@ class FinetuneModel:
 
     def _right(self, part: Part) -> Tensor:
         """[N], 1 where the answer to a message is right."""
-        found = []
+        right = []
         for at in range(0, len(part.is_spam), CHUNK):
             x, read, is_spam, *words = part.rows(slice(at, at + CHUNK))
             answers = self.answers(x, read, words[0] if words else None)
-            found.append(answers.argmax(1) == is_spam)
-        return torch.cat(found).double()
+            right.append(answers.argmax(1) == is_spam)
+        return torch.cat(right).double()

@@ -50,8 +50,8 @@ class StackedFinetune:
                 answers, is_spam.flatten(), ignore_index=ignored, reduction="none"
             ).view(is_spam.shape)
             losses = of_each.sum(1) / (is_spam != ignored).sum(1)  # [R]
-            found = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        return losses.detach(), dict(zip(leaves, found, strict=True))
+            gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
+        return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
     def _answers(
         self, p: Mapping[str, Tensor], x: Tensor, read: Tensor, words: Tensor | None
@@ -89,18 +89,18 @@ class StackedFinetune:
         return x.view(runs * messages, length, self.arm.shape.heads, -1).transpose(1, 2)
 
     def measure(self) -> list[Measures]:
-        found = []
+        measured = []
         for row, model in enumerate(self.models):
             model.module.load_state_dict({name: p[row] for name, p in self.parameters.items()})
-            found.append(model.measure())
-        return found
+            measured.append(model.measure())
+        return measured
 
 
 def _linear(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
     """[R, B, T, in] -> [R, B, T, out]."""
     weight, bias = p[f"{name}.weight"], p[f"{name}.bias"]
-    found = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
-    return found.view(*x.shape[:3], -1)
+    out = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
+    return out.view(*x.shape[:3], -1)
 
 
 def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:

@@ -221,9 +221,9 @@ class SharingArm(Arm):
 
     @property
     def label(self) -> str:
-        found = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
+        parts = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
         if self.sets < self.layers:
-            found.append(f"{self.sets} sets by {self.strategy}")
+            parts.append(f"{self.sets} sets by {self.strategy}")
         variants = {
             f"{self.key_heads} key heads": self.key_heads is not None,
             "no biases": not self.biases,
@@ -232,8 +232,8 @@ class SharingArm(Arm):
             f"{self.pruned:.0%} pruned": bool(self.pruned),
             "halting": self.halting,
         }
-        found += [text for text, is_so in variants.items() if is_so]
-        return ", ".join([*found, f"{self.steps:,} steps"])
+        parts += [text for text, is_so in variants.items() if is_so]
+        return ", ".join([*parts, f"{self.steps:,} steps"])
 
 
 @dataclass(frozen=True, kw_only=True)

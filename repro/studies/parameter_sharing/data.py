@@ -50,8 +50,8 @@ class SharingData:
         self.passages = load_passages(arm.passages, arm.variant, tokenizer=arm.cut_tokenizer)
 
     def _windows(self, tokens: Tokens) -> Tensor:  # [windows, T+1]
-        found = windows(tokens, length=self.arm.context).astype(np.int64)
-        return torch.from_numpy(found).to(self.device)
+        rows = windows(tokens, length=self.arm.context).astype(np.int64)
+        return torch.from_numpy(rows).to(self.device)
 
     def epoch(self, seed: int, number: int) -> Tensor:
         """[n, 3]: the next windows of one pass after another, the key of each one's mask, and the

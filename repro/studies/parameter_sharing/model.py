@@ -70,8 +70,8 @@ class Attention(nn.Module):
         mixed = F.scaled_dot_product_attention(
             q, k, v, is_causal=self.shape.causal, enable_gqa=self.shape.key_heads is not None
         )
-        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, h d/H] -> [B, h, T, d/H]
         return x.view(*x.shape[:2], -1, self.shape.width // self.shape.heads).transpose(1, 2)
@@ -90,8 +90,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
         x = x + self.attention(self.norm_attention(x))
-        found: Tensor = x + self.down(F.gelu(self.up(self.norm_feed_forward(x))))
-        return found
+        out: Tensor = x + self.down(F.gelu(self.up(self.norm_feed_forward(x))))
+        return out
 
 
 class SharingTransformer(nn.Module):

@@ -46,11 +46,11 @@ class Reader:
     @torch.no_grad()
     def scores(self, texts: Texts) -> Tensor:
         """[texts]: the (pseudo-)log-likelihood of each."""
-        found = torch.zeros(len(texts), dtype=torch.float64)
+        totals = torch.zeros(len(texts), dtype=torch.float64)
         score = self._left_to_right if self.mask is None else self._one_by_one
         for rows, tokens in self._by_length(texts, [0] * len(texts)):
-            found[rows] = score(tokens)
-        return found
+            totals[rows] = score(tokens)
+        return totals
 
     @torch.no_grad()
     def last_words(self, contexts: Texts, words: Texts, *, longest: int) -> LastWords:
@@ -93,13 +93,13 @@ class Reader:
         asked = hidden.gather(1, place)
         framed = self._framed(hidden.scatter(1, place, self.mask))
         size = max(1, self.at_once // framed.shape[1])
-        found = [
+        told = [
             _told(self.logits(some)[torch.arange(len(some)), at[:, 0] + 1], wanted[:, 0])
             for some, at, wanted in zip(
                 *(torch.split(x, size) for x in (framed, place, asked)), strict=True
             )
         ]
-        return torch.cat(found).view(-1, count).sum(1)
+        return torch.cat(told).view(-1, count).sum(1)
 
     def _framed(self, tokens: Tensor) -> Tensor:
         """[B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder: with the ends of text."""
