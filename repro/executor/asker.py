@@ -85,12 +85,12 @@ class Asker:
     def seconds(self, runs: Sequence[Run]) -> float:
         """How long one process needs for runs of one program, by how early others stopped."""
         seconds = self.pace.seconds(runs)
-        if runs[0].arm.recipe.patience is None:
+        if not runs[0].arm.stops_early:
             return seconds
         shares = [
             values["steps"] / run.arm.steps
             for run, values in self.known.items()
-            if run.arm.recipe.patience is not None and run.arm.steps and "steps" in values
+            if run.arm.stops_early and run.arm.steps and "steps" in values
         ]
         return seconds * sum(shares) / len(shares) if shares else seconds
 

@@ -91,7 +91,7 @@ class PaceBook(ABC):
         if self.knows(runs[0].arm):
             seconds = self.paces[runs[0].arm.program].seconds
             return sum(run.arm.steps for run in rows) * seconds
-        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in rows)
+        work = sum(run.arm.work for run in rows)
         return work / USUAL_RATE
 
     def row(self, run: Run) -> Run:

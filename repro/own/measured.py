@@ -1,4 +1,4 @@
-"""What a study of somebody else's measured, checked against what its arm declares."""
+"""Checks of the measures that a user's function returned, against what its arm declares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
-    """These measures as plain numbers; what is missing, or no finite number, is refused.
+    """Return these measures as plain numbers; raise for missing ones and for what is not finite.
 
     >>> checked(SPIRAL, {"accuracy": torch.tensor(0.5)}, by="measure(module, arm)")
     {'accuracy': 0.5}

@@ -1,4 +1,4 @@
-"""The numbers a run starts from, one named stream each, shared by both forms of the model."""
+"""The initial parameters of a run, each from a random stream of its own, for both forms."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from repro.core.streams import normal
 from repro.studies.context_vector.arms import ContextArm
 
 GATES = ("delta", "forget", "admit")
-"""What is new in the context, what stays of the old, and how much of the new enters."""
+"""Layers of the context's update: the new part, the share of the old, the share of the new."""
 
 
 def parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:
-    """Every parameter of a run, from the input to the output."""
+    """Draw every parameter of a run, from the input to the output."""
 
     def linear(name: str, rows: int, columns: int, std: float) -> dict[str, Tensor]:
         weight = normal(seed, f"initial/{name}", (rows, columns), std=std)

@@ -1,8 +1,8 @@
-"""The numbers a run starts from, one named random stream each, shared by both forms of the model.
+"""The initial parameters of a run, each from a random stream of its own, for both forms.
 
-The source does not print its initialisation; it prints what the initialisation does (the identity
-check). Every weight N(0, 0.02), every bias 0, layer-normalised blocks of GELU units is the simplest
-design that does the same.
+The source does not give its initialisation, but the effect of it (the identity check). The simplest
+design with that effect: every weight N(0, 0.02), every bias 0, layer-normalised blocks of GELU
+units.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLASSES = 10
 
 
 def parameters(arm: LadderArm, seed: int) -> dict[str, Tensor]:
-    """Every parameter of a run, from the input to the output."""
+    """Draw every parameter of a run, from the input to the output."""
     d, m = arm.width, arm.expansion * arm.width
 
     def linear(name: str, rows: int, columns: int, std: float) -> dict[str, Tensor]:
@@ -33,7 +33,7 @@ def parameters(arm: LadderArm, seed: int) -> dict[str, Tensor]:
 
 
 def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
-    """The fixed random matrices that carry credit backward: none for BP.
+    """Draw the fixed random matrices that carry credit backward; BP has none.
 
     FA has one in place of each forward matrix of a block, of its shape and spread, or one a block.
     DFA has one from the output error to each point of the residual stream. The spread of the latter
@@ -57,7 +57,7 @@ def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
 
 
 def is_trained(arm: LadderArm, name: str) -> bool:
-    """Whether an arm trains the parameter of this name."""
+    """Return True if an arm trains the parameter of this name."""
     if name.startswith("blocks."):
         return int(name.split(".")[1]) >= arm.depth - arm.trained
     return not name.startswith("embed.") or arm.embedding == "trained"

@@ -1,6 +1,6 @@
 """Many networks of the ladder as one: the forward and backward passes written out over a run axis.
 
-Rows with more trained blocks are expected first. The runs that train a block are then the first n
+Rows with more trained blocks should come first. The runs that train a block are then the first n
 rows, and its gradient is computed for those alone: a frozen block costs no weight gradient.
 Shapes: R runs, B examples, P pixel values, d width, m hidden units, 10 classes.
 """
@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.models import StackedBase, picked, stacked
 from repro.core.study import Measures
 from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import LadderArm
@@ -28,7 +29,7 @@ NORM_EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class BlockTrace:
-    """What a block's backward pass needs of its forward pass."""
+    """Tensors of a block's forward pass that its backward pass needs."""
 
     h: Tensor  # [R, B, d] into the block
     mean: Tensor  # [R, B, 1]
@@ -38,21 +39,20 @@ class BlockTrace:
     g: Tensor  # [R, B, m] after it
 
 
-class StackedLadder:
+class StackedLadder(StackedBase):
     """R runs of one rule, width and depth."""
 
-    def __init__(self, runs: Sequence[Run], data: LadderData, device: torch.device) -> None:
-        self.arms: list[LadderArm] = []
-        for run in runs:
-            assert isinstance(run.arm, LadderArm)
-            self.arms.append(run.arm)
+    def __init__(
+        self, runs: Sequence[Run[LadderArm]], data: LadderData, device: torch.device
+    ) -> None:
+        self.arms = [run.arm for run in runs]
         self.arm, self.data = self.arms[0], data
-        self.parameters = _stack([initial.parameters(_ladder(r), r.seed) for r in runs], device)
-        self.feedback = _stack([initial.feedback(_ladder(r), r.seed) for r in runs], device)
+        self.parameters = stacked([initial.parameters(run.arm, run.seed) for run in runs], device)
+        self.feedback = stacked([initial.feedback(run.arm, run.seed) for run in runs], device)
         self._count_trained()
 
     def _count_trained(self) -> None:
-        """How many rows, from the first, hold every run that trains each block."""
+        """Count for each block the first rows that hold every run which trains it."""
         training = [self.trained_rows(f"blocks.{b}.up.weight") for b in range(self.arm.depth)]
         self.training = [
             max((r + 1 for r, x in enumerate(rows) if x), default=0) for rows in training
@@ -61,14 +61,10 @@ class StackedLadder:
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [initial.is_trained(arm, name) for arm in self.arms]
 
-    def lr_scales(self, name: str) -> Sequence[float]:
-        return [1.0] * len(self.arms)
-
     def keep(self, rows: Sequence[int]) -> None:
-        index = list(rows)
+        super().keep(rows)
         self.arms = [self.arms[row] for row in rows]
-        self.parameters = {name: p[index] for name, p in self.parameters.items()}
-        self.feedback = {name: b[index] for name, b in self.feedback.items()}
+        self.feedback = picked(self.feedback, rows)
         self._count_trained()
 
     def gradients(self, x: Tensor, y: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -119,7 +115,7 @@ class StackedLadder:
         return h, traces
 
     def _told(self, credit: Tensor, error: Tensor, point: int, n: int, share: float) -> Tensor:
-        """The credit that trains what feeds a point of the stream: [n, B, d], the first n rows."""
+        """Return the credit for the layer before a point of the stream: [n, B, d], of n rows."""
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
@@ -131,7 +127,7 @@ class StackedLadder:
         return credit * (share / (rms + CREDIT_EPSILON))
 
     def _passed_down(self, credit: Tensor, trace: BlockTrace, index: int) -> Tensor:
-        """FA's credit below a block from the credit above it."""
+        """Return FA's credit below a block, given that above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
             return _product(credit, self.feedback[name])
@@ -171,7 +167,7 @@ class StackedLadder:
         return _linear(out, p["head.weight"], p["head.bias"])
 
     def _credits(self, h: Tensor, traces: list[BlockTrace]) -> tuple[list[Tensor], list[Tensor]]:
-        """What the rule tells every point of the stream, and the true gradient there."""
+        """Return the rule's credit at every point of the stream, and the true gradient there."""
         p, rows = self.parameters, len(self.arms)
         _, error = _losses_and_errors(
             self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
@@ -195,22 +191,13 @@ class StackedLadder:
         return told, true
 
 
-def _ladder(run: Run) -> LadderArm:
-    assert isinstance(run.arm, LadderArm)
-    return run.arm
-
-
-def _stack(rows: Sequence[dict[str, Tensor]], device: torch.device) -> dict[str, Tensor]:
-    return {name: torch.stack([row[name] for row in rows]).to(device) for name in rows[0]}
-
-
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """[R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
+    """Apply each run's linear layer: [R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
     return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2)).float()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Under autocast products alone are of low precision: what joins them stays float32."""
+    """Multiply to float32: under autocast the products alone are of low precision."""
     return (a @ b).float()
 
 
@@ -236,7 +223,7 @@ def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy [R], and softmax minus one-hot [R, B, 10].
+    """Return the mean cross-entropy [R], and softmax minus one-hot [R, B, 10].
 
     The latter is the gradient of each example's own loss in the logits.
     """

@@ -1,4 +1,4 @@
-"""One run of early exit: training by weighted losses, evaluation by hard routing."""
+"""One run of early exit, trained by weighted losses and evaluated by hard routing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ EMBEDDING_STD = 0.02
 
 
 class ExitModel:
-    """One run."""
+    """One run of early exit."""
 
-    def __init__(self, run: Run, data: ExitData, device: torch.device) -> None:
-        assert isinstance(run.arm, ExitArm)
+    def __init__(self, run: Run[ExitArm], data: ExitData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         self.module = EarlyExitTransformer(
             alphabet=data.alphabet,
@@ -36,7 +35,7 @@ class ExitModel:
         with torch.no_grad():
             for name, parameter in self.module.named_parameters():
                 if name.startswith("confidence."):
-                    parameter.zero_()  # as sure as unsure
+                    parameter.zero_()  # a probability of one half
                 elif parameter.ndim == 2:  # the others are the norms' scales, which start at 1
                     std = EMBEDDING_STD if name == "embedding.weight" else self.arm.width**-0.5
                     shape = tuple(parameter.shape)
@@ -66,7 +65,7 @@ class ExitModel:
         return total, total
 
     def _loss_of_confidence(self, states: list[Tensor], y: Tensor) -> Tensor:
-        """How badly the exits know which of their answers are right."""
+        """Return the loss of the exits' predictions of which of their answers are right."""
         losses = []
         for exit_layer in self.arm.exits:
             h = states[exit_layer - 1]
@@ -95,7 +94,7 @@ class ExitModel:
             F.cross_entropy(layers[-1], y, reduction="none"),
             answers.depths < len(layers),
         )
-        if leaves.any() and not leaves.all():  # else there is nothing to tell apart
+        if leaves.any() and not leaves.all():  # else there are not two groups
             groups = [losses[leaves], losses[~leaves]]
             measures["loss_of_leaving_and_staying"] = [float(group.mean()) for group in groups]
         return measures

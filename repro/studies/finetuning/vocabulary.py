@@ -1,4 +1,4 @@
-"""A smaller vocabulary for a smaller model: the tokens that matter here, and one for all others."""
+"""A small vocabulary for a small model: the tokens that matter here, and one for all others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from repro.data.messages import load_messages
 Numbers = NDArray[np.int64]
 
 TWICE = 2
-"""How often the training messages must have a token for it to be kept in any case."""
+"""The number of times that the training messages must have a token to keep it in any case."""
 
 
 @cache
 def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> Numbers:
-    """[tokens of the tokenizer]: the number of each in a vocabulary of at most `size`.
+    """Return the number of each of the tokenizer's tokens in a vocabulary of at most `size`.
 
-    Kept are the end of a text, what the training messages have more than once, and then the
-    commonest tokens of the corpus. All others share the last number.
+    Kept are the end of a text, the tokens that the training messages have more than once, and then
+    the commonest tokens of the corpus. All others share the last number.
     """
     vocabulary = load_tokenizer(tokenizer)
     if len(vocabulary) <= size:
