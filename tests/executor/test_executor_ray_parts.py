@@ -6,7 +6,10 @@ from repro.executor.ray.desk import Desk, Done, Failed, Progress
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro[ray]'")
 
-from repro.executor.ray.cargo import _sets_of
+import ray
+
+from repro.data.registry import data_sets
+from repro.executor.ray.cargo import Loader
 from repro.executor.ray.cluster import Cluster, Node, of_one_kind
 from repro.executor.ray.working_copy import paths, working_copy
 from repro.studies.early_exit.arms import ONE_LAYER
@@ -67,12 +70,21 @@ def test_tasks_are_kept_on_nodes_of_one_kind_and_within_what_these_have():
     assert cluster.resources(0)["num_gpus"] == 1
 
 
-def test_the_sets_of_an_arm_are_those_that_its_settings_name():
-    assert _sets_of(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
-    assert _sets_of(ONE_LAYER.but(data="wikitext-2-twin")) == []
-    found = _sets_of(FinetuneArm(data="sms-spam", tokenizer="gpt2-bpe", corpus="wikitext-2-twin"))
-    assert {"sms-spam", "gpt2-bpe", "gpt2-small"} <= set(found)
-    assert not {"wikitext-2", "gpt2-xl"} & set(found)
+def test_the_cargo_of_an_arm_are_the_files_of_its_sets_that_are_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    monkeypatch.setattr(ray, "put", lambda piece: piece)
+    for name in ("wikitext-2", "sms-spam", "gpt2-bpe", "gpt2-small"):
+        folder = tmp_path / data_sets()[name].folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(name.encode())
+
+    def names(arm):
+        return [item.pieces[0].decode() for item in Loader().cargo(arm)]
+
+    assert names(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
+    assert names(ONE_LAYER.but(data="wikitext-2-twin")) == []
+    assert names(FinetuneArm()) == ["sms-spam", "gpt2-bpe", "gpt2-small"]
+    assert names(FinetuneArm(start="random", size="large")) == ["sms-spam", "gpt2-bpe"]
 
 
 def test_the_working_copy_leaves_out_what_is_no_code(tmp_path, monkeypatch):
