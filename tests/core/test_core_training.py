@@ -13,6 +13,7 @@ from repro.core.train import train
 from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
+from tests.interruptions import Interrupted, Kept, stop_at
 
 CPU = torch.device("cpu")
 ARM = LadderArm(
@@ -21,28 +22,6 @@ ARM = LadderArm(
     recipe=Recipe(epochs=3, batch=32, lr=1e-3, weight_decay=0.01, schedule="cosine"),
 )  # fmt: skip
 RUNS = [Run(ARM.but(trained=k), seed) for k in (2, 1, 0) for seed in (1, 2)]
-
-
-class Kept(dict):
-    """Checkpoints in memory."""
-
-    def load(self, run):
-        return self.get(run)
-
-    def save(self, run, payload):
-        self[run] = payload
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stop_at(step):
-    def beat(progress):
-        if progress.step >= step:
-            raise Interrupted
-
-    return beat
 
 
 @pytest.mark.parametrize("engine", ["loop", "stacked"])

@@ -1,4 +1,4 @@
-"""Ordinary modules: stacked as alone, the same bits in any company, what cannot be is said."""
+"""Ordinary modules: stacked and alone they agree, and those that do not stack are explained."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.timing import measure_pace
 from repro.core.train import train
-from tests.core.test_core_training import Interrupted, Kept, stop_at
+from tests.interruptions import Interrupted, Kept, stop_at
 from tests.own.modules import KINDS, STUDY, Small, measure, study
 
 CPU = torch.device("cpu")

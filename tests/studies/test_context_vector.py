@@ -12,18 +12,15 @@ from repro.arm import Run
 from repro.core.program import StackedProgram
 from repro.core.train import Record, train
 from repro.data.word_windows import PAD, UNKNOWN
-from repro.recipe import Moment, Recipe
-from repro.studies.context_vector.arms import ADVANCED, AS_RUN, AS_WRITTEN, BASELINE, ContextArm
+from repro.recipe import Moment
+from repro.studies.context_vector.arms import ADVANCED, AS_RUN, AS_WRITTEN, BASELINE
 from repro.studies.context_vector.dropout import _mixed, growth, kept
 from repro.studies.context_vector.evaluation import Answers, measures_of, spread
 from repro.studies.context_vector.study import STUDY
+from tests.interruptions import Interrupted, Kept, stop_at
+from tests.studies.small import CONTEXT as SMALL
 
 CPU = torch.device("cpu")
-SMALL = ContextArm(
-    layers=3, context=16, width=32, embedding=16, vocabulary=64, length=7, sequences=48,
-    validation_sequences=12, epochs_a_pass=2, weight_std=0.2, data="wikitext-2-twin",
-    recipe=Recipe(epochs=4, batch=8, lr=1e-2, optimiser="adam", clip=0.5),
-)  # fmt: skip
 few = settings(max_examples=12, deadline=None)
 
 arms = st.builds(
@@ -80,7 +77,7 @@ def test_the_initialisation_is_the_one_that_was_asked_for(stack):
     seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True),
 )
 def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
-    """In float64, where the two forms' different orders of the same sums leave no excuse."""
+    """In float64, in which the rounding of sums in another order is negligible."""
     runs = [Run(arm, seed) for seed in seeds]
     stacked, data = started(StackedProgram, runs)
     stacked.model.parameters = {n: p.double() for n, p in stacked.model.parameters.items()}
@@ -106,7 +103,7 @@ def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
 @few
 @given(arm=arms, data=st.data())
 def test_a_run_does_not_depend_on_its_company(arm, data):
-    """Nor do runs need anything in common that an arm says they may differ in."""
+    """The runs differ in all that an arm says they may differ in."""
     company = [
         Run(
             arm.but(
@@ -267,26 +264,6 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     assert likeness.abs().max() < 6 / flat.shape[1] ** 0.5
     again = kept(keys[3:5], share=share, steps=9, units=301)  # whatever shares the batch
     assert torch.equal(again, masks[:, 3:5])
-
-
-class Kept(dict):
-    def load(self, run):
-        return self.get(run)
-
-    def save(self, run, payload):
-        self[run] = payload
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stop_at(step):
-    def beat(progress):
-        if progress.step >= step:
-            raise Interrupted
-
-    return beat
 
 
 @pytest.mark.parametrize("engine", ["loop", "stacked"])

@@ -1,4 +1,4 @@
-"""Exact properties of finetuning: GPT-2 itself, what is frozen, what is read, adapters."""
+"""Exact properties of finetuning: GPT-2 itself, frozen parts, places that are read, adapters."""
 
 import math
 
@@ -36,11 +36,12 @@ from repro.studies.finetuning.pretraining import STUDY as PRETRAINING
 from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.finetuning.study import STUDY
 from repro.studies.finetuning.vocabulary import renumbered
+from tests.studies.small import FINETUNING_DATA as TWINS
+from tests.studies.small import GPT as TINY
+from tests.studies.small import finetuning as small
 
 CPU = torch.device("cpu")
-TINY = SHAPES["tiny"]
 SIZES = ("small", "medium", "large", "xl")
-TWINS = {"data": "sms-spam-twin", "tokenizer": "gpt2-bpe-twin", "corpus": "wikitext-2-twin"}
 each_token = pytest.mark.parametrize("token", ["last", "first", "last word", "mean"])
 each_depth = pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
 each_sight = pytest.mark.parametrize(
@@ -61,10 +62,6 @@ def pretrained():
     }
 
 
-def small(arm, **changes):
-    return arm.at("ci").but(**TWINS, **changes)
-
-
 def loaded(arm, pretrained):
     return FinetuneData(arm, pretrained if arm.start == "pretrained" else None, CPU)
 
@@ -74,7 +71,7 @@ def batch_of(arm, data, rows):
 
 
 def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None):
-    """The whole network in one go, with nothing computed ahead and nothing left out."""
+    """Return the answers of the whole network, without any part computed ahead or left out."""
     gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
     own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
     gpt.load_state_dict({**pretrained, **own})
@@ -252,7 +249,7 @@ def test_an_answer_does_not_depend_on_its_batch(row, pretrained):
 
 
 def stepped(program, data, count=4, size=8):
-    """The program after some steps; their losses [steps, R] are left on it."""
+    """Take some steps with a program, and leave their losses [steps, R] on it."""
     losses = []
     for step in range(count):
         lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
@@ -657,7 +654,7 @@ def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkey
 
 
 def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
-    """The path that the documented sizes take, at a size that a test has time for."""
+    """The path of the documented sizes, at a size that a test has time for."""
     tiny = Shape(16, 2, 2, context=40)
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     monkeypatch.setitem(SHAPES, "small", tiny)

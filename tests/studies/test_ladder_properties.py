@@ -137,7 +137,7 @@ def test_a_run_starts_at_the_documented_spreads(profile):
 @pytest.mark.parametrize("feedback", ["weights", "blocks"])
 @pytest.mark.parametrize("rule", ["fa", "dfa"])
 def test_what_a_run_draws_at_random_is_drawn_independently(rule, feedback):
-    """Above all its feedback matrices and its weights: FA with the weights would be BP."""
+    """If FA's feedback matrices were equal to the weights, FA would be BP."""
     arm = LadderArm(width=32, depth=3, rule=rule, trained=3, feedback=feedback, pixels=8)
     drawn = [
         values.flatten()
@@ -190,7 +190,7 @@ def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
 @few
 @given(arm=arms())
 def test_credit_never_leaks_between_blocks(arm):
-    """A block's gradient is that of its own surrogate: nothing arrives through another block."""
+    """A block's gradient is that of its own surrogate alone, not through another block."""
     if arm.rule == "bp" or arm.trained == 0:
         return
     model, x, y = reference(arm)

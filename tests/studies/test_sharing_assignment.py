@@ -1,4 +1,4 @@
-"""Which layers share: the paper's rules, and where they come to the same."""
+"""The paper's rules for sharing, and the cases in which they assign the same."""
 
 from itertools import product
 
@@ -102,7 +102,7 @@ def test_where_sequence_and_the_reversed_cycle_agree_and_the_cycle_does_not():
 
 
 def test_which_strategies_coincide():
-    """All three at N = M and with one set; the two cycles only where nothing is reversed."""
+    """All three agree at N = M and with one set; the cycles only where nothing is reversed."""
     for n, m in product(range(1, 25), range(1, 25)):
         if m <= n:
             assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
@@ -157,7 +157,7 @@ def test_with_as_many_sets_as_layers_the_strategies_train_to_the_same_bits():
 
 
 def test_a_shared_set_gets_the_gradients_of_all_its_layers():
-    """One storage: as if the layers were copies, and their gradients added up."""
+    """A shared set is trained like copies of it whose gradients are added up."""
     shared, copies = network((0, 1, 0)), network((0, 1, 2))
     copies.load_state_dict(
         shared.state_dict()

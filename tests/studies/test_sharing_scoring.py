@@ -1,4 +1,4 @@
-"""Scores of sentences and last words, against the harness that the field uses and by hand."""
+"""Scores of sentences and last words, against lm-evaluation-harness and by hand."""
 
 import json
 
@@ -45,7 +45,7 @@ passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
 
 
 def by_hand(decoder, text):
-    """Token by token."""
+    """Score a text token by token."""
     read, total = [END], 0.0
     for token in text.tolist():
         total += float(decoder(torch.tensor([read]))[0, -1].log_softmax(-1)[token])

@@ -27,14 +27,10 @@ from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.reference import distance
 from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
 from repro.studies.parameter_sharing.study import STUDY
+from tests.studies.small import SHARING as SMALL
+from tests.studies.small import SHARING_SETTINGS as TINY
 
 CPU = torch.device("cpu")
-TINY = {
-    "data": "wikitext-2-twin", "pairs": "blimp-twin", "passages": "lambada-twin",
-    "tokenizer": "gpt2-bpe-twin", "vocabulary": 300, "width": 16, "head": 8, "layers": 3,
-    "sets": 2, "context": 48, "pairs_a_paradigm": 3, "last_words": 5,
-}  # fmt: skip
-SMALL = SharingArm(**TINY, recipe=BASELINE.recipe.but(epochs=1, batch=2, warmup=0))
 
 
 def model(arm, seed=1, teacher=None):
@@ -85,7 +81,7 @@ def test_a_run_is_trained_scored_and_measured(kind):
 
 
 class Kept:
-    """What a run's parameters are saved to."""
+    """A store of the parameters of finished runs."""
 
     def __init__(self):
         self.payloads = []
@@ -133,7 +129,7 @@ def test_sharing_divides_the_parameters_in_layers_and_nothing_else():
 
 
 def test_a_collapsed_encoder_is_recognised_whatever_it_prefers():
-    """It says the same everywhere, and so still prefers sentences of what it finds likely."""
+    """It answers the same everywhere, so it still prefers sentences of tokens it finds likely."""
     one, _ = model(SMALL.but(kind="encoder"))
     with torch.no_grad():
         says = one.measure()
