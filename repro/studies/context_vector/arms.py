@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.files import resolve
 from repro.data.word_windows import LENGTH, word_windows_identity
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 NARROWER = 16
 """Width of the documented layers over that of the `ci` ones."""
 
 SMALLER_BATCH = 128
 """Sequences of a documented batch over those of a `ci` one."""
-
-FLOATS_PER_LINE = 16
 
 AS_RUN = Recipe(
     epochs=50,
@@ -135,13 +134,13 @@ class ContextArm(Arm):
         )
 
     def located(self) -> Self:
-        here = resolve(self.data)
-        if here != self.data and self.length == LENGTH:
+        here = resolved(self, "data")
+        if here != self and self.length == LENGTH:
             raise Needs(
                 f"{self.label} at its documented size needs WikiText-2 itself, whose twin is"
                 " smaller: run `python -m repro data fetch wikitext-2`."
             )
-        return self.but(data=here)
+        return here
 
     def content(self) -> str:
         return word_windows_identity(self.data, vocabulary=self.vocabulary)
@@ -157,10 +156,8 @@ class ContextArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """True if every row of a matrix fills whole cache lines (see the depth ladder)."""
-        sizes = (self.width, self.embedding, self.context, self.vocabulary)
-        filled = all(size % FLOATS_PER_LINE == 0 for size in sizes) and self.recipe.batch % 8 == 0
-        return filled and self.recipe.precision == "float32"
+        fills = fills_lines(self.width, self.embedding, self.context, self.vocabulary)
+        return fills and self.recipe.batch % 8 == 0 and self.recipe.precision == "float32"
 
     @property
     def products(self) -> int:

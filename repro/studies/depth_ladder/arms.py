@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.files import resolve
 from repro.data.images import image_identity
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 Rule = Literal["bp", "fa", "dfa"]
 
@@ -23,7 +24,6 @@ PIXELS = {"ci": 8, "paper": 32}
 """The side of an image in each profile: `ci` averages 4x4 pixels into one."""
 
 DOCUMENTED_STD = 0.02
-FLOATS_PER_LINE = 16
 
 DOCUMENTED_RECIPE = Recipe(
     epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine", measure_every=10
@@ -135,21 +135,16 @@ class LadderArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """True if every matrix of a run fills whole cache lines.
-
-        Matrix products round differently on rows that start within one, so that a run's bits would
-        depend on its place in the stack.
-        """
-        return self.width % FLOATS_PER_LINE == 0 and self.recipe.batch % 8 == 0
+        return fills_lines(self.width) and self.recipe.batch % 8 == 0
 
     def located(self) -> Self:
-        here = resolve(self.data)
-        if here != self.data and self.pixels != PIXELS["ci"]:
+        here = resolved(self, "data")
+        if here != self and self.pixels != PIXELS["ci"]:
             raise Needs(
                 f"{self.label} at {self.pixels}x{self.pixels} pixels needs CIFAR-10 itself, whose"
                 " twin is smaller: run `python -m repro data fetch cifar10`."
             )
-        return self.but(data=here)
+        return here
 
     def content(self) -> str:
         return image_identity(self.data, size=self.pixels)

@@ -13,13 +13,12 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
-from repro.data.files import resolve
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""
-
-FLOATS_PER_LINE = 16
 
 LARGEST_STACKED = 256
 """The largest stacked step, as windows times width: the products of a larger one fill a core alone.
@@ -138,7 +137,7 @@ class ExitArm(Arm):
         )
 
     def located(self) -> Self:
-        return self if self.data == SENTENCES else self.but(data=resolve(self.data))
+        return self if self.data == SENTENCES else resolved(self, "data")
 
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)
@@ -160,13 +159,9 @@ class ExitArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """True if a step is small enough for stacking to pay, and its matrices fill cache lines.
-
-        Matrix products round differently on rows that start within one, so that a run's bits would
-        depend on its place in the stack.
-        """
+        """True if a step is small enough for stacking to pay, and its matrices fill cache lines."""
         is_small = self.recipe.batch * self.width <= LARGEST_STACKED
-        in_lines = self.width % FLOATS_PER_LINE == 0 and self.hidden % FLOATS_PER_LINE == 0
+        in_lines = fills_lines(self.width, self.hidden)
         return is_small and in_lines and self.confidence == "max-softmax"
 
     @property

@@ -10,12 +10,13 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.data.corpus import byte_pairs_identity
-from repro.data.files import TWIN, resolve
+from repro.data.files import TWIN
 from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
 from repro.studies.finetuning.public_weights import require_weights, weights_hash
 from repro.studies.finetuning.shape import SHAPES, Shape
+from repro.studies.resolved import resolved
 
 Size = Literal["tiny", "small", "medium", "large", "xl"]
 
@@ -61,11 +62,7 @@ class PretrainArm(Arm):
         return (self.data, self.tokenizer, self.messages)
 
     def located(self) -> Self:
-        return self.but(
-            data=resolve(self.data),
-            tokenizer=resolve(self.tokenizer),
-            messages=resolve(self.messages),
-        )
+        return resolved(self, "data", "tokenizer", "messages")
 
     def content(self) -> str:
         return identity(
@@ -193,11 +190,7 @@ class FinetuneArm(Arm):
         )
 
     def located(self) -> Self:
-        here = self.but(
-            data=resolve(self.data),
-            tokenizer=resolve(self.tokenizer),
-            corpus=resolve(self.corpus),
-        )
+        here = resolved(self, "data", "tokenizer", "corpus")
         if self.size == "tiny":
             return here
         for name in (here.data, here.tokenizer):
@@ -347,7 +340,7 @@ class BaselineArm(Arm):
         return (self.data, self.tokenizer)
 
     def located(self) -> Self:
-        return self.but(data=resolve(self.data), tokenizer=resolve(self.tokenizer))
+        return resolved(self, "data", "tokenizer")
 
     def content(self) -> str:
         return messages_identity(self.data, tokenizer=self.tokenizer)

@@ -20,12 +20,13 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.data.corpus import paragraphs_identity
-from repro.data.files import TWIN, resolve
+from repro.data.files import TWIN
 from repro.data.pairs import pairs_identity
 from repro.data.passages import Variant, passages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
 from repro.studies.parameter_sharing.assignment import STRATEGIES, Order, Strategy, assigned
+from repro.studies.resolved import resolved
 
 NARROWER = 12
 """The width of the documented size over that of `ci`."""
@@ -169,12 +170,7 @@ class SharingArm(Arm):
         )
 
     def located(self) -> Self:
-        here = self.but(
-            data=resolve(self.data),
-            pairs=resolve(self.pairs),
-            passages=resolve(self.passages),
-            tokenizer=resolve(self.tokenizer),
-        )
+        here = resolved(self, "data", "pairs", "passages", "tokenizer")
         if here.tokenizer.endswith(TWIN) and self.vocabulary > 1024:
             raise Needs(
                 "is judged at the documented size on GPT-2's own vocabulary: run `python -m repro"
