@@ -206,7 +206,7 @@ class Run(Generic[AnyArm]):
 
     @property
     def training(self) -> Run[AnyArm]:
-        """The run to train for this one; runs that share it differ in their evaluation alone."""
+        """The run that is trained for this one; runs that share it differ in evaluation alone."""
         return Run(self.arm.trained_as(), self.seed)
 
 

@@ -69,7 +69,7 @@ class ModuleArm(OwnArm):
 
     @property
     def stacks(self) -> bool:
-        return True  # if its module cannot be, that comes out when it is timed, and is said
+        return True  # timing finds out where its module does not stack, and the session says so
 
 
 @dataclass(frozen=True, kw_only=True)

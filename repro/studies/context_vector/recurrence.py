@@ -18,12 +18,9 @@ from torch import Tensor
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.context_vector.initial import GATES
 from repro.studies.context_vector.model import CONTEXT_LIMIT
-
-NORM_EPSILON = 1e-5
+from repro.studies.layer_norm import Normalised, norm, norm_backward
 
 Parameters = Mapping[str, Tensor]
-Normalised = tuple[Tensor, Tensor, Tensor]
-"""The normalised values, the means and the reciprocal standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -234,15 +231,3 @@ def embedding_gradient(d_rows: Tensor, words: Tensor, weight: Tensor) -> Tensor:
 def _places(weight: Tensor, words: Tensor) -> Tensor:
     first = torch.arange(len(weight), device=words.device) * weight.shape[1]
     return (words + first[:, None]).flatten()
-
-
-def norm(x: Tensor) -> Normalised:
-    return torch.native_layer_norm(x, [x.shape[-1]], None, None, NORM_EPSILON)
-
-
-def norm_backward(d_z: Tensor, x: Tensor, normalised: Normalised) -> Tensor:
-    _, mean, rstd = normalised
-    d_x: Tensor = torch.ops.aten.native_layer_norm_backward(
-        d_z, x, [x.shape[-1]], mean, rstd, None, None, [True, False, False]
-    )[0]
-    return d_x

@@ -22,9 +22,9 @@ from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.data import LadderData
 from repro.studies.depth_ladder.reference import CREDIT_EPSILON, PROBE
+from repro.studies.layer_norm import Normalised, norm, norm_backward
 
 EVALUATION_CHUNK = 2000
-NORM_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,7 @@ class BlockTrace:
     """Tensors of a block's forward pass that its backward pass needs."""
 
     h: Tensor  # [R, B, d] into the block
-    mean: Tensor  # [R, B, 1]
-    rstd: Tensor  # [R, B, 1]
-    z: Tensor  # [R, B, d] normalised
+    normalised: Normalised  # [R, B, d], and the means and deviations [R, B, 1]
     u: Tensor  # [R, B, m] before the non-linearity
     g: Tensor  # [R, B, m] after it
 
@@ -70,7 +68,8 @@ class StackedLadder(StackedBase):
     def gradients(self, x: Tensor, y: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         p, share = self.parameters, 1.0 / x.shape[1]
         h, traces = self._forward(x)
-        z, mean, rstd = _norm(h)
+        normalised = norm(h)
+        z = normalised[0]
         out = z * p["norm.weight"][:, None] + p["norm.bias"][:, None]
         logits = _linear(out, p["head.weight"], p["head.bias"])  # [R, B, 10]
         losses, error = _losses_and_errors(logits, y)
@@ -78,7 +77,7 @@ class StackedLadder(StackedBase):
         d_out = _product(error, p["head.weight"])
         gradients = _linear_gradients("head", error, out)
         gradients |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
-        credit = _norm_backward(d_out * p["norm.weight"][:, None], h, mean, rstd)
+        credit = norm_backward(d_out * p["norm.weight"][:, None], h, normalised)
 
         for index in reversed(range(self.arm.depth)):
             trace, n = traces[index], self.training[index]
@@ -91,9 +90,11 @@ class StackedLadder(StackedBase):
                 d_u = _gelu_backward(_product(told, down[:n]), trace.u[:n])
             if n:
                 gradients |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
-                gradients |= _linear_gradients(f"blocks.{index}.up", d_u[:n], trace.z[:n])
+                gradients |= _linear_gradients(
+                    f"blocks.{index}.up", d_u[:n], trace.normalised[0][:n]
+                )
             if self.arm.rule == "bp":
-                credit = credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
+                credit = credit + norm_backward(below, trace.h, trace.normalised)
             if self.arm.rule == "fa":
                 credit = self._passed_down(credit, trace, index)
 
@@ -106,11 +107,11 @@ class StackedLadder(StackedBase):
         p = self.parameters
         h, traces = _linear(x, p["embed.weight"], p["embed.bias"]), []
         for index in range(self.arm.depth):
-            z, mean, rstd = _norm(h)
+            normalised = norm(h)
             name = f"blocks.{index}"
-            u = _linear(z, p[f"{name}.up.weight"], p[f"{name}.up.bias"])
+            u = _linear(normalised[0], p[f"{name}.up.weight"], p[f"{name}.up.bias"])
             g = F.gelu(u)
-            traces.append(BlockTrace(h, mean, rstd, z, u, g))
+            traces.append(BlockTrace(h, normalised, u, g))
             h = h + _linear(g, p[f"{name}.down.weight"], p[f"{name}.down.bias"])
         return h, traces
 
@@ -133,7 +134,7 @@ class StackedLadder(StackedBase):
             return _product(credit, self.feedback[name])
         up, down = self.feedback[f"{name}.up"], self.feedback[f"{name}.down"]
         below = _product(_gelu_backward(_product(credit, down), trace.u), up)
-        return credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
+        return credit + norm_backward(below, trace.h, trace.normalised)
 
     def measure(self) -> list[Measures]:
         rows, labels = len(self.arms), self.data.test_labels
@@ -163,7 +164,7 @@ class StackedLadder(StackedBase):
 
     def _logits(self, h: Tensor) -> Tensor:
         p = self.parameters
-        out = _norm(h)[0] * p["norm.weight"][:, None] + p["norm.bias"][:, None]
+        out = norm(h)[0] * p["norm.weight"][:, None] + p["norm.bias"][:, None]
         return _linear(out, p["head.weight"], p["head.bias"])
 
     def _credits(self, h: Tensor, traces: list[BlockTrace]) -> tuple[list[Tensor], list[Tensor]]:
@@ -172,15 +173,15 @@ class StackedLadder(StackedBase):
         _, error = _losses_and_errors(
             self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
         )
-        _, mean, rstd = _norm(h)
+        normalised = norm(h)
         d_z = _product(error, p["head.weight"]) * p["norm.weight"][:, None]
-        true = [_norm_backward(d_z, h, mean, rstd)]
+        true = [norm_backward(d_z, h, normalised)]
         told = [true[0]]
         for index in reversed(range(self.arm.depth)):
             trace = traces[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
             below = _product(_gelu_backward(_product(true[0], down), trace.u), up)
-            true.insert(0, true[0] + _norm_backward(below, trace.h, trace.mean, trace.rstd))
+            true.insert(0, true[0] + norm_backward(below, trace.h, trace.normalised))
             if self.arm.rule == "fa":
                 told.insert(0, self._passed_down(told[0], trace, index))
         if self.arm.rule == "bp":
@@ -203,18 +204,6 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 def _linear_gradients(name: str, d_out: Tensor, x: Tensor) -> dict[str, Tensor]:
     return {f"{name}.weight": _product(d_out.transpose(1, 2), x), f"{name}.bias": d_out.sum(1)}
-
-
-def _norm(h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.native_layer_norm(h, [h.shape[-1]], None, None, NORM_EPSILON)
-
-
-def _norm_backward(d_z: Tensor, h: Tensor, mean: Tensor, rstd: Tensor) -> Tensor:
-    only_input = [True, False, False]
-    d_h: Tensor = torch.ops.aten.native_layer_norm_backward(
-        d_z, h, [h.shape[-1]], mean, rstd, None, None, only_input
-    )[0]
-    return d_h
 
 
 def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ class Shape:
 
     causal: bool
     key_heads: int | None = None
-    """The number of heads of keys and values, shared by groups of query heads; None for all."""
+    """The number of key and value heads, each for a group of query heads; None for one each."""
 
     biases: bool = True
     compressed: int | None = None
