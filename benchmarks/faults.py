@@ -304,8 +304,8 @@ FAULTS = [
     Fault(
         "computation counted from the wrong layer",
         EARLY_EXIT + "reference.py",
-        "found.depths.float().mean()) / FULL_DEPTH",
-        "(found.depths.float() + 1).mean()) / FULL_DEPTH",
+        "answers.depths.float().mean()) / FULL_DEPTH",
+        "(answers.depths.float() + 1).mean()) / FULL_DEPTH",
     ),
     Fault(
         "evaluation on the training text",
@@ -479,8 +479,8 @@ FAULTS = [
         '_uniform(0, f"initial/{name}.{kind}", parameter, bound)',
     ),
     Fault(
-        "finetuning: every run of a stack measured as its first",
-        FINETUNING + "stacked.py",
+        "every run of a stack of models measured as its first",
+        "repro/core/models.py",
         "name: p[row] for name, p in self.parameters.items()",
         "name: p[0] for name, p in self.parameters.items()",
     ),
@@ -493,19 +493,19 @@ FAULTS = [
     Fault(
         "finetuning: the mean of the first places only",
         FINETUNING + "classifier.py",
-        "found: Tensor = self.head(h).mean(1)",
-        "found: Tensor = self.head(h)[:, :9].mean(1)",
+        "answers: Tensor = self.head(h).mean(1)",
+        "answers: Tensor = self.head(h)[:, :9].mean(1)",
     ),
     Fault(
         "finetuning: the padding falls out of the vocabulary",
         FINETUNING + "vocabulary.py",
-        "kept = [found.end_of_text, *order",
+        "kept = [vocabulary.end_of_text, *order",
         "kept = [*order",
     ),
     Fault(
         "pretraining: told the token that it predicts",
         FINETUNING + "pretraining.py",
-        "return found[..., :-1], found[..., 1:]",
-        "return found[..., 1:], found[..., 1:]",
+        "return chosen[..., :-1], chosen[..., 1:]",
+        "return chosen[..., 1:], chosen[..., 1:]",
     ),
 ]

@@ -8,8 +8,8 @@ readings: `weights` (each weight matrix of a block; skip connections carry credi
 import pytest
 
 from repro import claim
-from repro.figure import figure
 from repro.judge import conjunction
+from repro.marks import figure
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow
 
 SOURCE = "004, Results"

@@ -64,20 +64,20 @@ def accuracy(trial, on):
 @pytest.mark.parametrize("row", DOCUMENTED)
 def test_row(trials, row):
     train, test, validation = DOCUMENTED[row]
-    found = trials(ROWS[row])
-    assert found.test_accuracy.matches(test, tolerance=HANDFUL)
-    assert found.validation_accuracy.matches(validation, tolerance=HANDFUL)
-    assert found.train_accuracy.matches(train, tolerance=HANDFUL)
+    row_trials = trials(ROWS[row])
+    assert row_trials.test_accuracy.matches(test, tolerance=HANDFUL)
+    assert row_trials.validation_accuracy.matches(validation, tolerance=HANDFUL)
+    assert row_trials.train_accuracy.matches(train, tolerance=HANDFUL)
 
 
 @claim("The later table", source=later, documented="see each row", only_at="paper")
 @pytest.mark.parametrize("row", LATER_DOCUMENTED)
 def test_later_row(trials, row):
     train, test, validation = LATER_DOCUMENTED[row]
-    found = trials(LATER_ROWS[row])
-    assert found.test_accuracy.matches(test, tolerance=HANDFUL)
-    assert found.validation_accuracy.matches(validation, tolerance=HANDFUL)
-    assert found.train_accuracy.matches(train, tolerance=HANDFUL)
+    row_trials = trials(LATER_ROWS[row])
+    assert row_trials.test_accuracy.matches(test, tolerance=HANDFUL)
+    assert row_trials.validation_accuracy.matches(validation, tolerance=HANDFUL)
+    assert row_trials.train_accuracy.matches(train, tolerance=HANDFUL)
 
 
 @claim(

@@ -88,12 +88,12 @@ each_long_row = pytest.mark.parametrize("name", ["baseline", *FAMILIES])
     [(COLUMNS[n], name) for name, row in LAMBADA.items() for n in range(len(row))],
 )
 def test_row(trials, column, name):
-    place, found = COLUMNS.index(column), trials(at(column, name))
+    place, arm_trials = COLUMNS.index(column), trials(at(column, name))
     if place < len(BLIMP[name]):
-        assert found.blimp.matches(BLIMP[name][place] / 100, tolerance=NOISE)
-    assert found.lambada_accuracy.matches(LAMBADA[name][place] / 100, tolerance=NOISE)
+        assert arm_trials.blimp.matches(BLIMP[name][place] / 100, tolerance=NOISE)
+    assert arm_trials.lambada_accuracy.matches(LAMBADA[name][place] / 100, tolerance=NOISE)
     if (perplexity := PERPLEXITY[name][place]) is not None:
-        assert found.lambada_perplexity.matches(perplexity, tolerance=perplexity / 10)
+        assert arm_trials.lambada_perplexity.matches(perplexity, tolerance=perplexity / 10)
 
 
 @claim(
@@ -158,7 +158,7 @@ def test_baseline_is_best_at_25k(trials, family):
 def test_more_steps_shrink_the_gap(trials, family):
     columns = ("decoder 10k", "decoder 25k")
     arms = [at(column, name) for column in columns for name in ("baseline", family)]
-    early, early_shared, late, late_shared = (found.blimp for found in trials(*arms))
+    early, early_shared, late, late_shared = (trial.blimp for trial in trials(*arms))
     assert late - late_shared < early - early_shared
 
 
@@ -228,7 +228,7 @@ def test_blimp_over_steps(trials, name):
 def test_very_wide_gains_most(trials, name):
     columns = ("decoder 25k", "decoder 10k")
     arms = [at(column, row) for row in ("very wide", name) for column in columns]
-    late, early, other_late, other_early = (found.blimp for found in trials(*arms))
+    late, early, other_late, other_early = (trial.blimp for trial in trials(*arms))
     assert late - early > other_late - other_early
 
 
@@ -377,8 +377,8 @@ def test_sharing_improves_lambada(trials, family):
     ],
 )
 def test_accuracies_of_the_text(trials, name, share, tolerance):
-    found = trials(at("decoder 10k", name))
-    assert found.lambada_accuracy.matches(share, tolerance=tolerance)
+    trial = trials(at("decoder 10k", name))
+    assert trial.lambada_accuracy.matches(share, tolerance=tolerance)
 
 
 @claim(
@@ -389,6 +389,6 @@ def test_accuracies_of_the_text(trials, name, share, tolerance):
 )
 def test_accuracy_and_perplexity_rank_inversely(trials):
     ladder = ("wide", "wide deep", "very wide", "deep", "very deep")
-    found = trials([at("decoder 25k", family) for family in ladder])
-    assert found.lambada_accuracy.is_ordered()
-    assert found.lambada_perplexity.climbs()
+    families = trials([at("decoder 25k", family) for family in ladder])
+    assert families.lambada_accuracy.is_ordered()
+    assert families.lambada_perplexity.climbs()

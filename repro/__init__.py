@@ -1,5 +1,5 @@
 """Claims of machine-learning write-ups as tests: trained over seeds, judged with stated errors."""
 
-from repro.claim import claim
+from repro.marks import claim
 
 __all__ = ["claim"]

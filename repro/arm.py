@@ -1,4 +1,4 @@
-"""The words every layer shares: an arm is a study with settings fixed, a run an arm and a seed.
+"""Arms and runs: an arm is a study with its settings fixed, a run is an arm and a seed.
 
 Arms are plain frozen data, so that they can be compared, hashed, written to disk and read at
 collection time without importing torch.
@@ -11,68 +11,82 @@ import itertools
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 from repro.recipe import Recipe
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    AnyArm = TypeVar("AnyArm", bound="Arm", covariant=True, default="Arm")
+else:  # without what makes a bare `Run` a `Run[Arm]`, which only type checkers read
+    from typing import TypeVar
+
+    AnyArm = TypeVar("AnyArm", covariant=True)
 
 Settings = dict[str, Any]
 
 
 class Needs(Exception):
-    """What a claim needs that is not here, and how to give it: the claim is not run."""
+    """Raised where a claim cannot be run because something is missing; says how to provide it."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a measure is compared between runs.
+    """The scale, and further properties, by which a measure is compared between runs.
 
-    `scale` is where differences behave: `log` for what multiplies (perplexity, ratios), `log-odds`
-    for shares (accuracy), `identity` for the rest.
+    Choose the `scale` on which differences are alike: `log` for what multiplies (perplexity,
+    ratios), `log-odds` for shares (accuracy), `identity` for the rest.
     """
 
     scale: Literal["identity", "log", "log-odds"]
     examples: int | None = None
-    """How many examples a share is counted on, for shares that can be 0 or 1."""
+    """The number of examples that a share is counted on, for shares that can be 0 or 1."""
     listed: bool = False
-    """Whether a run has several of it, such as one a block."""
+    """True where a run has several values of it, such as one a block."""
     sampled: str | None = None
-    """The measure that lists the examples that this one is the mean of, where a comparison is to
-    count the error of having drawn these examples and no others."""
+    """The name of the measure that lists one value an example, of which this one is the mean.
+
+    Comparisons then count the error of having drawn these examples and no others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A study with its settings fixed, seed aside; each study declares its own subclass.
+    """A study with its settings fixed, all but the seed; each study declares its own subclass.
 
     >>> BP = LadderArm(width=256, depth=4, rule="bp", trained=4)
     >>> FROZEN = BP.but(trained=0)
     """
 
     study: ClassVar[str]
-    """The importable module whose `STUDY` trains this arm."""
+    """The name of the module whose `STUDY` trains this arm."""
 
     code: ClassVar[tuple[str, ...]] = ()
-    """Further modules that decide its runs: those that the study reaches in other packages."""
+    """Further modules that results depend on, outside the study's own top-level package."""
 
     documented_seeds: ClassVar[tuple[int, ...]] = ()
-    """The seeds of the source; the judge takes these first."""
+    """The seeds that the source used; the judge takes these first."""
 
     metrics: ClassVar[dict[str, Metric]] = {}
-    """What a run measures, by name, and how it is compared."""
+    """The metrics of a run by name."""
 
     per_run: ClassVar[frozenset[str]] = frozenset()
-    """Settings that may differ between runs trained as one program."""
+    """Names of the settings that may differ between runs trained as one program."""
 
     keeps_weights: ClassVar[bool] = False
-    """Whether the parameters that its runs end with are stored, for other runs to start from."""
+    """True where the parameters that its runs end with are stored, for other runs to start from."""
 
     data: str
     """The name of the data set."""
 
-    recipe: Recipe
+    if TYPE_CHECKING:  # a field of each subclass that repro trains
+
+        @property
+        def recipe(self) -> Recipe:
+            """The optimiser, schedule and stopping rule; black boxes have none."""
 
     def but(self, **changes: Any) -> Self:
-        """The same arm with some settings changed."""
+        """Return the same arm with some settings changed."""
         known = {field.name for field in dataclasses.fields(self) if field.init}
         for name in changes:
             if name not in known:
@@ -82,23 +96,47 @@ class Arm:
         return dataclasses.replace(self, **changes)
 
     def at(self, profile: str) -> Self:
-        """This arm at the size of a profile; the documented size is `paper`."""
-        if profile != "paper":
-            raise ValueError(f"{type(self).__name__} does not say how small {profile!r} makes it.")
-        return self
+        """Return this arm at the size of a profile: as documented for `paper`, `at_ci` for `ci`."""
+        if profile == "paper":
+            return self
+        if profile == "ci":
+            return self.at_ci()
+        raise ValueError(f"{type(self).__name__} has no profile {profile!r}; it has ci and paper.")
+
+    def at_ci(self) -> Self:
+        """Return this arm at a size that a CPU can train; raise `Needs` where none will do."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how small ci makes it.")
 
     def content(self) -> str:
-        """The content hash of the data set, found without importing torch."""
+        """Return the content hash of the data set, without importing torch."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its data is.")
 
     @property
+    def data_sets(self) -> tuple[str, ...]:
+        """Names of the data sets that its runs read: a run elsewhere gets the files of these.
+
+        Names that `repro.data.registry` does not know, such as those of twins, need no files.
+        """
+        return (self.data,)
+
+    @property
     def steps(self) -> int:
-        """Optimiser steps of a run."""
+        """The number of optimiser steps of a run."""
         raise NotImplementedError(f"{type(self).__name__} does not say how long it trains.")
+
+    def epochs_known(self, *, measured: bool) -> list[int]:
+        """Return the epochs, counted from 1, whose loss is known; or those that are measured."""
+        recipe = self.recipe
+        return [n + 1 for n in range(recipe.epochs) if recipe.measures(n) or not measured]
+
+    @property
+    def stops_early(self) -> bool:
+        """True if a run may end before its last step."""
+        return self.recipe.patience is not None
 
     @property
     def stacks(self) -> bool:
-        """Whether the study can train this arm in its stacked form."""
+        """True if the study can train this arm in its stacked form."""
         return False
 
     @property
@@ -107,14 +145,14 @@ class Arm:
         return None
 
     def located(self) -> Self:
-        """This arm on the data that is here: the real set, else its generated twin.
+        """Return this arm on the data that is here: the real set, else its generated twin.
 
         Raises `Needs` where neither will do.
         """
         return self
 
     def settings(self) -> Settings:
-        """The settings as plain data: the arm's part of a run's identity."""
+        """Return the settings as plain data: the arm's part of a run's identity."""
         return {"arm": type(self).__name__, **dataclasses.asdict(self)}
 
     @property
@@ -124,11 +162,19 @@ class Arm:
 
     @property
     def effort(self) -> float:
-        """Multiplications of one step on one example, roughly: for estimates and for order."""
+        """The rough number of multiplications of one step on one example.
+
+        It orders programs, and estimates the time of those that were never timed.
+        """
         return 1.0
 
+    @property
+    def work(self) -> float:
+        """The rough number of multiplications of a whole run."""
+        return self.steps * self.recipe.batch * self.effort
+
     def trained_as(self) -> Self:
-        """This arm without the settings that only its evaluation reads, each at one usual value.
+        """Return this arm with each setting that only its evaluation reads at one usual value.
 
         Runs that differ in nothing else are trained once and measured apart.
         """
@@ -136,7 +182,7 @@ class Arm:
 
     @cached_property
     def program(self) -> str:
-        """What two arms must have in common to be trained as one program."""
+        """A text that is the same for all arms that can be trained as one program."""
         settings = self.trained_as().settings()
         shared = {name: x for name, x in settings.items() if name not in self.per_run}
         recipe = {
@@ -146,26 +192,26 @@ class Arm:
 
     @classmethod
     def seeds(cls, count: int) -> list[int]:
-        """The first `count` seeds: the documented ones, then 1, 2, 3, …"""
+        """Return the first `count` seeds: the documented ones, then 1, 2, 3, …"""
         further = (seed for seed in itertools.count(1) if seed not in cls.documented_seeds)
         return list(itertools.islice(itertools.chain(cls.documented_seeds, further), count))
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Generic[AnyArm]):
     """An arm and a seed: the unit that is trained, stored and shared between claims."""
 
-    arm: Arm
+    arm: AnyArm
     seed: int
 
     @property
-    def training(self) -> Run:
-        """What runs have in common that can be trained as one."""
+    def training(self) -> Run[AnyArm]:
+        """The run that is trained for this one; runs that share it differ in evaluation alone."""
         return Run(self.arm.trained_as(), self.seed)
 
 
 def require_hashable(arm: Arm) -> None:
-    """Raises TypeError where a setting of an arm is not plain frozen data.
+    """Raise TypeError where a setting of an arm is not plain frozen data.
 
     >>> require_hashable(Spiral(widths=[8, 8]))
     TypeError: Spiral(widths=[8, 8]) cannot be hashed: a list can change; give a tuple.

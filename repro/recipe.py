@@ -1,4 +1,4 @@
-"""How an arm is optimised: plain numbers, so that arms can be read without importing torch."""
+"""The optimiser, schedule and stopping rule of an arm, as plain numbers without torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Stages = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Moment:
-    """Where training is: what schedules depend on.
+    """A moment of training, which schedules depend on.
 
     >>> Moment(step=30, per_epoch=25, total=100).epoch
     1
@@ -22,7 +22,9 @@ class Moment:
     step: int
     """Steps taken before this one."""
     per_epoch: int
+    """Steps of an epoch."""
     total: int
+    """Steps of the whole run."""
 
     @property
     def epoch(self) -> int:
@@ -40,7 +42,7 @@ class Recipe:
     PER_RUN: ClassVar[frozenset[str]] = frozenset(
         {"lr", "weight_decay", "clip", "warmup", "patience", "least_gain"}
     )
-    """What may differ between runs that take their steps together."""
+    """Names of the numbers that may differ between runs trained as one program."""
 
     epochs: int
     batch: int
@@ -49,18 +51,22 @@ class Recipe:
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
     warmup: int = 0
-    """Steps over which the learning rate rises linearly from zero."""
+    """Number of steps over which the learning rate rises linearly from zero."""
     clip: float | Stages | None = None
-    """The largest gradient norm, over all parameters of one run; or one for each stage of training,
-    such as ((0, 0.5), (10, 1.0)) for 0.5 in the first ten epochs and 1.0 after."""
+    """The largest gradient norm over all parameters of one run; None does not limit it.
+
+    A tuple gives one for each stage of training: ((0, 0.5), (10, 1.0)) is 0.5 in the first ten
+    epochs and 1.0 after."""
     measure_every: int = 1
     """Epochs between two measurements; the last epoch is always measured."""
     patience: int | None = None
-    """Measurements without a better monitored value after which a run stops; None never stops."""
+    """Number of measurements in a row without a better monitored value that a run may have.
+
+    The next such measurement stops it; None never stops it."""
     least_gain: float = 0.0
-    """How much lower than the last better value the monitored one must be to count as better."""
+    """The amount by which a monitored value must be below the last better one to be better."""
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
-    """What products are computed in; `float16` scales the loss, so that small gradients survive."""
+    """The type of matrix products; `float16` also scales the loss to keep small gradients."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("batch", 1), ("warmup", 0), ("measure_every", 1)):
@@ -85,11 +91,11 @@ class Recipe:
             raise ValueError(f"Recipe: clip is {self.clip}; give a positive norm, or None.")
 
     def but(self, **changes: Any) -> Recipe:
-        """The same recipe with some numbers changed."""
+        """Return the same recipe with some numbers changed."""
         return dataclasses.replace(self, **changes)
 
     def lr_factor(self, step: int, total: int) -> float:
-        """What the learning rate is multiplied by at a step (counted from 0) of `total`."""
+        """Return the factor of the learning rate at a step (counted from 0) of `total`."""
         if step < self.warmup:
             return (step + 1) / self.warmup
         if self.schedule == "constant":
@@ -98,7 +104,7 @@ class Recipe:
         return 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def clip_at(self, epoch: int) -> float | None:
-        """The largest gradient norm in an epoch, counted from 0.
+        """Return the largest gradient norm in an epoch, counted from 0.
 
         >>> Recipe(epochs=50, batch=8, lr=1e-3, clip=((0, 0.5), (10, 1.0))).clip_at(10)
         1.0
@@ -108,5 +114,5 @@ class Recipe:
         return [norm for start, norm in self.clip if start <= epoch][-1]
 
     def measures(self, epoch: int) -> bool:
-        """Whether the end of this epoch (counted from 0) is measured."""
+        """Return True if the end of this epoch (counted from 0) is measured."""
         return (epoch + 1) % self.measure_every == 0 or epoch + 1 == self.epochs

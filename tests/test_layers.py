@@ -21,7 +21,7 @@ LAYERS = [
     {"document"},
     {"ledger"},
     {"report"},
-    {"plugin", "claim", "figure"},
+    {"plugin", "marks"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -1,4 +1,4 @@
-"""Two spirals, told apart by an ordinary PyTorch module; repro knows nothing of either."""
+"""A study of two spirals that an ordinary PyTorch module separates."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -190,6 +190,8 @@ class _Parser:
         if isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass) or is_prose(statement):
             return
         if isinstance(statement, ast.If) and _is_never_run_on_import(statement.test):
+            for each in statement.orelse:
+                self._sort(each)
             return
         names = list(dict.fromkeys(_bound(statement)))
         for name in names:

@@ -1,4 +1,4 @@
-"""How transformers are started by convention, one named stream a parameter."""
+"""Initial parameters of transformers by convention, each from a random stream of its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ GPT2_STD = 0.02
 
 @torch.no_grad()
 def as_gpt2(module: nn.Module, seed: int, *, layers: int) -> None:
-    """As GPT-2 was started: small normal weights, smaller still where a layer adds to its input.
+    """Initialise a module as GPT-2 was: small normal weights, zero biases, norms' scales of 1.
 
-    Those are called `out` and `down` by whoever has them. Biases are zero; the norms' scales stay
-    at 1.
+    Weights of layers that add to their input, which are named `out` or `down`, are smaller still.
     """
     for name, parameter in module.named_parameters():
         if parameter.ndim == 2:

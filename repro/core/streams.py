@@ -13,7 +13,7 @@ import torch
 
 
 def stream(seed: int, name: str) -> torch.Generator:
-    """The generator of a run's named stream, at its beginning.
+    """Return the generator of a run's named stream, at its beginning.
 
     >>> torch.randperm(4, generator=stream(42, "order/0"))
     """
@@ -24,5 +24,5 @@ def stream(seed: int, name: str) -> torch.Generator:
 
 
 def normal(seed: int, name: str, shape: tuple[int, ...], *, std: float) -> torch.Tensor:
-    """A tensor of independent N(0, std) values from a named stream."""
+    """Draw a tensor of independent N(0, std) values from a named stream."""
     return torch.randn(shape, generator=stream(seed, name)).mul_(std)

@@ -1,8 +1,10 @@
-"""What a study gives the core: its data, and its model in one or two forms.
+"""The contract between a study and the core: its data, and its model in one or two forms.
 
-The `reference` is the plain single model a reader recognises from the paper, trained by autograd;
-the optional `stacked` form holds many runs at once, with a leading run axis on every tensor. The
-two are tested to agree, which makes the readable one vouch for the fast one.
+The `reference` is the plain single model that a reader recognises from the paper, trained by
+autograd. The optional `stacked` form holds many runs at once, with a leading run axis on every
+tensor. Tests hold the two against each other, so that the readable one vouches for the fast one.
+
+`repro.core.models` has base classes with the answers that most models give.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from torch import Tensor, nn
 from repro.arm import Run
 
 Measures = dict[str, float | list[float]]
-"""What is measured of one run at one time: scalars, and lists such as one value a block.
+"""The measures of one run at one time by name: numbers, and lists such as one value a block.
 
 A measure that has no value in a run is left out there."""
 
@@ -25,13 +27,13 @@ class Data(Protocol):
     """The examples that the runs of one program train on."""
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """What a run sees in an epoch, in order: int64 [N, columns], one line an example.
+        """Return the examples of an epoch in a run's order: int64 [N, columns], one line each.
 
         The columns are the study's own: which example it is, and how it is augmented.
         """
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines of epochs [R, B, columns] to tensors [R, B, ...], inputs first."""
+        """Turn lines of epochs [R, B, columns] into tensors [R, B, ...], inputs first."""
 
 
 class ReferenceModel(Protocol):
@@ -42,10 +44,10 @@ class ReferenceModel(Protocol):
         """Holds every parameter; those with `requires_grad` are trained."""
 
     def loss(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
-        """The objective to differentiate, and the loss to report; both scalars."""
+        """Return the objective to differentiate, and the loss to report; both scalars."""
 
     def lr_scales(self) -> Mapping[str, float]:
-        """Learning-rate scale by parameter name, where it is not 1."""
+        """Return the factor of the learning rate by parameter name, where it is not 1."""
 
     def measure(self) -> Measures:
         """Evaluate the model as it stands."""
@@ -57,13 +59,13 @@ class StackedModel(Protocol):
     parameters: dict[str, Tensor]
 
     def trained_rows(self, name: str) -> Sequence[bool]:
-        """Which of the R runs train this parameter."""
+        """Return for each of the R runs whether it trains this parameter."""
 
     def lr_scales(self, name: str) -> Sequence[float]:
-        """Learning-rate scale of this parameter in each of the R runs."""
+        """Return the factor of this parameter's learning rate in each of the R runs."""
 
     def gradients(self, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Losses [R], and gradients [r, ...] for the first r <= R runs of each parameter.
+        """Return losses [R], and gradients [r, ...] for the first r <= R runs of each parameter.
 
         Rows past r, and parameters left out, are not trained by any run.
         """
@@ -82,21 +84,21 @@ class Study(Protocol):
     """The measure that early stopping watches (lower is better), for recipes that stop early."""
 
     def load(self, arm: Any, device: torch.device) -> Data:
-        """The data of an arm, on the device."""
+        """Load the data of an arm onto the device."""
 
-    def reference(self, run: Run, data: Any, device: torch.device) -> ReferenceModel:
-        """One run as plain PyTorch, at its initialisation."""
+    def reference(self, run: Run[Any], data: Any, device: torch.device) -> ReferenceModel:
+        """Build one run as plain PyTorch, at its initialisation."""
 
-    def stacked(self, runs: Sequence[Run], data: Any, device: torch.device) -> StackedModel:
-        """Runs of one program as one model, at their initialisation; row r is `runs[r]`.
+    def stacked(self, runs: Sequence[Run[Any]], data: Any, device: torch.device) -> StackedModel:
+        """Build runs of one program as one model, at their initialisation; row r is `runs[r]`.
 
-        Asked for only where the arm says that it `stacks`.
+        Called only where the arm says that it `stacks`.
         """
 
 
 @runtime_checkable
 class TrainsOutside(Protocol):
-    """An experiment whose training is a black box: of a run, nothing is known but its measures."""
+    """An experiment whose training is a black box that only its measures come out of."""
 
-    def train_outside(self, run: Run) -> Measures:
+    def train_outside(self, run: Run[Any]) -> Measures:
         """Train a run to its end, and measure it."""

@@ -1,4 +1,4 @@
-"""Studies of one's own: an ordinary PyTorch module and its loss, or a training that is a black box.
+"""Studies that users write: an ordinary PyTorch module and its loss, or a black box.
 
 Arms are read at collection, so `repro.own.arm` and `repro.own.outside` import no torch;
 `repro.own.module` does.

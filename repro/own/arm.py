@@ -1,4 +1,4 @@
-"""Arms of one's own: a subclass adds settings, and says what is measured."""
+"""Base classes for a user's own arms, which add settings and say what is measured."""
 
 from __future__ import annotations
 
@@ -6,37 +6,33 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from repro.arm import Arm, Settings
+from repro.arm import Arm
 from repro.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnArm(Arm):
-    """What the arms of both kinds have in common: one size, and data that its name says all of."""
+    """An arm that has one size, and data that its name says all of."""
 
-    def at(self, profile: str) -> Self:
-        """The same at every profile; override it where the documented size is too large for CI."""
+    def at_ci(self) -> Self:
+        """Return the arm as it is; override it where the documented size is too large for CI."""
         return self
 
     def content(self) -> str:
-        """What tells this data from other data of the same name: for files, their hash."""
+        """Return what tells this data from other data of the same name: for files, their hash."""
         return self.data
 
     @property
     def label(self) -> str:
         """The type, and every setting that is not at its default."""
-        own = [f for f in dataclasses.fields(self) if f.name not in ("data", "recipe")]
-        said = [f"{f.name} {getattr(self, f.name)}" for f in own if _is_said(self, f)]
-        recipe = next(f for f in dataclasses.fields(self) if f.name == "recipe")
-        if isinstance(recipe.default, Recipe):
-            usual = dataclasses.asdict(recipe.default)
-            chosen = dataclasses.asdict(self.recipe)
-            said += [f"{name} {x}" for name, x in chosen.items() if x != usual[name]]
-        return " ".join([type(self).__name__.lower(), ", ".join(said)]).strip()
+        return " ".join([type(self).__name__.lower(), ", ".join(self._unusual())]).strip()
 
-
-def _is_said(arm: Arm, field: dataclasses.Field[object]) -> bool:
-    return field.default is dataclasses.MISSING or getattr(arm, field.name) != field.default
+    def _unusual(self) -> list[str]:
+        return [
+            f"{field.name} {getattr(self, field.name)}"
+            for field in dataclasses.fields(self)
+            if field.name not in ("data", "recipe") and getattr(self, field.name) != field.default
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,16 @@ class ModuleArm(OwnArm):
     code: ClassVar[tuple[str, ...]] = ("repro.own.module",)
 
     examples: int
-    """How many there are to train on."""
+    """The number of examples to train on."""
+
+    recipe: Recipe
+
+    def _unusual(self) -> list[str]:
+        usual = next(f.default for f in dataclasses.fields(self) if f.name == "recipe")
+        if not isinstance(usual, Recipe):
+            return super()._unusual()
+        numbers, chosen = dataclasses.asdict(usual), dataclasses.asdict(self.recipe)
+        return super()._unusual() + [f"{n} {x}" for n, x in chosen.items() if x != numbers[n]]
 
     @property
     def steps(self) -> int:
@@ -64,12 +69,12 @@ class ModuleArm(OwnArm):
 
     @property
     def stacks(self) -> bool:
-        return True  # if its module cannot be, that comes out when it is timed, and is said
+        return True  # timing finds out where its module does not stack, and the session says so
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideArm(OwnArm):
-    """An arm of a `repro.own.outside.OutsideStudy`, which trains by its own rules.
+    """An arm of a `repro.own.outside.OutsideStudy`: it trains by its own rules, without a recipe.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Sort(OutsideArm):
@@ -81,14 +86,17 @@ class OutsideArm(OwnArm):
 
     code: ClassVar[tuple[str, ...]] = ("repro.own.outside",)
 
-    recipe: Recipe = dataclasses.field(
-        default=Recipe(epochs=0, batch=1, lr=1.0), init=False, repr=False
-    )
-    """None of repro's: how it is trained is among its own settings."""
-
-    def settings(self) -> Settings:
-        return {name: x for name, x in super().settings().items() if name != "recipe"}
-
     @property
     def steps(self) -> int:
         return 0
+
+    def epochs_known(self, *, measured: bool) -> list[int]:
+        return []
+
+    @property
+    def stops_early(self) -> bool:
+        return False
+
+    @property
+    def work(self) -> float:
+        return 0.0  # unknown: it is timed when it is trained

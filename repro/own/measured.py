@@ -1,4 +1,4 @@
-"""What a study of somebody else's measured, checked against what its arm declares."""
+"""Checks of the measures that a user's function returned, against what its arm declares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
-    """These measures as plain numbers; what is missing, or no finite number, is refused.
+    """Return these measures as plain numbers; raise for missing ones and for what is not finite.
 
     >>> checked(SPIRAL, {"accuracy": torch.tensor(0.5)}, by="measure(module, arm)")
     {'accuracy': 0.5}
@@ -30,7 +30,7 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
             f"{by} returned {sorted(measured)}, but {kind}.metrics also declares {missing}; return"
             " each declared metric, or declare what is returned."
         )
-    found: Measures = {}
+    numbers: Measures = {}
     for name, value in measured.items():
         try:
             number = float(value)
@@ -43,8 +43,8 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
                 f"{by} returned {name}={number}, which cannot be compared; return a finite"
                 " number, such as the loss that the perplexity overflowed from."
             )
-        found[name] = number
-    return found
+        numbers[name] = number
+    return numbers
 
 
 def _first(arm: Arm) -> str:

@@ -17,6 +17,7 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from repro.arm import Run
+from repro.core.models import ReferenceBase, StackedBase, stacked
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
@@ -51,23 +52,25 @@ class ModuleStudy:
         self.loss_of, self.measure_of = loss, measure
 
     def load(self, arm: Any, device: torch.device) -> Examples:
-        """The examples of an arm, on the device."""
+        """Move the examples of an arm to the device."""
         tensors = [tensor.to(device) for tensor in self.examples(arm)]
-        found = {len(tensor) for tensor in tensors}
-        if found != {arm.examples}:
+        lengths = {len(tensor) for tensor in tensors}
+        if lengths != {arm.examples}:
             raise ValueError(
                 f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
-                f" gives tensors of {sorted(found)} lines; make them agree."
+                f" gives tensors of {sorted(lengths)} lines; make them agree."
             )
         return Examples(tensors)
 
-    def reference(self, run: Run, data: Examples, device: torch.device) -> OneModule:
+    def reference(self, run: Run[Any], data: Examples, device: torch.device) -> OneModule:
         return OneModule(self, run, device)
 
-    def stacked(self, runs: Sequence[Run], data: Examples, device: torch.device) -> ManyModules:
+    def stacked(
+        self, runs: Sequence[Run[Any]], data: Examples, device: torch.device
+    ) -> ManyModules:
         return ManyModules([OneModule(self, run, device) for run in runs])
 
-    def measure(self, module: nn.Module, run: Run) -> Measures:
+    def measure(self, module: nn.Module, run: Run[Any]) -> Measures:
         """Evaluate a module as its author does, without dropout."""
         was_training = module.training
         module.eval()
@@ -83,7 +86,7 @@ class ModuleStudy:
 
 @contextmanager
 def _saying_where(module: nn.Module) -> Iterator[None]:
-    """What torch says of tensors on different devices, with what to do about it here."""
+    """Add to torch's error about tensors on different devices what to do about it."""
     try:
         yield
     except RuntimeError as error:
@@ -97,9 +100,9 @@ def _saying_where(module: nn.Module) -> Iterator[None]:
 
 
 class Examples:
-    """Lines of tensors, in an order of each epoch's own.
+    """Examples as lines of tensors, in a new random order in each epoch.
 
-    The second column is what a step that starts at this line may draw from.
+    The second column of a line seeds what a step draws whose batch starts with it.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -116,16 +119,13 @@ class Examples:
         return (lines[:, 0, 1], *(tensor[chosen] for tensor in self.tensors))
 
 
-class OneModule:
+class OneModule(ReferenceBase):
     """A run as its author would write it."""
 
-    def __init__(self, study: ModuleStudy, run: Run, device: torch.device) -> None:
+    def __init__(self, study: ModuleStudy, run: Run[Any], device: torch.device) -> None:
         self.study, self.run = study, run
         with drawing_from(stream(run.seed, "initial").initial_seed()):
             self.module = study.module(run.arm).to(device)
-
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
 
     def loss(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Tensor]:
         with drawing_from(int(draws)):
@@ -147,8 +147,8 @@ class _Objective(nn.Module):
         return self.study.loss_of(self.module, *batch)
 
 
-class ManyModules:
-    """Runs of one module as one: its parameters have a leading run axis."""
+class ManyModules(StackedBase):
+    """Many runs of one module as one, with a leading run axis on its parameters."""
 
     def __init__(self, models: Sequence[OneModule]) -> None:
         self.study = models[0].study
@@ -156,10 +156,7 @@ class ManyModules:
         self.module = models[0].module
         self.objective = _Objective(self.study, self.module)
         own = [dict(model.module.named_parameters()) for model in models]
-        self.parameters = {
-            name: torch.stack([p[name].detach() for p in own])  # [R, ...]
-            for name in own[0]
-        }
+        self.parameters = stacked(own)
         self.trained = {name for name, p in own[0].items() if p.requires_grad}
         for name, buffer in self.module.named_buffers():
             others = (dict(model.module.named_buffers())[name] for model in models)
@@ -167,10 +164,7 @@ class ManyModules:
                 raise ValueError(f"its buffer {name} is not the same at every seed")
 
     def trained_rows(self, name: str) -> Sequence[bool]:
-        return [name in self.trained] * len(self.runs)
-
-    def lr_scales(self, name: str) -> Sequence[float]:
-        return [1.0] * len(self.runs)
+        return [name in self.trained] * self.rows
 
     def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         trained = {name: self.parameters[name] for name in self.parameters if name in self.trained}
@@ -180,11 +174,11 @@ class ManyModules:
             trained: dict[str, Tensor], frozen: dict[str, Tensor], *batch: Tensor
         ) -> Tensor:  # of one run
             named = {f"module.{name}": p for name, p in {**trained, **frozen}.items()}
-            found: Tensor = functional_call(self.objective, named, batch)
-            return found
+            value: Tensor = functional_call(self.objective, named, batch)
+            return value
 
-        # randomness: a draw would be the same for all runs, or depend on who is trained together;
-        # the kernel: attention's other ones have no form for many runs, and go one by one
+        # randomness: a draw would be the same for all runs, or depend on what is trained together
+        # kernel: the other kernels of attention have no form for many runs, and go one by one
         per_run = vmap(grad_and_value(loss), randomness="error")
         with sdpa_kernel(SDPBackend.MATH):
             gradients, losses = per_run(trained, frozen, *batch)
@@ -199,5 +193,5 @@ class ManyModules:
         return measured
 
     def keep(self, rows: Sequence[int]) -> None:
+        super().keep(rows)
         self.runs = [self.runs[row] for row in rows]
-        self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}

@@ -1,4 +1,4 @@
-"""A training that is a black box: a function of one's own, in any framework, or a command."""
+"""Studies whose training is a black box: a user's function in any framework, or a command."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ class OutsideStudy:
     >>> STUDY = OutsideStudy(train)
     """
 
-    monitor = None
-
     def __init__(self, train: Callable[[Any, int], Mapping[str, float]]) -> None:
         self.train = train
 
-    def train_outside(self, run: Run) -> Measures:
-        """Train a run, by nobody's rules but its own."""
+    def train_outside(self, run: Run[Any]) -> Measures:
+        """Train a run by the user's function."""
         with _seeded(run.seed):
             measured = self.train(run.arm, run.seed)
         return checked(run.arm, measured, by="train(arm, seed)")
@@ -42,7 +40,7 @@ class OutsideStudy:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Within it, every global generator draws from this seed; after it, they are as before."""
+    """Let every global generator draw from this seed within the block, and as before after it."""
     from repro.core.randomness import drawing_from
     from repro.core.streams import stream
 

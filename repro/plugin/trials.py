@@ -266,7 +266,7 @@ class OverEpochs:
         return self._curve(name, metric)
 
     def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
-        trial, recipe = self._trial, self._trial.arm.recipe
+        trial = self._trial
 
         def run(values: Values) -> NDArray[np.float64]:
             if trial.diverged(values):
@@ -282,11 +282,7 @@ class OverEpochs:
             judge=trial.trials.judge,
             label=trial.label(index),
             metric="training loss" if name in TRAINING else name.replace("_", " "),
-            epochs=[
-                epoch + 1
-                for epoch in range(recipe.epochs)
-                if name in TRAINING or recipe.measures(epoch)
-            ],
+            epochs=trial.arm.epochs_known(measured=name not in TRAINING),
             values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
             scale=Scale(metric.scale, count=metric.examples),
         )

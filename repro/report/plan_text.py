@@ -35,7 +35,7 @@ def plan_text(
         )
     total, cores = sum(seconds.values()) / 60, os.cpu_count() or 1
     lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
-    if any(runs[0].arm.recipe.patience is not None for runs in programs.values()):
+    if any(runs[0].arm.stops_early for runs in programs.values()):
         lines.append("runs that may stop early are counted to their last epoch")
     if not all(forecast.is_timed(runs[0]) for runs in programs.values()):
         lines.append("?: never timed on this machine, so guessed from the program's size")

@@ -60,8 +60,7 @@ class Engines:
         speed = self.of(runs[0].arm)
         if speed is not None:
             return sum(run.arm.steps for run in rows) * speed.seconds
-        work = sum(run.arm.steps * run.arm.recipe.batch * run.arm.effort for run in rows)
-        return work / USUAL_RATE
+        return sum(run.arm.work for run in rows) / USUAL_RATE
 
     def row(self, run: Run) -> Run:
         """The run that stands for those that train as one with it: a row of the program."""

@@ -22,7 +22,7 @@ class Forecast:
     def seconds(self, runs: Sequence[Run]) -> float:
         """How long runs of one program take."""
         seconds = self._engines.seconds(runs)
-        if runs[0].arm.recipe.patience is None:
+        if not runs[0].arm.stops_early:
             return seconds
         shares = list(self._shares())
         return seconds * sum(shares) / len(shares) if shares else seconds
@@ -38,5 +38,5 @@ class Forecast:
         """Yield the shares of their steps that runs took which could stop early."""
         for run, result in self._results.read():
             steps = result.values.get("steps")
-            if run.arm.recipe.patience is not None and run.arm.steps and steps is not None:
+            if run.arm.stops_early and run.arm.steps and steps is not None:
                 yield steps / run.arm.steps

@@ -1,4 +1,4 @@
-"""From an arm to the study that trains it."""
+"""Look up the study that trains an arm."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def study_of(arm: Arm) -> Study | TrainsOutside:
-    """The study of an arm; importing it imports torch."""
+    """Import the study of an arm, and torch with it."""
     study: Study | TrainsOutside = import_module(arm.study).STUDY
     return study

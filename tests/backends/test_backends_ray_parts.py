@@ -4,11 +4,14 @@ import pytest
 
 from repro.backends.ray.mailbox import Done, Mailbox, NotDone, Place
 from repro.core.progress import Progress
+from repro.data.registry import data_sets
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro[ray]'")
 
+import ray
+
 from repro.backends.ray.cluster import Cluster, Node, of_one_kind
-from repro.backends.ray.data_files import _sets_of
+from repro.backends.ray.data_files import Uploader
 from repro.backends.ray.node import Facts
 from repro.backends.ray.working_copy import paths, working_copy
 from repro.studies.early_exit.arms import ONE_LAYER
@@ -81,12 +84,21 @@ def test_tasks_are_kept_on_nodes_of_one_kind_and_within_what_these_have():
     assert cluster.resources(0)["num_gpus"] == 1
 
 
-def test_the_sets_of_an_arm_are_those_that_its_settings_name():
-    assert _sets_of(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
-    assert _sets_of(ONE_LAYER.but(data="wikitext-2-twin")) == []
-    found = _sets_of(FinetuneArm(data="sms-spam", tokenizer="gpt2-bpe", corpus="wikitext-2-twin"))
-    assert {"sms-spam", "gpt2-bpe", "gpt2-small"} <= set(found)
-    assert not {"wikitext-2", "gpt2-xl"} & set(found)
+def test_the_data_that_is_sent_are_the_files_of_an_arms_sets(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    monkeypatch.setattr(ray, "put", lambda piece: piece)
+    for name in ("wikitext-2", "sms-spam", "gpt2-bpe", "gpt2-small"):
+        folder = tmp_path / data_sets()[name].folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(name.encode())
+
+    def names(arm):
+        return [file.pieces[0].decode() for file in Uploader().files_of(arm)]
+
+    assert names(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
+    assert names(ONE_LAYER.but(data="wikitext-2-twin")) == []
+    assert names(FinetuneArm()) == ["sms-spam", "gpt2-bpe", "gpt2-small"]
+    assert names(FinetuneArm(start="random", size="large")) == ["sms-spam", "gpt2-bpe"]
 
 
 def test_the_working_copy_leaves_out_what_is_no_code(tmp_path, monkeypatch):

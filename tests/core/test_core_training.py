@@ -13,7 +13,7 @@ from repro.core.train import train
 from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
-from tests.interrupted import KeptFiles, train_until
+from tests.run_files import KeptFiles, train_until
 
 CPU = torch.device("cpu")
 ARM = LadderArm(

@@ -78,8 +78,8 @@ def numbers(count, seed):
 
 
 def loss(module, x, y):
-    found = module.features(x) if isinstance(module, Tied) else module(x)
-    return F.mse_loss(found, y)
+    answers = module.features(x) if isinstance(module, Tied) else module(x)
+    return F.mse_loss(answers, y)
 
 
 def examples(arm):

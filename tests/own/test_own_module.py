@@ -1,14 +1,14 @@
-"""Ordinary modules: stacked as alone, the same bits in any company, what cannot be is said."""
+"""Ordinary modules: stacked and alone they agree, and those that do not stack are explained."""
 
 import pytest
 import torch
 
 from repro.arm import Run
 from repro.core import train as driver
-from repro.core.timing import measure_pace
+from repro.core.timing import measure_speed
 from repro.core.train import train
-from tests.core.test_core_training import Interrupted, Kept, stop_at
 from tests.own.modules import KINDS, STUDY, Small, measure, study
+from tests.run_files import KeptFiles, train_until
 
 CPU = torch.device("cpu")
 STACKS = ["perceptron", "convolution", "attention", "tied", "half frozen"]
@@ -51,12 +51,11 @@ def test_a_run_is_the_same_whatever_was_drawn_or_trained_before(kind):
 @pytest.mark.parametrize("kind", ["dropout", "batch norm"])
 def test_what_a_module_draws_and_counts_survives_an_interruption(kind, monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 2)
-    undisturbed, kept = trained(runs_of(kind)[:1]), Kept()
+    runs, kept = runs_of(kind)[:1], KeptFiles()
+    undisturbed = trained(runs)
     for step in (4, 8, 12):
-        with pytest.raises(Interrupted):
-            list(train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept,
-                       save_seconds=-1, beat=stop_at(step)))  # fmt: skip
-    resumed = dict(train(STUDY, runs_of(kind)[:1], engine="loop", device=CPU, checkpoints=kept))
+        train_until(step, STUDY, runs, engine="loop", device=CPU, files=kept)
+    resumed = dict(train(STUDY, runs, engine="loop", device=CPU, files=kept))
     assert resumed == undisturbed
 
 
@@ -78,7 +77,7 @@ def test_dropout_is_on_in_training_and_off_in_measuring():
 
 @pytest.mark.parametrize("kind", STACKS)
 def test_what_can_be_stacked_is_not_refused(kind):
-    pace = measure_pace(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
+    pace = measure_speed(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
     assert pace.not_stacked == ""
 
 
@@ -87,7 +86,7 @@ def test_what_can_be_stacked_is_not_refused(kind):
     [("dropout", "random"), ("batch norm", ""), ("random features", "not the same at every seed")],
 )
 def test_what_cannot_be_stacked_is_trained_alone_and_says_why(kind, why):
-    pace = measure_pace(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
+    pace = measure_speed(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
     assert pace.engine == "loop"
     assert pace.not_stacked
     assert why in pace.not_stacked

@@ -1,4 +1,4 @@
-"""Trainings that are black boxes: seeded, left as they were found, and checked."""
+"""Trainings that are black boxes: seeded from the run, checked, and without traces."""
 
 import random
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from repro.arm import Metric, Run
-from repro.core.timing import measure_pace
+from repro.core.timing import measure_speed
 from repro.core.train import train
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
@@ -55,7 +55,7 @@ def test_the_global_generators_draw_from_the_runs_seed_and_are_left_as_they_were
 def test_nothing_is_known_but_what_it_measured():
     (values, *_) = trained().values()
     assert values == {"measures": values["measures"], "history": {}, "steps": 0}
-    assert measure_pace(STUDY, [Dice()], engine="auto", device=CPU).engine == "loop"
+    assert measure_speed(STUDY, [Dice()], engine="auto", device=CPU).engine == "loop"
 
 
 def test_its_settings_are_its_own():

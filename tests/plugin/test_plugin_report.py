@@ -9,7 +9,7 @@ from repro.store import Store
 from tests.plugin.sessions import change
 
 FIGURE = """
-from repro.figure import figure
+from repro.marks import figure
 
 @figure("Slopes", source="900, Figure 1", x="target", y="slope")
 def test_slopes(plot):

@@ -211,7 +211,7 @@ def test_a_damaged_result_is_trained_again(project):
 
 
 FIGURE = """
-from repro.figure import figure
+from repro.marks import figure
 
 @figure("Slopes", source="900, Figure 1", x="target", y="slope")
 def test_slopes(plot):

@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import StackedProgram
-from repro.core.train import Record, train
+from repro.core.train import RunLog, train
 from repro.data.word_windows import PAD, UNKNOWN
-from repro.recipe import Moment, Recipe
-from repro.studies.context_vector.arms import ADVANCED, AS_RUN, AS_WRITTEN, BASELINE, ContextArm
+from repro.recipe import Moment
+from repro.studies.context_vector.arms import ADVANCED, AS_RUN, AS_WRITTEN, BASELINE
 from repro.studies.context_vector.dropout import _mixed, growth, kept
 from repro.studies.context_vector.evaluation import Answers, measures_of, spread
 from repro.studies.context_vector.study import STUDY
+from tests.run_files import KeptFiles, train_until
+from tests.studies.small import CONTEXT as SMALL
 
 CPU = torch.device("cpu")
-SMALL = ContextArm(
-    layers=3, context=16, width=32, embedding=16, vocabulary=64, length=7, sequences=48,
-    validation_sequences=12, epochs_a_pass=2, weight_std=0.2, data="wikitext-2-twin",
-    recipe=Recipe(epochs=4, batch=8, lr=1e-2, optimiser="adam", clip=0.5),
-)  # fmt: skip
 few = settings(max_examples=12, deadline=None)
 
 arms = st.builds(
@@ -52,8 +49,8 @@ def model(arm, seed=1):
 @pytest.mark.parametrize(("arm", "count"), [(BASELINE, 2_739_432), (ADVANCED, 4_840_936)])
 def test_the_networks_have_the_recorded_numbers_of_parameters(arm, count):
     tiny = arm.but(sequences=1, validation_sequences=1, data="wikitext-2-twin")
-    found = model(tiny.but(vocabulary=1000)).module
-    assert sum(p.numel() for p in found.parameters()) == count
+    network = model(tiny.but(vocabulary=1000)).module
+    assert sum(p.numel() for p in network.parameters()) == count
 
 
 def test_each_word_is_asked_for_after_those_before_it():
@@ -69,9 +66,9 @@ def test_each_word_is_asked_for_after_those_before_it():
 def test_the_initialisation_is_the_one_that_was_asked_for(stack):
     wide = SMALL.but(width=256, stack=stack)
     for arm, std in ((wide, 0.2), (wide.but(initialisation="he"), math.sqrt(2 / 256))):
-        found = model(arm).module
-        assert float(found.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
-        assert float(found.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
+        network = model(arm).module
+        assert float(network.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
+        assert float(network.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
 
 
 @few
@@ -80,7 +77,7 @@ def test_the_initialisation_is_the_one_that_was_asked_for(stack):
     seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True),
 )
 def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
-    """In float64, where the two forms' different orders of the same sums leave no excuse."""
+    """In float64, in which the rounding of sums in another order is negligible."""
     runs = [Run(arm, seed) for seed in seeds]
     stacked, data = started(StackedProgram, runs)
     stacked.model.parameters = {n: p.double() for n, p in stacked.model.parameters.items()}
@@ -106,7 +103,7 @@ def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
 @few
 @given(arm=arms, data=st.data())
 def test_a_run_does_not_depend_on_its_company(arm, data):
-    """Nor do runs need anything in common that an arm says they may differ in."""
+    """The runs differ in all that an arm says they may differ in."""
     company = [
         Run(
             arm.but(
@@ -213,17 +210,17 @@ def test_unknown_words_count_and_padding_does_not():
     assert answers.words.tolist() == [2, 3, 1]
     assert answers.right.tolist() == answers.unknown.tolist() == [1, 3, 0]
     arm = SMALL.but(recipe=SMALL.recipe.but(batch=2))
-    found = measures_of(
+    measures = measures_of(
         arm, validation=answers, train=answers, logit_spread=0.0, gradient_norms=(1.0, 1.0),
         parameters=96, sequences=[1.0, 1.0],
     )  # fmt: skip
     right, other = math.log(math.e**2 + 63) - 2, math.log(math.e**2 + 63)
     loss = ((4 * right + other) / 5 + other) / 2  # the mean of batches of two and of one sequence
-    assert found["validation_loss"] == pytest.approx(loss)
-    assert found["perplexity"] == pytest.approx(math.exp(loss))
-    assert found["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
-    assert found["lead_over_unknown"] == found["generalisation_gap"] == 0
-    assert found["parameters_a_sequence"] == 2
+    assert measures["validation_loss"] == pytest.approx(loss)
+    assert measures["perplexity"] == pytest.approx(math.exp(loss))
+    assert measures["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
+    assert measures["lead_over_unknown"] == measures["generalisation_gap"] == 0
+    assert measures["parameters_a_sequence"] == 2
     assert spread(logits[None], y).tolist() == [0]
 
 
@@ -249,8 +246,8 @@ def test_dropout_draws_what_splitmix64_draws():
     golden = 0x9E3779B97F4A7C15
     states = [(1234567 + i * golden) % 2**64 for i in (1, 2, 3)]
     signed = torch.tensor([s - 2**64 if s >= 2**63 else s for s in states])
-    found = [x % 2**64 for x in _mixed(signed).tolist()]
-    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    drawn = [x % 2**64 for x in _mixed(signed).tolist()]
+    assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
@@ -269,37 +266,15 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     assert torch.equal(again, masks[:, 3:5])
 
 
-class Kept(dict):
-    def load(self, run):
-        return self.get(run)
-
-    def save(self, run, payload):
-        self[run] = payload
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stop_at(step):
-    def beat(progress):
-        if progress.step >= step:
-            raise Interrupted
-
-    return beat
-
-
 @pytest.mark.parametrize("engine", ["loop", "stacked"])
 def test_resuming_after_an_epoch_is_never_having_stopped(engine):
     recipe = SMALL.recipe.but(clip=((0, 0.1), (2, 1.0)), warmup=4, patience=3)
     runs = [Run(SMALL.but(recipe=recipe), seed) for seed in (1, 2)]
     undisturbed = dict(train(STUDY, runs, engine=engine, device=CPU))
     for epoch in (1, 2, 3):
-        found = Kept()
-        with pytest.raises(Interrupted):
-            list(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found, save_seconds=-1,
-                       beat=stop_at(3 * epoch)))  # fmt: skip
-        assert dict(train(STUDY, runs, engine=engine, device=CPU, checkpoints=found)) == undisturbed
+        saved = KeptFiles()
+        train_until(3 * epoch, STUDY, runs, engine=engine, device=CPU, files=saved)
+        assert dict(train(STUDY, runs, engine=engine, device=CPU, files=saved)) == undisturbed
 
 
 def test_a_longer_run_is_the_shorter_one_and_more():
@@ -319,7 +294,7 @@ def test_a_longer_run_is_the_shorter_one_and_more():
 )
 def test_training_stops_where_the_rule_of_the_source_stops(losses, patience):
     recipe = AS_RUN.but(patience=patience - 1)
-    record = Record(Run(BASELINE.but(recipe=recipe), 1))
+    log = RunLog(Run(BASELINE.but(recipe=recipe), 1))
     best, counter, stops = None, 0, []
     for loss in losses:  # the rule as its trainer states it
         if best is None or loss < best - 0.001:
@@ -327,10 +302,10 @@ def test_training_stops_where_the_rule_of_the_source_stops(losses, patience):
         else:
             counter += 1
         stops.append(counter >= patience)
-        assert record.add({"validation_loss": loss}, "validation_loss") == stops[-1]
+        assert log.add({"validation_loss": loss}, "validation_loss") == stops[-1]
         if stops[-1]:
             break
-    assert record.best["validation_loss"] == min(losses[: len(stops)])
+    assert log.best["validation_loss"] == min(losses[: len(stops)])
 
 
 def test_the_two_recipes_are_those_of_the_code_and_of_the_text():

@@ -148,10 +148,10 @@ def test_without_a_loss_between_them_both_forward_passes_train_alike(network, al
     ]
     for _ in range(3):
         loss, _ = all_layers.loss(x, y, torch.zeros(len(x)))
-        found = two_exits.module.forward_train(x)
+        exits = two_exits.module.forward_train(x)
         shallow, deep = (
             F.cross_entropy(logits.flatten(0, 1), y.flatten())
-            for logits in (found.shallow_logits, found.deep_logits)
+            for logits in (exits.shallow_logits, exits.deep_logits)
         )
         other = torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
         assert torch.equal(loss, other)
@@ -188,13 +188,13 @@ def test_learning_how_sure_to_be_changes_nothing_else(network, layer, threshold)
     plain, _ = one.loss(x, y, torch.zeros(len(x)))
     assert torch.equal(reported, plain)
     expected = dict(zip(dict(one.module.named_parameters()), gradients(one, plain), strict=True))
-    found = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    learned = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
+    assert all(torch.equal(learned[name], expected[name]) for name in expected)
     h = one.module.states(x)[exits[0] - 1]
     right = one.module.head(h).argmax(-1) == y
     h, right = h.flatten(0, 1), right.flatten().float()
     torch.testing.assert_close(  # from 0: half sure of every answer
-        found["confidence.weight"], ((0.5 - right)[:, None] * h).mean(0, keepdim=True)
+        learned["confidence.weight"], ((0.5 - right)[:, None] * h).mean(0, keepdim=True)
     )
 
 
@@ -208,10 +208,10 @@ def test_a_confidence_that_has_learned_leaves_the_network_alone(network):
         other.module.confidence.weight.fill_(0.5)
     loss, plain = other.loss(x, y, torch.zeros(len(x)))
     assert loss > plain
-    found = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
+    reached = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
     expected = gradients(one, one.loss(x, y, torch.zeros(len(x)))[0])
     for name, gradient in zip(dict(one.module.named_parameters()), expected, strict=True):
-        assert torch.equal(found[name], gradient)
+        assert torch.equal(reached[name], gradient)
 
 
 @few
@@ -237,9 +237,9 @@ def outputs(draw, tokens=40):
 
 
 @few
-@given(found=outputs(), threshold=st.floats(0, 1))
-def test_each_token_takes_the_first_answer_that_is_sure_enough(found, threshold):
-    logits, sureness = found
+@given(answers=outputs(), threshold=st.floats(0, 1))
+def test_each_token_takes_the_first_answer_that_is_sure_enough(answers, threshold):
+    logits, sureness = answers
     taken = routed(logits, sureness, threshold=threshold)
     for i in range(40):
         depth = next(
@@ -251,9 +251,9 @@ def test_each_token_takes_the_first_answer_that_is_sure_enough(found, threshold)
 
 
 @few
-@given(found=outputs(), threshold=st.floats(0, 1), token=st.integers(0, 39))
-def test_where_one_token_leaves_changes_no_other(found, threshold, token):
-    logits, sureness = found
+@given(answers=outputs(), threshold=st.floats(0, 1), token=st.integers(0, 39))
+def test_where_one_token_leaves_changes_no_other(answers, threshold, token):
+    logits, sureness = answers
     before = routed(logits, sureness, threshold=threshold)
     changed = {depth: sure.clone() for depth, sure in sureness.items()}
     for sure in changed.values():
@@ -265,9 +265,9 @@ def test_where_one_token_leaves_changes_no_other(found, threshold, token):
 
 
 @few
-@given(found=outputs())
-def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(found):
-    logits, sureness = found
+@given(answers=outputs())
+def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(answers):
+    logits, sureness = answers
     unreached = 0.5 + 0.5 * float(torch.stack(list(sureness.values())).max())
     for threshold in (0.0, unreached):
         assert torch.equal(routed(logits, sureness, threshold=threshold).logits, logits[-1])
@@ -302,9 +302,9 @@ def test_text_generated_with_early_exit_is_that_of_the_simulated_routing(
     if confidence == "learned":
         torch.nn.init.normal_(other.module.confidence.weight, generator=torch.Generator())
     start = x[0, :prompt]
-    found = generate(other.module, start, count=20, threshold=threshold, exits=exits)
+    generated = generate(other.module, start, count=20, threshold=threshold, exits=exits)
     with torch.no_grad():
-        states = other.module.states(torch.cat([start, found.characters])[None, :-1])
+        states = other.module.states(torch.cat([start, generated.characters])[None, :-1])
         states = [h[0, len(start) - 1 :] for h in states]
         layers = [other.module.head(h) for h in states]
         sureness = {e: other.module.sureness(states[e - 1], layers[e - 1]) for e in exits}
@@ -313,11 +313,11 @@ def test_text_generated_with_early_exit_is_that_of_the_simulated_routing(
     clear = (top[:, 0] - top[:, 1] > 1e-4) & torch.stack(
         [(sure - threshold).abs() > 1e-5 for sure in sureness.values()]
     ).all(0)
-    assert torch.equal(found.characters[clear], expected.logits.argmax(-1)[clear])
-    assert torch.equal(found.depths[clear], expected.depths[clear])
-    assert found.applied <= one.arm.layers * (len(start) + 19)
+    assert torch.equal(generated.characters[clear], expected.logits.argmax(-1)[clear])
+    assert torch.equal(generated.depths[clear], expected.depths[clear])
+    assert generated.applied <= one.arm.layers * (len(start) + 19)
     if threshold == 0:
-        assert found.calls == one.arm.layers * 20
+        assert generated.calls == one.arm.layers * 20
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.25, 0.95])

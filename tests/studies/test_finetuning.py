@@ -1,4 +1,4 @@
-"""Exact properties of finetuning: GPT-2 itself, what is frozen, what is read, adapters."""
+"""Exact properties of finetuning: GPT-2 itself, frozen parts, places that are read, adapters."""
 
 import math
 import os
@@ -38,11 +38,13 @@ from repro.studies.finetuning.pretraining import STUDY as PRETRAINING
 from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.finetuning.study import STUDY
 from repro.studies.finetuning.vocabulary import renumbered
+from tests.run_files import KeptFiles
+from tests.studies.small import FINETUNING_DATA as TWINS
+from tests.studies.small import GPT as TINY
+from tests.studies.small import finetuning as small
 
 CPU = torch.device("cpu")
-TINY = SHAPES["tiny"]
 SIZES = ("small", "medium", "large", "xl")
-TWINS = {"data": "sms-spam-twin", "tokenizer": "gpt2-bpe-twin", "corpus": "wikitext-2-twin"}
 each_token = pytest.mark.parametrize("token", ["last", "first", "last word", "mean"])
 each_depth = pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks"])
 each_sight = pytest.mark.parametrize(
@@ -63,10 +65,6 @@ def pretrained():
     }
 
 
-def small(arm, **changes):
-    return arm.at("ci").but(**TWINS, **changes)
-
-
 def loaded(arm, pretrained):
     return FinetuneData(arm, pretrained if arm.start == "pretrained" else None, CPU)
 
@@ -76,7 +74,7 @@ def batch_of(arm, data, rows):
 
 
 def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None):
-    """The whole network in one go, with nothing computed ahead and nothing left out."""
+    """Return the answers of the whole network, without any part computed ahead or left out."""
     gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
     own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
     gpt.load_state_dict({**pretrained, **own})
@@ -252,7 +250,7 @@ def test_an_answer_does_not_depend_on_its_batch(row, pretrained):
 
 
 def stepped(program, data, count=4, size=8):
-    """The program after some steps; their losses [steps, R] are left on it."""
+    """Take some steps with a program, and leave their losses [steps, R] on it."""
     losses = []
     for step in range(count):
         lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
@@ -369,14 +367,14 @@ def test_adapters_stand_where_the_arm_says(adapted, count, pretrained):
     arm = small(ROWS[9], adapted=adapted)
     data = loaded(arm, pretrained)
     module = STUDY.reference(Run(arm, 3), data, CPU).module
-    found = {name for name, part in module.named_modules() if isinstance(part, Adapted)}
-    assert len(found) == count
-    assert adapted == "every layer" or all(adapted in name for name in found)
+    names = {name for name, part in module.named_modules() if isinstance(part, Adapted)}
+    assert len(names) == count
+    assert adapted == "every layer" or all(adapted in name for name in names)
     trained = {name for name, _ in module.named_parameters()}
     head = {"head.linear.weight", "head.linear.bias"}
     if adapted == "attention":
         head = {"head.weight", "head.bias"}
-    assert trained == {f"{name}.{x}" for name in found for x in "ab"} | head
+    assert trained == {f"{name}.{x}" for name in names for x in "ab"} | head
 
 
 def test_fewer_adapters_cost_less():
@@ -422,9 +420,9 @@ def test_stacked_runs_are_what_they_are_alone(trained, token, others, pretrained
     runs = [Run(arm, seed) for seed in range(5)]
     everyone = stepped(StackedProgram(STUDY, runs, data, CPU), data)
     others = stepped(StackedProgram(STUDY, [runs[3], runs[0], runs[4]], data, CPU), data)
-    found = dict(zip(runs, everyone.states(), strict=True))
+    states = dict(zip(runs, everyone.states(), strict=True))
     for run, state in zip(others.runs, others.states(), strict=True):
-        assert all(torch.equal(state[name], found[run][name]) for name in state)
+        assert all(torch.equal(state[name], states[run][name]) for name in state)
     for row, run in enumerate(runs):
         alone = stepped(LoopProgram(STUDY, [run], data, CPU), data)
         torch.testing.assert_close(
@@ -446,12 +444,10 @@ def test_stacked_gradients_are_those_of_each_run(pretrained):
 
 
 def trained(arm, pretrained, **changes):
-    class Kept:
-        def load(self, run):
-            return write_tensors({name: p.numpy() for name, p in pretrained.items()})
-
+    content = write_tensors({name: p.numpy() for name, p in pretrained.items()})
+    files = KeptFiles(lambda run: content)
     arm = small(arm, recipe=arm.at("ci").recipe.but(epochs=1), **changes)
-    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Kept())
+    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, files=files)
     return values
 
 
@@ -497,19 +493,19 @@ def test_features_are_computed_once_for_all_seeds_and_arms_above_them(pretrained
 
 
 def test_messages_are_padded_cut_and_read_where_the_arm_says(pretrained):
-    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
-    longest = int(found.train.tokens.lengths.max())
+    messages = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    longest = int(messages.train.tokens.lengths.max())
     all_of = {"trained": "all"}
     usual = loaded(small(FIRST_ROW, **all_of), pretrained)
     assert usual.train.x.shape == (1045, longest)
     assert usual.longest == longest
     assert set(usual.test.read.tolist()) == {longest - 1}
-    row = found.train.tokens[7]
+    row = messages.train.tokens[7]
     assert usual.train.x[7, : len(row)].tolist() == row.tolist()
     assert set(usual.train.x[7, len(row) :].tolist()) == {1023}
     cut = loaded(small(FIRST_ROW, longest=9, token="last word", **all_of), pretrained)
     assert cut.train.x.shape == (1045, 9)
-    assert cut.train.read.tolist() == [min(n, 9) - 1 for n in found.train.tokens.lengths]
+    assert cut.train.read.tolist() == [min(n, 9) - 1 for n in messages.train.tokens.lengths]
     context = loaded(small(ROWS[10], **all_of), pretrained)
     assert context.test.x.shape == (300, 512)
     first = loaded(small(ROWS[2], **all_of), pretrained)
@@ -536,8 +532,8 @@ def test_the_smaller_vocabulary_keeps_the_messages_own_tokens(monkeypatch):
 
 
 def test_baselines_are_what_they_say():
-    found = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
-    train_part, test = found.train, found.test
+    messages = load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    train_part, test = messages.train, messages.test
     lengths, is_spam = train_part.tokens.lengths, train_part.is_spam.astype(bool)
     best = max(range(60), key=lambda n: ((lengths >= n) == is_spam).sum())
     assert (by_length(train_part, test, 1024) == (test.tokens.lengths >= best)).all()
@@ -682,7 +678,7 @@ def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkey
 
 
 def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
-    """The path that the documented sizes take, at a size that a test has time for."""
+    """The path of the documented sizes, at a size that a test has time for."""
     tiny = Shape(16, 2, 2, context=40)
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     monkeypatch.setitem(SHAPES, "small", tiny)
@@ -714,11 +710,11 @@ def test_each_run_of_a_stack_is_measured_as_it_is_alone(pretrained):
     runs = [Run(arm, seed) for seed in (1, 2, 3)]
     together = stepped(StackedProgram(STUDY, runs, data, CPU), data, count=60)
     measured = together.measure()
-    for state, found in zip(together.states(), measured, strict=True):
+    for state, measures in zip(together.states(), measured, strict=True):
         model = STUDY.reference(runs[0], data, CPU)
         model.module.load_state_dict(
             {n.partition("/")[2]: p for n, p in state.items() if n.startswith("parameter/")}
         )
         with torch.no_grad():
-            assert model.measure() == found
-    assert len({tuple(found["test_right"]) for found in measured}) == 3
+            assert model.measure() == measures
+    assert len({tuple(measures["test_right"]) for measures in measured}) == 3

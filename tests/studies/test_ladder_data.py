@@ -1,4 +1,4 @@
-"""What a run is shown: held against the images as they lie on disk, by indexing alone."""
+"""The inputs of a run, held against the images on disk by indexing alone."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def images():
 
 
 def standardised(pixels, train):
-    """By the statistics of the training images, channel by channel."""
+    """Standardise by the statistics of the training images, channel by channel."""
     train = train.astype(np.float64)
     return ((pixels - train.mean((0, 1, 2))) / train.std((0, 1, 2))).reshape(len(pixels), -1)
 

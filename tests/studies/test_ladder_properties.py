@@ -73,10 +73,10 @@ def test_stacked_agrees_with_the_reference(arm, seeds):
         ours, theirs = stacked.states()[row], loop.states()[0]
         for name in (n for n in theirs if n.startswith("exp_avg/")):
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
-        expected, found = loop.measure()[0], stacked.measure()[row]
-        assert found["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
-        assert found["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
-        assert found["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
+        expected, measured = loop.measure()[0], stacked.measure()[row]
+        assert measured["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
+        assert measured["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
+        assert measured["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
 
 
 @few
@@ -137,7 +137,7 @@ def test_a_run_starts_at_the_documented_spreads(profile):
 @pytest.mark.parametrize("feedback", ["weights", "blocks"])
 @pytest.mark.parametrize("rule", ["fa", "dfa"])
 def test_what_a_run_draws_at_random_is_drawn_independently(rule, feedback):
-    """Above all its feedback matrices and its weights: FA with the weights would be BP."""
+    """If FA's feedback matrices were equal to the weights, FA would be BP."""
     arm = LadderArm(width=32, depth=3, rule=rule, trained=3, feedback=feedback, pixels=8)
     drawn = [
         values.flatten()
@@ -190,7 +190,7 @@ def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
 @few
 @given(arm=arms())
 def test_credit_never_leaks_between_blocks(arm):
-    """A block's gradient is that of its own surrogate: nothing arrives through another block."""
+    """A block's gradient is that of its own surrogate alone, not through another block."""
     if arm.rule == "bp" or arm.trained == 0:
         return
     model, x, y = reference(arm)

@@ -1,7 +1,7 @@
-"""What a GPU asks of the studies, asked without one.
+"""Tests without a GPU of what the studies must do on one.
 
-On a device that is not the CPU a training must do what it does on the CPU; and a stacked step that
-is recorded there once must, replayed, do what it would do anew, whatever its schedules are at.
+On a device that is not the CPU a training must do as on the CPU. A stacked step that is recorded
+there once must, replayed, do as a step that is run anew, at any moment of its schedules.
 """
 
 import pytest
@@ -24,13 +24,10 @@ from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.study import STUDY as FINETUNING
 from repro.studies.parameter_sharing.study import STUDY as SHARING
 from tests.core.tape import tape
-from tests.core.test_core_program import ARM as LADDER_ARM
-from tests.core.test_core_training import Interrupted, Kept, stop_at
 from tests.own.modules import STUDY as MODULES
 from tests.own.modules import Small
-from tests.studies.test_context_vector import SMALL as CONTEXT_ARM
-from tests.studies.test_finetuning import TINY, small
-from tests.studies.test_sharing_study import SMALL as SHARING_ARM
+from tests.run_files import KeptFiles, train_until
+from tests.studies import small
 
 DEVICE = pytest.importorskip("tests.core.elsewhere", exc_type=ImportError).DEVICE
 CPU = torch.device("cpu")
@@ -43,19 +40,19 @@ EXIT_ARM = ExitArm(
 
 
 def in_few_steps(row):
-    """A small arm of finetuning; here each operation costs far more than what it computes."""
-    arm = small(row)
+    """A small arm of finetuning, with few steps: on this device each operation is slow."""
+    arm = small.finetuning(row)
     return arm.but(recipe=arm.recipe.but(batch=64))
 
 
 STACKS = {
-    "ladder, bp": (LADDER, LADDER_ARM),
-    "ladder, fa": (LADDER, LADDER_ARM.but(rule="fa", trained=1)),
-    "ladder, dfa": (LADDER, LADDER_ARM.but(rule="dfa", embedding="frozen")),
+    "ladder, bp": (LADDER, small.LADDER),
+    "ladder, fa": (LADDER, small.LADDER.but(rule="fa", trained=1)),
+    "ladder, dfa": (LADDER, small.LADDER.but(rule="dfa", embedding="frozen")),
     "early exit": (EXIT, EXIT_ARM),
-    "context": (CONTEXT, CONTEXT_ARM.but(dropout=0.1)),
-    "context, residual": (CONTEXT, CONTEXT_ARM.but(stack="residual")),
-    "context, normalised": (CONTEXT, CONTEXT_ARM.but(stack="normalised")),
+    "context": (CONTEXT, small.CONTEXT.but(dropout=0.1)),
+    "context, residual": (CONTEXT, small.CONTEXT.but(stack="residual")),
+    "context, normalised": (CONTEXT, small.CONTEXT.but(stack="normalised")),
     "finetuning, last block": (FINETUNING, in_few_steps(ROWS[1])),
     "finetuning, last layer": (FINETUNING, in_few_steps(ROWS[3])),
     "finetuning, words": (
@@ -66,33 +63,31 @@ STACKS = {
 }
 LOOPS = STACKS | {
     "finetuning, adapters": (FINETUNING, in_few_steps(ROWS[9])),
-    "sharing": (SHARING, SHARING_ARM),
-    "sharing, encoder": (SHARING, SHARING_ARM.but(kind="encoder")),
-    "sharing, halting": (SHARING, SHARING_ARM.but(halting=True, sets=1)),
-    "sharing, compressed": (SHARING, SHARING_ARM.but(kind="encoder", compressed=8)),
-    "sharing, pruned": (SHARING, SHARING_ARM.but(pruned=0.5)),
+    "sharing": (SHARING, small.SHARING),
+    "sharing, encoder": (SHARING, small.SHARING.but(kind="encoder")),
+    "sharing, halting": (SHARING, small.SHARING.but(halting=True, sets=1)),
+    "sharing, compressed": (SHARING, small.SHARING.but(kind="encoder", compressed=8)),
+    "sharing, pruned": (SHARING, small.SHARING.but(pruned=0.5)),
     "own module, with buffers": (MODULES, Small(kind="batch norm")),
 }
 
 
-class Pretrained:
-    """The weights of a run: the smallest GPT's as they come, since nobody asks what it answers."""
-
-    def load(self, run):
-        torch.manual_seed(5)
-        return to_file(dict(Gpt(TINY, vocabulary=1024).named_parameters()))
+def pretrained(run):
+    """Return the weights of an untrained GPT: its answers do not matter here."""
+    torch.manual_seed(5)
+    return to_file(dict(Gpt(small.GPT, vocabulary=1024).named_parameters()))
 
 
 def trained(study, runs, engine, device):
-    return dict(train(study, runs, engine=engine, device=device, weights=Pretrained()))
+    return dict(train(study, runs, engine=engine, device=device, files=KeptFiles(pretrained)))
 
 
-def same(found, expected):
-    """Whether runs went alike; attention has other kernels on other devices, so not to the bit."""
-    assert found.keys() == expected.keys()
+def same(there, expected):
+    """Assert that runs went alike, but not to the bit: attention has other kernels there."""
+    assert there.keys() == expected.keys()
     for run, values in expected.items():
-        assert found[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=5e-3)
-        assert found[run]["measures"].keys() == values["measures"].keys()
+        assert there[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], rel=5e-3)
+        assert there[run]["measures"].keys() == values["measures"].keys()
 
 
 @pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
@@ -117,12 +112,9 @@ def three_runs(arm):
 @pytest.mark.parametrize("engine", ["loop", "stacked"])
 def test_a_training_is_resumed_there_to_the_bit(engine, monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 4)
-    runs, kept = [Run(LADDER_ARM, seed) for seed in range(2)], Kept()
-    with pytest.raises(Interrupted):
-        list(train(LADDER, runs, engine=engine, device=DEVICE, checkpoints=kept, save_seconds=-1,
-                   beat=stop_at(4)))  # fmt: skip
-    assert kept
-    resumed = dict(train(LADDER, runs, engine=engine, device=DEVICE, checkpoints=kept))
+    runs, kept = [Run(small.LADDER, seed) for seed in range(2)], KeptFiles()
+    train_until(4, LADDER, runs, engine=engine, device=DEVICE, files=kept)
+    resumed = dict(train(LADDER, runs, engine=engine, device=DEVICE, files=kept))
     assert resumed == trained(LADDER, runs, engine, DEVICE)
 
 
@@ -144,9 +136,9 @@ def stepped(study, arm):
 def test_replayed_steps_are_the_steps(study, arm, monkeypatch):
     expected, losses = stepped(study, arm)
     monkeypatch.setattr(program, "replayed", lambda step, _: ReplayedStep(step, tape))
-    found, replayed_losses = stepped(study, arm)
-    assert found.step.replay is not None
+    replayed, replayed_losses = stepped(study, arm)
+    assert replayed.step.replay is not None
     for one, other in zip(losses, replayed_losses, strict=True):
         assert torch.equal(one.cpu(), other.cpu())
-    for one, other in zip(expected.states(), found.states(), strict=True):
+    for one, other in zip(expected.states(), replayed.states(), strict=True):
         assert all(torch.equal(one[name].cpu(), other[name].cpu()) for name in one)

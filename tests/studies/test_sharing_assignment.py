@@ -1,4 +1,4 @@
-"""Which layers share: the paper's rules, and where they come to the same."""
+"""The paper's rules for sharing, and the cases in which they assign the same."""
 
 from itertools import product
 
@@ -22,12 +22,12 @@ sizes = st.tuples(st.integers(1, 30), st.integers(1, 12))
 
 def printed_sequence(n, m):
     """The paper's algorithm, line by line, counting from 1."""
-    found, current = [], 0
+    order, current = [], 0
     for i in range(1, n + 1):
         if i == 1 or (i - 1) % (n // m) == 0:
             current += 1
-        found.append(current)
-    return found
+        order.append(current)
+    return order
 
 
 def printed_cycle(n, m):
@@ -35,15 +35,15 @@ def printed_cycle(n, m):
 
 
 def printed_cycle_reversed(n, m):
-    found = []
+    order = []
     for i in range(1, n + 1):
         if i <= m:
-            found.append(i)
+            order.append(i)
         elif i <= m * (-(-n // m) - 1):
-            found.append((i - 1) % m + 1)
+            order.append((i - 1) % m + 1)
         else:
-            found.append(m - (i - 1) % m)
-    return found
+            order.append(m - (i - 1) % m)
+    return order
 
 
 @pytest.mark.parametrize("m", range(1, 13))
@@ -87,12 +87,12 @@ def test_without_more_layers_than_sets_nothing_is_shared(layers, more):
 
 def test_where_sequence_and_the_reversed_cycle_agree_and_the_cycle_does_not():
     """The pattern of the source's wide_deep rows: one layer more than sets, and nothing else."""
-    found = {
+    agreeing = {
         (n, m)
         for n, m in product(range(2, 25), range(1, 25))
         if m <= n and sequence(n, m) == cycle_reversed(n, m) != cycle(n, m)
     }
-    assert found == {(m + 1, m) for m in range(2, 24)}
+    assert agreeing == {(m + 1, m) for m in range(2, 24)}
     literal = {
         (n, m)
         for n, m in product(range(2, 25), range(1, 25))
@@ -102,7 +102,7 @@ def test_where_sequence_and_the_reversed_cycle_agree_and_the_cycle_does_not():
 
 
 def test_which_strategies_coincide():
-    """All three at N = M and with one set; the two cycles only where nothing is reversed."""
+    """All three agree at N = M and with one set; the cycles only where nothing is reversed."""
     for n, m in product(range(1, 25), range(1, 25)):
         if m <= n:
             assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
@@ -126,24 +126,24 @@ def network(order, seed=1, **changes):
 @given(size=sizes, strategy=st.sampled_from(sorted(STRATEGIES)))
 def test_the_parameters_are_those_of_its_sets(size, strategy):
     layers, sets = size
-    found = network(assigned(strategy, layers=layers, sets=sets))
+    model = network(assigned(strategy, layers=layers, sets=sets))
     d, hidden = 16, 24
     each = 4 * (d * d + d) + 2 * d * hidden + hidden + d + 4 * d
-    assert sum(p.numel() for p in found.parameters()) == (
+    assert sum(p.numel() for p in model.parameters()) == (
         min(layers, sets) * each + 40 * d + 12 * d + 2 * d
     )
 
 
 def trained(order, steps=3):
-    found = network(order)
-    optimiser = torch.optim.AdamW(found.parameters(), lr=0.01)
+    model = network(order)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
     tokens = torch.randint(40, (4, 12), generator=torch.Generator().manual_seed(2))
     for _ in range(steps):
         optimiser.zero_grad()
-        logits = found(tokens[:, :-1]).flatten(0, 1)
+        logits = model(tokens[:, :-1]).flatten(0, 1)
         torch.nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
         optimiser.step()
-    return found
+    return model
 
 
 def test_with_as_many_sets_as_layers_the_strategies_train_to_the_same_bits():
@@ -157,7 +157,7 @@ def test_with_as_many_sets_as_layers_the_strategies_train_to_the_same_bits():
 
 
 def test_a_shared_set_gets_the_gradients_of_all_its_layers():
-    """One storage: as if the layers were copies, and their gradients added up."""
+    """A shared set is trained like copies of it whose gradients are added up."""
     shared, copies = network((0, 1, 0)), network((0, 1, 2))
     copies.load_state_dict(
         shared.state_dict()

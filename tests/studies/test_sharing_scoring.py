@@ -1,4 +1,4 @@
-"""Scores of sentences and last words, against the harness that the field uses and by hand."""
+"""Scores of sentences and last words, against lm-evaluation-harness and by hand."""
 
 import json
 
@@ -30,11 +30,11 @@ few = settings(max_examples=10, deadline=None, suppress_health_check=list(Health
 def model(*, causal, context=64, seed=1):
     shape = Shape(width=16, heads=2, hidden=32, context=context, causal=causal)
     torch.manual_seed(seed)
-    found = SharingTransformer(shape, (0, 1, 0), vocabulary=VOCABULARY)
+    model = SharingTransformer(shape, (0, 1, 0), vocabulary=VOCABULARY)
     with torch.no_grad():
-        for parameter in found.parameters():
+        for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape))
-    return found
+    return model
 
 
 text = st.lists(st.integers(0, 1022), min_size=1, max_size=12).map(
@@ -45,7 +45,7 @@ passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
 
 
 def by_hand(decoder, text):
-    """Token by token."""
+    """Score a text token by token."""
     read, total = [END], 0.0
     for token in text.tolist():
         total += float(decoder(torch.tensor([read]))[0, -1].log_softmax(-1)[token])
@@ -89,7 +89,7 @@ def test_the_batch_changes_no_score_beyond_rounding(mask):
 def test_last_words_are_told_token_by_token(given_passages):
     contexts, words = zip(*given_passages, strict=True)
     decoder = model(causal=True)
-    found = Reader(decoder, END).last_words(contexts, words, longest=64)
+    told = Reader(decoder, END).last_words(contexts, words, longest=64)
     for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
         read, total, right = context.tolist(), 0.0, True
         for token in word.tolist():
@@ -97,8 +97,8 @@ def test_last_words_are_told_token_by_token(given_passages):
             total += float(log_p[token])
             right &= int(log_p.argmax()) == token
             read.append(token)
-        assert float(found.score[row]) == pytest.approx(total, rel=1e-4)
-        assert bool(found.is_first[row]) == right
+        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
+        assert bool(told.is_first[row]) == right
 
 
 @few
@@ -107,13 +107,13 @@ def test_last_words_are_told_token_by_token(given_passages):
 def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(given_passages):
     contexts, words = zip(*given_passages, strict=True)
     encoder = model(causal=False)
-    found = Reader(encoder, END, MASK).last_words(contexts, words, longest=64)
+    told = Reader(encoder, END, MASK).last_words(contexts, words, longest=64)
     for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
         shown = [END, *context.tolist(), *[MASK] * len(word), END]
         log_p = encoder(torch.tensor([shown]))[0].log_softmax(-1)[len(context) + 1 : -1]
         total = sum(float(at[token]) for at, token in zip(log_p, word.tolist(), strict=True))
-        assert float(found.score[row]) == pytest.approx(total, rel=1e-4)
-        assert bool(found.is_first[row]) == (log_p.argmax(1).tolist() == word.tolist())
+        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
+        assert bool(told.is_first[row]) == (log_p.argmax(1).tolist() == word.tolist())
 
 
 @pytest.mark.parametrize("mask", [None, MASK], ids=["decoder", "encoder"])
@@ -131,9 +131,9 @@ def test_of_a_long_passage_the_end_is_read(mask):
 
 
 def test_accuracy_and_perplexity_are_of_whole_words():
-    found = LastWords(torch.tensor([-1.0, -3.0], dtype=torch.float64), torch.tensor([True, False]))
-    assert found.accuracy == 0.5
-    assert found.perplexity == pytest.approx(np.exp(2.0))
+    told = LastWords(torch.tensor([-1.0, -3.0], dtype=torch.float64), torch.tensor([True, False]))
+    assert told.accuracy == 0.5
+    assert told.perplexity == pytest.approx(np.exp(2.0))
 
 
 def test_ties_prefer_neither_sentence():
@@ -211,14 +211,14 @@ def test_scores_are_those_of_the_evaluation_harness():
 
     passages = read_passages("lambada-twin", "openai")[:12]
     loaded = load_passages("lambada-twin", "openai", tokenizer=TOKENIZER)
-    found = reader.last_words(
+    told = reader.last_words(
         [loaded.context[n] for n in range(12)], [loaded.last[n] for n in range(12)], longest=64
     )
     expected = asked([(context, f" {last}") for context, last in passages])
     torch.testing.assert_close(
-        found.score,
+        told.score,
         torch.tensor([s for s, _ in expected], dtype=torch.float64),
         rtol=1e-4,
         atol=1e-3,
     )
-    assert found.is_first.tolist() == [greedy for _, greedy in expected]
+    assert told.is_first.tolist() == [greedy for _, greedy in expected]

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from repro.arm import Needs, Run
-from repro.core.train import train
+from repro.core.train import train, training
 from repro.core.weights import to_file
 from repro.studies.parameter_sharing import reference
 from repro.studies.parameter_sharing.arms import (
@@ -27,14 +27,11 @@ from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.reference import distance
 from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
 from repro.studies.parameter_sharing.study import STUDY
+from tests.run_files import KeptFiles
+from tests.studies.small import SHARING as SMALL
+from tests.studies.small import SHARING_SETTINGS as TINY
 
 CPU = torch.device("cpu")
-TINY = {
-    "data": "wikitext-2-twin", "pairs": "blimp-twin", "passages": "lambada-twin",
-    "tokenizer": "gpt2-bpe-twin", "vocabulary": 300, "width": 16, "head": 8, "layers": 3,
-    "sets": 2, "context": 48, "pairs_a_paradigm": 3, "last_words": 5,
-}  # fmt: skip
-SMALL = SharingArm(**TINY, recipe=BASELINE.recipe.but(epochs=1, batch=2, warmup=0))
 
 
 def model(arm, seed=1, teacher=None):
@@ -84,24 +81,14 @@ def test_a_run_is_trained_scored_and_measured(kind):
     assert measures["told_by_the_input"] >= 0
 
 
-class Kept:
-    """What a run's parameters are saved to."""
-
-    def __init__(self):
-        self.payloads = []
-
-    def save(self, run, payload):
-        self.payloads.append(payload)
-
-
 def test_with_as_many_sets_as_layers_the_strategies_are_one_run():
     def parameters(**changes):
-        kept, arm = Kept(), TeacherArm(**TINY | changes, recipe=SMALL.recipe)
-        [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=kept)
-        return kept.payloads, values
+        arm = TeacherArm(**TINY | changes, recipe=SMALL.recipe)
+        *_, finished = training(STUDY, [Run(arm, 3)], engine="loop", device=CPU)
+        return finished.weights, finished.values
 
     first, *others = (parameters(strategy=strategy, sets=3) for strategy in STRATEGIES)
-    assert len(first[0]) == 1
+    assert first[0] is not None
     assert all(other == first for other in others)
     assert parameters(strategy="cycle", sets=2) != first
 
@@ -133,7 +120,7 @@ def test_sharing_divides_the_parameters_in_layers_and_nothing_else():
 
 
 def test_a_collapsed_encoder_is_recognised_whatever_it_prefers():
-    """It says the same everywhere, and so still prefers sentences of what it finds likely."""
+    """It answers the same everywhere, so it still prefers sentences of tokens it finds likely."""
     one, _ = model(SMALL.but(kind="encoder"))
     with torch.no_grad():
         says = one.measure()
@@ -256,13 +243,13 @@ def test_a_pupil_learns_from_its_teacher_and_from_the_text():
 def test_a_pupil_starts_from_a_run_of_its_teacher():
     arm, _, parameters = taught()
 
-    class Held:
-        def load(self, run):
-            assert run.arm.width == 32
-            assert run.arm.keeps_weights
-            return to_file(parameters)
+    def weights(run):
+        assert run.arm.width == 32
+        assert run.arm.keeps_weights
+        return to_file(parameters)
 
-    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, weights=Held())
+    files = KeptFiles(weights)
+    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, files=files)
     assert values["steps"] == STEPS_AN_EPOCH
 
 
@@ -298,12 +285,12 @@ def test_places_halt_when_they_are_sure_enough():
     torch.nn.init.zeros_(halting.likely.weight)
     for share, layers_taken in ((0.999, 1), (0.6, 2), (0.3, 4), (0.01, 5)):
         torch.nn.init.constant_(halting.likely.bias, math.log(share / (1 - share)))
-        found, cost = halting(torch.zeros(2, 3, 4), [Adds(1.0) for _ in range(5)])
+        mixture, cost = halting(torch.zeros(2, 3, 4), [Adds(1.0) for _ in range(5)])
         shares = [share] * (layers_taken - 1)
         shares.append(1 - sum(shares))
         expected = sum(s * (n + 1) for n, s in enumerate(shares))
         torch.testing.assert_close(
-            found, torch.full((2, 3, 4), float(expected)), rtol=1e-4, atol=1e-4
+            mixture, torch.full((2, 3, 4), float(expected)), rtol=1e-4, atol=1e-4
         )
         torch.testing.assert_close(cost, torch.full((2, 3), float(layers_taken + shares[-1])))
 

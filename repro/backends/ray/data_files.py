@@ -7,7 +7,6 @@ others find it. Twins travel with the code.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from collections.abc import Iterator
@@ -48,10 +47,11 @@ class Uploader:
         self._of_arm: dict[Arm, DataFiles] = {}
 
     def files_of(self, arm: Arm) -> DataFiles:
-        """The files of the real sets that an arm's settings name, as far as they are here."""
+        """Return the files of the real sets that an arm's runs read, as far as they are here."""
         if arm not in self._of_arm:
             root = data_folder()
-            folders = (root / data_sets()[name].folder for name in _sets_of(arm))
+            known = data_sets()
+            folders = (root / known[name].folder for name in arm.data_sets if name in known)
             paths = [p for folder in folders if folder.is_dir() for p in sorted(folder.iterdir())]
             self._of_arm[arm] = tuple(self._file(root, path) for path in paths if path.is_file())
         return self._of_arm[arm]
@@ -61,22 +61,6 @@ class Uploader:
             place = str(path.relative_to(root))
             self._files[path] = DataFile(place, sha256_of(path), tuple(map(ray.put, _pieces(path))))
         return self._files[path]
-
-
-def _sets_of(arm: Arm) -> list[str]:
-    """The sets whose name, or what it ends in (as `small` for `gpt2-small`), is a setting."""
-    said = set(_texts(dataclasses.asdict(arm)))
-    return [name for name in data_sets() if name in said or name.rpartition("-")[2] in said]
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _texts(part)
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

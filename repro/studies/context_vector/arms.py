@@ -1,8 +1,8 @@
-"""The arms of source 001: a context vector passed from word to word, and what is said to ruin it.
+"""The arms of source 001: a language model that passes a context vector from word to word.
 
-The source trained by one set of rules and wrote down another. `AS_RUN` is what its code did and
-what its numbers come from; `AS_WRITTEN` is what its text says. Everything that makes the `ci`
-profile smaller than the documented experiment stands in `at`.
+The source trained by one set of rules and wrote down another. `AS_RUN` are the rules of its code,
+which its numbers come from; `AS_WRITTEN` are those of its text. Everything that makes the `ci`
+profile smaller than the documented experiment stands in `at_ci`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.files import resolve
 from repro.data.word_windows import LENGTH, word_windows_identity
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 NARROWER = 16
 """Width of the documented layers over that of the `ci` ones."""
 
 SMALLER_BATCH = 128
 """Sequences of a documented batch over those of a `ci` one."""
-
-FLOATS_PER_LINE = 16
 
 AS_RUN = Recipe(
     epochs=50,
@@ -33,14 +32,14 @@ AS_RUN = Recipe(
     patience=9,  # it stops at the tenth epoch without a gain
     least_gain=0.001,
 )
-"""Its trainer clips in stages and stops early by numbers of its own: its settings are not read."""
+"""The rules in the trainer of the source, which does not read the settings that it is given."""
 
 AS_WRITTEN = AS_RUN.but(clip=1.0, patience=14)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextArm(Arm):
-    """A stack of layers that reads a word and the context so far, and answers with the next word.
+    """A stack of layers that reads a word and the context so far, and predicts the next word.
 
     >>> ContextArm(layers=6, context=256)
     """
@@ -69,12 +68,15 @@ class ContextArm(Arm):
     vocabulary: int = 1000
 
     stack: Literal["plain", "residual", "normalised"] = "plain"
-    """`plain` is the source's. `residual` adds each layer after the first to what it reads,
-    `normalised` normalises each layer before its ReLU; neither has a parameter more."""
+    """The kind of stack: `plain` is the source's; the others have no parameter more.
+
+    `residual` adds each layer after the first to its input, `normalised` normalises each layer
+    before its ReLU."""
 
     initialisation: Literal["small", "he"] = "small"
-    """`small` draws every weight with one standard deviation, as the source does; `he` draws those
-    of the stack so that a layer of ReLUs keeps the size of what it reads."""
+    """The initialisation of weights: `small` has one standard deviation for all, as in the source.
+
+    `he` draws those of the stack so that a layer of ReLUs keeps the size of its input."""
 
     weight_std: float = 0.02
     embedding_std: float = 0.02
@@ -84,10 +86,10 @@ class ContextArm(Arm):
     length: int = LENGTH
     """Words of a sequence; the model reads all but the last."""
     sequences: int = 51_026
-    """Training sequences, the first of the set."""
+    """The number of training sequences, the first of the set."""
     validation_sequences: int = 5_272
     epochs_a_pass: int = 1
-    """Epochs that one pass over the training sequences is split into."""
+    """The number of epochs that one pass over the training sequences is split into."""
 
     recipe: Recipe = AS_RUN
 
@@ -100,13 +102,12 @@ class ContextArm(Arm):
         if not 3 <= self.length <= LENGTH:
             raise ValueError(f"length={self.length} cannot be; sequences have 3 to {LENGTH} words.")
 
-    def at(self, profile: str) -> Self:
-        """The same experiment at a profile's size.
+    def at_ci(self) -> Self:
+        """Return the same experiment with a sixteenth of every width and batches smaller by 128.
 
-        `ci`: a sixteenth of every width (the depths stay), batches smaller by 128, the first 8
-        words of 2,000 sequences, a vocabulary of 128 (a larger one and longer sequences would only
-        cost time; on the generated text 30 % of the words are then unknown, as documented). What
-        is kept, and why:
+        The depths stay. It reads the first 8 words of 2,000 sequences, in a vocabulary of 128 (a
+        larger one and longer sequences would only cost time; on the generated text 30 % of the
+        words are then unknown, as documented). What is kept, and why:
 
         - The standard deviation of the weights grows by the root of what the widths shrink by, so
           that every layer shrinks its signal at the start as it does at the documented size.
@@ -117,12 +118,6 @@ class ContextArm(Arm):
           times the width. All rates and all batches are changed by one factor each, so that what
           arms have in common and how their rates stand to their batches is as documented.
         """
-        if profile == "paper":
-            return self
-        if profile != "ci":
-            raise ValueError(
-                f"Context vectors have no profile {profile!r}; they have ci and paper."
-            )
         return self.but(
             width=self.width // NARROWER,
             embedding=self.embedding // NARROWER,
@@ -139,20 +134,20 @@ class ContextArm(Arm):
         )
 
     def located(self) -> Self:
-        found = resolve(self.data)
-        if found != self.data and self.length == LENGTH:
+        here = resolved(self, "data")
+        if here != self and self.length == LENGTH:
             raise Needs(
                 f"{self.label} at its documented size needs WikiText-2 itself, whose twin is"
                 " smaller: run `python -m repro data fetch wikitext-2`."
             )
-        return self.but(data=found)
+        return here
 
     def content(self) -> str:
         return word_windows_identity(self.data, vocabulary=self.vocabulary)
 
     @property
     def epoch_sequences(self) -> int:
-        """Sequences of an epoch, before the last batch is filled up."""
+        """The number of sequences of an epoch, before the last batch is filled up."""
         return self.sequences // self.epochs_a_pass
 
     @property
@@ -161,14 +156,12 @@ class ContextArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """Whether every row of a matrix fills whole cache lines (see the depth ladder)."""
-        sizes = (self.width, self.embedding, self.context, self.vocabulary)
-        filled = all(size % FLOATS_PER_LINE == 0 for size in sizes) and self.recipe.batch % 8 == 0
-        return filled and self.recipe.precision == "float32"
+        fills = fills_lines(self.width, self.embedding, self.context, self.vocabulary)
+        return fills and self.recipe.batch % 8 == 0 and self.recipe.precision == "float32"
 
     @property
     def products(self) -> int:
-        """Multiplications of the forward pass for one word."""
+        """The number of multiplications of the forward pass for one word."""
         stack = (self.embedding + self.context) * self.width + (self.layers - 1) * self.width**2
         return stack + self.width * (self.vocabulary + 3 * self.context)
 
@@ -201,11 +194,11 @@ class ContextArm(Arm):
 
 BASELINE = ContextArm(layers=6, context=256)
 ADVANCED = ContextArm(layers=12, context=512)
-"""The source's two models: it varied depth and context at once."""
+"""The two models of the source, which differ in depth and in context at once."""
 
 DEEPER = ContextArm(layers=12, context=256)
 WIDER = ContextArm(layers=6, context=512)
-"""Its two changes one at a time."""
+"""The baseline with one of the two changes each."""
 
 UPDATES_AN_EPOCH = 25
-"""Of a batch of 2048; what a warm-up given in epochs is counted in."""
+"""The number of updates of an epoch in batches of 2048, to convert warm-ups given in epochs."""

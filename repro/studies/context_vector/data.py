@@ -1,4 +1,4 @@
-"""Sequences of words in each run's order, and the keys of what dropout leaves out."""
+"""Sequences of words in each run's order, with keys that decide what dropout leaves out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from repro.studies.context_vector.arms import ContextArm
 
 
 class ContextData:
-    """The first words of windows. The last row of `train` is no sequence: it is padding alone."""
+    """The first words of each window; the last row of `train` is padding alone."""
 
     def __init__(self, arm: ContextArm, device: torch.device) -> None:
         windows = load_word_windows(arm.data, vocabulary=arm.vocabulary)
-        for part, asked, found in (
+        for part, asked, lines in (
             ("training", arm.sequences, windows.train),
             ("validation", arm.validation_sequences, windows.validation),
         ):
-            if asked > len(found):
+            if asked > len(lines):
                 raise ValueError(
                     f"The arm asks for {asked} {part} sequences and {windows.name} has"
-                    f" {len(found)}; give it at most that many."
+                    f" {len(lines)}; give it at most that many."
                 )
         train, validation = (
             torch.from_numpy(part[:count, : arm.length].astype("int64")).to(device)
@@ -33,13 +33,13 @@ class ContextData:
         )
         self.train = torch.cat([train, torch.full_like(train[:1], PAD)])  # [S+1, T+1]
         self.validation = validation  # [N, T+1]
-        self.found = [float(len(part)) for part in (windows.train, windows.validation)]
+        self.available = [float(len(part)) for part in (windows.train, windows.validation)]
         self.arm = arm
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[n, 2]: which sequence, -1 for none, and the key of its dropout.
+        """Return [n, 2]: the number of a sequence, -1 for none, and the key of its dropout.
 
-        The last batch is filled up with sequences of padding, which count for nothing: it weighs
+        The last batch is filled up with sequences of padding, which do not count, so that it weighs
         as much as any other, as in the source.
         """
         arm = self.arm
@@ -53,6 +53,6 @@ class ContextData:
         return torch.stack([order, keys], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines [R, B, 2] to words [R, B, T], those that follow, and keys [R, B]."""
+        """Turn lines [R, B, 2] into words [R, B, T], the words that follow, and keys [R, B]."""
         words = self.train[lines[..., 0]]
         return words[..., :-1], words[..., 1:], lines[..., 1]

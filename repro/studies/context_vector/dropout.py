@@ -1,8 +1,8 @@
-"""What dropout leaves out, as a function of a sequence's key and the place in the network.
+"""Dropout as a function of a sequence's key and the place in the network.
 
 Both forms of the model so leave out the same units, in any company and on any device; torch's own
-dropout draws by the order and the device of its calls. The function is SplitMix64 (Steele, Lea and
-Flood 2014), of which each call gives sixteen bits to four places.
+dropout depends on the order and the device of its calls. The function is SplitMix64 (Steele, Lea
+and Flood 2014); each of its outputs decides four places by sixteen bits each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GOLDEN, _FIRST, _SECOND = (
 
 
 def kept(keys: Tensor, *, share: float, steps: int, units: int) -> Tensor:
-    """What to multiply units by: [..., B] keys to [..., steps, B, units], zero or a little over 1.
+    """Return the factors of units, zero or over 1: [..., B] keys to [..., steps, B, units].
 
     `share` of the units is left out, rounded to a 65536th; the others grow so that the mean stays.
 
@@ -34,7 +34,7 @@ def kept(keys: Tensor, *, share: float, steps: int, units: int) -> Tensor:
 
 
 def growth(share: float) -> float:
-    """What the units that stay are multiplied by.
+    """Return the factor of the units that are kept.
 
     >>> growth(0.5)
     2.0
@@ -43,7 +43,7 @@ def growth(share: float) -> float:
 
 
 def _mixed(x: Tensor) -> Tensor:
-    """SplitMix64's finaliser; shifts of signed numbers copy the sign, which the masks take away."""
+    """Finalise as SplitMix64 does; shifts of signed numbers copy the sign, so they are masked."""
     x = (x ^ ((x >> 30) & ((1 << 34) - 1))) * _FIRST
     x = (x ^ ((x >> 27) & ((1 << 37) - 1))) * _SECOND
     return x ^ ((x >> 31) & ((1 << 33) - 1))

@@ -1,4 +1,4 @@
-"""What is measured of a run, from what its model says of each sequence; the same for both forms."""
+"""The measures of a run, from its model's answers to each sequence; both forms share them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from repro.data.word_windows import PAD, UNKNOWN
 from repro.studies.context_vector.arms import ContextArm
 
 CHUNK = 128
-"""Sequences that are evaluated at a time: a constant, since sums are rounded by their sizes."""
+"""The number of sequences evaluated at a time; another one would round sums differently."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Sums over the words of each sequence, padding left out: each [..., N]."""
+    """Sums over the words of each sequence without padding, each [..., N]."""
 
     loss: Tensor
     right: Tensor
@@ -28,7 +28,7 @@ class Answers:
 
     @classmethod
     def of(cls, logits: Tensor, y: Tensor) -> Answers:
-        """From logits [..., N, T, V] and the words that do follow, [..., N, T]."""
+        """Sum up logits [..., N, T, V] and the words that do follow, [..., N, T]."""
         counted = y != PAD
         losses = word_losses(logits, y)
         return cls(
@@ -47,13 +47,13 @@ class Answers:
 
 
 def word_losses(logits: Tensor, y: Tensor) -> Tensor:
-    """[..., T, V], [..., T] -> [..., T]; nothing for padding."""
+    """Return the loss of each word, 0 for padding: [..., T, V], [..., T] -> [..., T]."""
     losses = F.cross_entropy(logits.flatten(0, -2), y.flatten(), ignore_index=PAD, reduction="none")
     return losses.view(y.shape)
 
 
 def mean_loss(logits: Tensor, y: Tensor) -> Tensor:
-    """[R, B, T, V], [R, B, T] -> [R]: over all words of a batch but padding."""
+    """Return the mean over all words of a batch but padding: [R, B, T, V], [R, B, T] -> [R]."""
     return word_losses(logits, y).flatten(1).sum(1) / (y != PAD).flatten(1).sum(1)
 
 
@@ -67,7 +67,10 @@ def measures_of(
     parameters: int,
     sequences: list[float],
 ) -> Measures:
-    """One run's measures. As in the source, means of batches are averaged, the last one's too."""
+    """Return one run's measures, each the mean over batches, the last of which may be smaller.
+
+    The source averages the means of batches in this way.
+    """
     batch = arm.recipe.batch
     loss = _mean_of_means(validation.loss, validation.words, batch)
     accuracy = _mean_of_means(validation.right, validation.words, batch)
@@ -89,7 +92,7 @@ def measures_of(
 
 
 def spread(logits: Tensor, y: Tensor) -> Tensor:
-    """[R, N, T, V], [N, T] -> [R]: by how much the answers differ from one place to another."""
+    """Return how much answers differ from place to place: [R, N, T, V], [N, T] -> [R]."""
     return logits[:, y != PAD].std(1).mean(-1)
 
 

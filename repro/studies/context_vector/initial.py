@@ -1,4 +1,4 @@
-"""The numbers a run starts from, one named stream each, shared by both forms of the model."""
+"""The initial parameters of a run, each from a random stream of its own, for both forms."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from repro.core.streams import normal
 from repro.studies.context_vector.arms import ContextArm
 
 GATES = ("delta", "forget", "admit")
-"""What is new in the context, what stays of the old, and how much of the new enters."""
+"""Layers of the context's update: the new part, the share of the old, the share of the new."""
 
 
 def parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:
-    """Every parameter of a run, from the input to the output."""
+    """Draw every parameter of a run, from the input to the output."""
 
     def linear(name: str, rows: int, columns: int, std: float) -> dict[str, Tensor]:
         weight = normal(seed, f"initial/{name}", (rows, columns), std=std)
         return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(rows)}
 
     shape = (arm.vocabulary, arm.embedding)
-    found = {
+    tensors = {
         "embedding.weight": normal(seed, "initial/embedding", shape, std=arm.embedding_std),
     }
     for layer in range(arm.layers):
         reads = arm.width if layer else arm.embedding + arm.context
         he = math.sqrt(2 / reads)
         std = he if arm.initialisation == "he" else arm.weight_std
-        found |= linear(f"layers.{layer}", arm.width, reads, std)
-    found |= linear("head", arm.vocabulary, arm.width, arm.weight_std)
+        tensors |= linear(f"layers.{layer}", arm.width, reads, std)
+    tensors |= linear("head", arm.vocabulary, arm.width, arm.weight_std)
     for gate in GATES:
-        found |= linear(gate, arm.context, arm.width, arm.weight_std)
-    return found | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}
+        tensors |= linear(gate, arm.context, arm.width, arm.weight_std)
+    return tensors | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}

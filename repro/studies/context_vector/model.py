@@ -16,7 +16,7 @@ CONTEXT_LIMIT = 10.0
 
 
 class ContextLanguageModel(nn.Module):
-    """Reads a word and the context, answers with the next word, and updates the context."""
+    """A network that reads a word and the context, predicts the next word, updates the context."""
 
     def __init__(self, arm: ContextArm) -> None:
         super().__init__()
@@ -33,9 +33,9 @@ class ContextLanguageModel(nn.Module):
     def forward(
         self, words: Tensor, *, context: Tensor | None = None, keys: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Words [B, T] to logits [B, T, V] and the context after them, [B, C].
+        """Turn words [B, T] into logits [B, T, V] and the context after them, [B, C].
 
-        A context goes on from earlier words; keys [B] say what dropout leaves out.
+        A context continues earlier words; keys [B] decide what dropout leaves out.
 
         >>> logits, context = model(words[:, :10])
         >>> rest, _ = model(words[:, 10:], context=context)
@@ -49,18 +49,18 @@ class ContextLanguageModel(nn.Module):
             if keys is not None and arm.dropout
             else None
         )  # [T, B, L*H]
-        found = []
+        logits = []
         for step in range(steps):
             masks = left[step].chunk(arm.layers, dim=-1) if left is not None else None
             h = self._stack(torch.cat([self.embedding(words[:, step]), context], dim=-1), masks)
-            found.append(self.head(h))
+            logits.append(self.head(h))
             stays, enters = self.forget(h).sigmoid(), self.admit(h).sigmoid()
             context = self.norm(stays * context + enters * self.delta(h))
             context = context.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT)
-        return torch.stack(found, dim=1), context
+        return torch.stack(logits, dim=1), context
 
     def _stack(self, h: Tensor, masks: tuple[Tensor, ...] | None) -> Tensor:
-        """[B, E+C] -> [B, H]."""
+        """Apply the layers: [B, E+C] -> [B, H]."""
         for index, layer in enumerate(self.layers):
             u = layer(h)
             if self.arm.stack == "normalised":

@@ -1,10 +1,10 @@
 """The recurrence of many runs at once, forward and backward, written out over a run axis.
 
-The words wait for one another, and so the loops over them consist of many small operations. What
-does not wait is taken out of them: the words' own part of the first layer, the head, and all
-gradients of weights, each of which is one product over all words.
-Shapes: R runs, B sequences, T words, E embedding, H width, C context. What is kept of every word is
-a list over time, [R, B, ...] each; joined, it is [R, T*B, ...].
+Each word waits for the one before it, so the loops over words consist of many small operations. All
+that does not wait is done outside the loops: the words' own part of the first layer, the head, and
+the gradients of weights, each of which is one product over all words.
+Shapes: R runs, B sequences, T words, E embedding, H width, C context. Tensors of single words stand
+in lists over time, [R, B, ...] each; joined, they are [R, T*B, ...].
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ from torch import Tensor
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.context_vector.initial import GATES
 from repro.studies.context_vector.model import CONTEXT_LIMIT
-
-NORM_EPSILON = 1e-5
+from repro.studies.layer_norm import Normalised, norm, norm_backward
 
 Parameters = Mapping[str, Tensor]
-Normalised = tuple[Tensor, Tensor, Tensor]
-"""The normalised values, the means and the reciprocal standard deviations."""
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """What a layer's backward pass needs of one word's forward pass."""
+    """Tensors of a layer's forward pass over one word that its backward pass needs."""
 
     read: Tensor  # [R, B, H], of the first layer the context [R, B, C]
     u: Tensor  # [R, B, H] the linear part
@@ -38,7 +35,7 @@ class LayerTrace:
 
 @dataclass(frozen=True)
 class GateTrace:
-    """The same of the context's update; there is none after the last word."""
+    """Tensors of the context's update that its backward pass needs; the last word has no update."""
 
     h: Tensor  # [R, B, H]
     before: Tensor  # [R, B, C] the context
@@ -51,7 +48,7 @@ class GateTrace:
 
 @dataclass
 class Trace:
-    """All words."""
+    """Tensors of all words that the backward pass needs."""
 
     words: Tensor  # [R, T*B]
     embedded: Tensor  # [R, T*B, E]
@@ -60,7 +57,7 @@ class Trace:
 
 
 class Recurrence:
-    """The pass over the words of sequences, with parameters as they stand."""
+    """The passes over the words of sequences, with the parameters as they are now."""
 
     def __init__(self, arm: ContextArm, parameters: Parameters) -> None:
         self.arm, self.p = arm, parameters
@@ -72,7 +69,7 @@ class Recurrence:
     def forward(
         self, x: Tensor, masks: Tensor | None, *, remember: bool
     ) -> tuple[Tensor, Trace | None]:
-        """Words [R, B, T] and masks [T, L, R, B, H] to what the head reads, [R, T*B, H]."""
+        """Turn words [R, B, T] and masks [T, L, R, B, H] into inputs of the head, [R, T*B, H]."""
         (runs, batch, steps), p = x.shape, self.p
         words = x.transpose(1, 2).flatten(1)  # [R, T*B]
         trace = Trace(words, embedded(p["embedding.weight"], words))
@@ -80,19 +77,19 @@ class Recurrence:
             p["layers.0.bias"][:, None], trace.embedded, self.of_words.transpose(1, 2)
         ).view(runs, steps, batch, -1)
         context = x.new_zeros(runs, batch, self.arm.context, dtype=from_words.dtype)
-        found = []
+        outputs = []
         for step in range(steps):
             h, layers = self._stack(
                 from_words[:, step], context, None if masks is None else masks[step]
             )
-            found.append(h)
+            outputs.append(h)
             if remember:
                 trace.layers.append(layers)
             if step + 1 < steps:
                 context, gate = self._updated(h, context)
                 if remember:
                     trace.gates.append(gate)
-        return torch.stack(found, 1).flatten(1, 2), trace if remember else None
+        return torch.stack(outputs, 1).flatten(1, 2), trace if remember else None
 
     def _stack(
         self, from_word: Tensor, context: Tensor, masks: Tensor | None
@@ -121,7 +118,10 @@ class Recurrence:
         return scaled.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT), gate
 
     def backward(self, trace: Trace, d_read: Tensor, *, grown: float) -> dict[str, Tensor]:
-        """Gradients from those in what the head read, [R, T*B, H]; `grown` is dropout's factor."""
+        """Return gradients of parameters from those in the head's inputs, [R, T*B, H].
+
+        `grown` is the factor by which dropout grew the units that it kept.
+        """
         steps, layers = len(trace.layers), self.arm.layers
         d_heads = d_read.view(len(d_read), steps, -1, self.arm.width)  # [R, T, B, H]
         d_layers: list[list[Tensor]] = [[] for _ in range(layers)]  # from the last word on
@@ -160,7 +160,7 @@ class Recurrence:
         )
 
     def _gate_backward(self, gate: GateTrace, d_context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradients in what the gates proposed [R, B, 3C], in the context before, and the norm."""
+        """Return gradients in the gates' outputs [R, B, 3C], the context before, and the norm."""
         size = self.arm.context
         d_scaled = torch.ops.aten.hardtanh_backward(
             d_context, gate.scaled, -CONTEXT_LIMIT, CONTEXT_LIMIT
@@ -187,26 +187,26 @@ class Recurrence:
         }
 
     def _layer_gradients(self, trace: Trace, d_layers: list[list[Tensor]]) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = {}
+        gradients: dict[str, Tensor] = {}
         for index in range(1, self.arm.layers):
             read = torch.cat([layers[index].read for layers in trace.layers], 1)
-            found |= linear_gradients(f"layers.{index}", joined(d_layers[index]), read)
-        return found
+            gradients |= linear_gradients(f"layers.{index}", joined(d_layers[index]), read)
+        return gradients
 
     def _gate_gradients(
         self, trace: Trace, d_proposed: list[Tensor], d_scaled: list[Tensor]
     ) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = {}
+        gradients: dict[str, Tensor] = {}
         read = torch.cat([gate.h for gate in trace.gates], 1)
         for name, part in zip(GATES, joined(d_proposed).chunk(len(GATES), -1), strict=True):
-            found |= linear_gradients(name, part, read)
+            gradients |= linear_gradients(name, part, read)
         d_norm = joined(d_scaled)
         values = torch.cat([gate.normalised[0] for gate in trace.gates], 1)
-        return found | {"norm.weight": (d_norm * values).sum(1), "norm.bias": d_norm.sum(1)}
+        return gradients | {"norm.weight": (d_norm * values).sum(1), "norm.bias": d_norm.sum(1)}
 
 
 def joined(parts: list[Tensor]) -> Tensor:
-    """Gradients of each word, from the last on, in the order of the words: [R, T*B, ...]."""
+    """Join gradients, listed from the last word on, in the order of words: [R, T*B, ...]."""
     return torch.cat(parts[::-1], 1)
 
 
@@ -216,30 +216,18 @@ def linear_gradients(name: str, d_out: Tensor, read: Tensor) -> dict[str, Tensor
 
 
 def embedded(weight: Tensor, words: Tensor) -> Tensor:
-    """Rows of each run's own table: [R, V, E], [R, n] -> [R, n, E]."""
+    """Look up rows of each run's own table: [R, V, E], [R, n] -> [R, n, E]."""
     return weight.flatten(0, 1).index_select(0, _places(weight, words)).view(*words.shape, -1)
 
 
 def embedding_gradient(d_rows: Tensor, words: Tensor, weight: Tensor) -> Tensor:
-    """The gradient in the tables, [R, V, E]."""
-    found: Tensor = torch.ops.aten.embedding_dense_backward(
+    """Return the gradient in the tables, [R, V, E]."""
+    gradient: Tensor = torch.ops.aten.embedding_dense_backward(
         d_rows.flatten(0, 1), _places(weight, words), weight.shape[0] * weight.shape[1], -1, False
     )
-    return found.view_as(weight)
+    return gradient.view_as(weight)
 
 
 def _places(weight: Tensor, words: Tensor) -> Tensor:
     first = torch.arange(len(weight), device=words.device) * weight.shape[1]
     return (words + first[:, None]).flatten()
-
-
-def norm(x: Tensor) -> Normalised:
-    return torch.native_layer_norm(x, [x.shape[-1]], None, None, NORM_EPSILON)
-
-
-def norm_backward(d_z: Tensor, x: Tensor, normalised: Normalised) -> Tensor:
-    _, mean, rstd = normalised
-    found: Tensor = torch.ops.aten.native_layer_norm_backward(
-        d_z, x, [x.shape[-1]], mean, rstd, None, None, [True, False, False]
-    )[0]
-    return found

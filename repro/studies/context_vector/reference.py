@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.studies.context_vector import initial
 from repro.studies.context_vector.arms import ContextArm
@@ -22,18 +21,14 @@ from repro.studies.context_vector.evaluation import (
 from repro.studies.context_vector.model import ContextLanguageModel
 
 
-class ReferenceContext:
-    """One run."""
+class ReferenceContext(ReferenceBase):
+    """One run of the language model."""
 
-    def __init__(self, run: Run, data: ContextData, device: torch.device) -> None:
-        assert isinstance(run.arm, ContextArm)
+    def __init__(self, run: Run[ContextArm], data: ContextData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         self.module = ContextLanguageModel(run.arm)
         self.module.load_state_dict(initial.parameters(run.arm, run.seed))
         self.module.to(device)
-
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
 
     def loss(self, x: Tensor, y: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor]:
         logits, _ = self.module(x, keys=keys)
@@ -50,20 +45,20 @@ class ReferenceContext:
             logit_spread=logit_spread,
             gradient_norms=self._gradient_norms(),
             parameters=sum(p.numel() for p in self.module.parameters()),
-            sequences=self.data.found,
+            sequences=self.data.available,
         )
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, float]:
-        """What the run says of all sequences, and how much its answers to the first differ."""
-        found, spreads = [], []
+        """Return the answers to all sequences, and the spread of those to the first chunk."""
+        answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self.module(chunk[:, :-1])[0], chunk[:, 1:]
-            found.append(Answers.of(logits, y))
+            answers.append(Answers.of(logits, y))
             spreads.append(float(spread(logits[None], y)))
-        return Answers.joined(found), spreads[0]
+        return Answers.joined(answers), spreads[0]
 
     def _gradient_norms(self) -> tuple[float, float]:
-        """Of all parameters, and of the stack's alone: on the first batch of the training set."""
+        """Return the gradient norms of all parameters and of the stack, on the first batch."""
         batch = self.data.train[: self.arm.recipe.batch]
         parameters = dict(self.module.named_parameters())
         with torch.enable_grad():

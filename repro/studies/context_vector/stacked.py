@@ -1,4 +1,4 @@
-"""Many runs of the language model as one, which the sequential loop over words repays.
+"""Many runs of the language model as one, so that they share the sequential loop over words.
 
 Shapes: R runs, B sequences, T words, L layers, H width, V vocabulary.
 """
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.models import StackedBase, stacked
 from repro.core.study import Measures
 from repro.data.word_windows import PAD
 from repro.studies.context_vector import initial
@@ -22,31 +23,19 @@ from repro.studies.context_vector.evaluation import CHUNK, Answers, measures_of,
 from repro.studies.context_vector.recurrence import Recurrence, linear_gradients
 
 
-class StackedContext:
+class StackedContext(StackedBase):
     """R runs of one depth and one width."""
 
-    def __init__(self, runs: Sequence[Run], data: ContextData, device: torch.device) -> None:
-        self.arms: list[ContextArm] = []
-        rows = []
-        for run in runs:
-            assert isinstance(run.arm, ContextArm)
-            self.arms.append(run.arm)
-            rows.append(initial.parameters(run.arm, run.seed))
+    def __init__(
+        self, runs: Sequence[Run[ContextArm]], data: ContextData, device: torch.device
+    ) -> None:
+        self.arms = [run.arm for run in runs]
         self.arm, self.data = self.arms[0], data
-        self.parameters = {
-            name: torch.stack([row[name] for row in rows]).to(device) for name in rows[0]
-        }
-
-    def trained_rows(self, name: str) -> Sequence[bool]:
-        return [True] * len(self.arms)
-
-    def lr_scales(self, name: str) -> Sequence[float]:
-        return [1.0] * len(self.arms)
+        self.parameters = stacked([initial.parameters(run.arm, run.seed) for run in runs], device)
 
     def keep(self, rows: Sequence[int]) -> None:
-        index = list(rows)
+        super().keep(rows)
         self.arms = [self.arms[row] for row in rows]
-        self.parameters = {name: p[index] for name, p in self.parameters.items()}
 
     def gradients(
         self, x: Tensor, y: Tensor, keys: Tensor | None
@@ -59,12 +48,12 @@ class StackedContext:
         logits = torch.baddbmm(p["head.bias"][:, None], read, p["head.weight"].transpose(1, 2))
         losses, error = _losses_and_errors(logits, y.transpose(1, 2).flatten(1))
         d_read = torch.bmm(error, p["head.weight"])
-        found = linear_gradients("head", error, read)
+        gradients = linear_gradients("head", error, read)
         grown = growth(arm.dropout) if drops else 1.0
-        return losses, found | recurrence.backward(trace, d_read, grown=grown)
+        return losses, gradients | recurrence.backward(trace, d_read, grown=grown)
 
     def _masks(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """[T, L, R, B, H]: in the order in which they are used."""
+        """Return dropout's factors [T, L, R, B, H], in the order in which they are used."""
         assert keys is not None
         arm = self.arm
         units = arm.layers * arm.width
@@ -88,29 +77,29 @@ class StackedContext:
                 logit_spread=float(spreads[row]),
                 gradient_norms=norms[row],
                 parameters=count,
-                sequences=self.data.found,
+                sequences=self.data.available,
             )
             for row, arm in enumerate(self.arms)
         ]
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, Tensor]:
-        """What the runs say of all sequences, and how much their answers to the first differ."""
-        found, spreads = [], []
+        """Return the answers to all sequences, and the spreads of those to the first chunk."""
+        answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self._logits(chunk[:, :-1]), chunk[:, 1:]
-            found.append(Answers.of(logits, y.expand(len(self.arms), -1, -1)))
+            answers.append(Answers.of(logits, y.expand(len(self.arms), -1, -1)))
             spreads.append(spread(logits, y))
-        return Answers.joined(found), spreads[0]
+        return Answers.joined(answers), spreads[0]
 
     def _logits(self, x: Tensor) -> Tensor:
-        """The same words for every run, [N, T], to logits [R, N, T, V]."""
+        """Turn the same words for every run, [N, T], into logits [R, N, T, V]."""
         p, rows = self.parameters, len(self.arms)
         read, _ = Recurrence(self.arm, p).forward(x.expand(rows, *x.shape), None, remember=False)
         logits = torch.baddbmm(p["head.bias"][:, None], read, p["head.weight"].transpose(1, 2))
         return logits.view(rows, x.shape[1], len(x), -1).transpose(1, 2)
 
     def _gradient_norms(self) -> list[tuple[float, float]]:
-        """Of all parameters, and of the stack's alone: on the first batch of the training set."""
+        """Return the gradient norms of all parameters and of the stack, on the first batch."""
         rows, batch = len(self.arms), self.data.train[: self.arm.recipe.batch]
         x, y = (part.expand(rows, *part.shape) for part in (batch[:, :-1], batch[:, 1:]))
         _, gradients = self.gradients(x, y, None)
@@ -123,7 +112,7 @@ class StackedContext:
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy over words that are not padding [R], and its gradient in the logits."""
+    """Return the mean cross-entropy over words but padding [R], and its gradient in the logits."""
     counted = (y != PAD).to(logits.dtype)  # [R, n]
     share = counted / counted.sum(1, keepdim=True)
     log_p = logits.log_softmax(-1)

@@ -1,33 +1,15 @@
-"""Context vectors as the core sees them."""
+"""The study of source 001 as the core sees it."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import torch
-
-from repro.arm import Run
-from repro.studies.context_vector.arms import ContextArm
 from repro.studies.context_vector.data import ContextData
 from repro.studies.context_vector.reference import ReferenceContext
 from repro.studies.context_vector.stacked import StackedContext
 
 
 class ContextVectors:
-    """The study of source 001."""
+    """A language model that passes a context vector from word to word."""
 
     monitor = "validation_loss"
-
-    def load(self, arm: ContextArm, device: torch.device) -> ContextData:
-        return ContextData(arm, device)
-
-    def reference(self, run: Run, data: ContextData, device: torch.device) -> ReferenceContext:
-        return ReferenceContext(run, data, device)
-
-    def stacked(
-        self, runs: Sequence[Run], data: ContextData, device: torch.device
-    ) -> StackedContext:
-        return StackedContext(runs, data, device)
+    load, reference, stacked = ContextData, ReferenceContext, StackedContext
 
 
 STUDY = ContextVectors()

@@ -1,1 +1,1 @@
-"""Source 004: which credit rules make use of depth?  A ResMLP with its last k blocks trained."""
+"""Source 004: a ResMLP whose last k blocks are trained by one of three credit rules."""

@@ -1,6 +1,6 @@
-"""The arms of the depth ladder, at their documented size and at the size two CPU cores can train.
+"""The arms of the depth ladder, at their documented size and at a size that two cores can train.
 
-Everything that makes the `ci` profile smaller than the documented experiment stands in `at`.
+Everything that makes the `ci` profile smaller than the documented experiment stands in `at_ci`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.files import resolve
 from repro.data.images import image_identity
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 Rule = Literal["bp", "fa", "dfa"]
 
@@ -20,10 +21,9 @@ NARROWER = 8
 """Width of the documented network over that of the `ci` one."""
 
 PIXELS = {"ci": 8, "paper": 32}
-"""Image side: the `ci` profile averages 4x4 pixels into one."""
+"""The side of an image in each profile: `ci` averages 4x4 pixels into one."""
 
 DOCUMENTED_STD = 0.02
-FLOATS_PER_LINE = 16
 
 DOCUMENTED_RECIPE = Recipe(
     epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine", measure_every=10
@@ -49,17 +49,19 @@ class LadderArm(Arm):
     depth: int
     rule: Rule
     trained: int
-    """How many blocks are trained, counted from the output; the others stay as initialised."""
+    """The number of blocks trained, counted from the output; the others stay as initialised."""
 
     expansion: int = 4
-    """Hidden units of a block over its width."""
+    """The hidden units of a block as a multiple of its width."""
 
     feedback: Literal["weights", "blocks"] = "weights"
-    """What FA's random matrices stand in for: each weight matrix of a block, its skip connection
-    kept; or the whole block, skip connection included. The source does not say."""
+    """The reading of FA, of which the source does not say which it means.
+
+    `weights` puts a random matrix in place of each weight matrix of a block and keeps the skip
+    connection; `blocks` puts one in place of the whole block, skip connection included."""
 
     credit: Literal["normalised", "raw"] = "normalised"
-    """Whether FA and DFA divide each example's credit by its root mean square."""
+    """The credit of FA and DFA: `normalised` divides each example's by its root mean square."""
 
     embedding: Literal["trained", "frozen"] = "trained"
 
@@ -69,11 +71,12 @@ class LadderArm(Arm):
     data: str = "cifar10"
     pixels: int = PIXELS["paper"]
     images: int = 50_000
-    """Training images, the first of the set."""
+    """The number of training images, the first of the set."""
 
     shift: int = 4
-    """Pixels by which a training image is moved at most, at random either way; it is then mirrored
-    every second time. 0 leaves the images as they are."""
+    """The most pixels by which a training image is moved either way, at random.
+
+    It is then mirrored every second time. 0 leaves the images as they are."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -83,19 +86,14 @@ class LadderArm(Arm):
                 f"trained={self.trained} of {self.depth} blocks cannot be; give 0 to {self.depth}."
             )
 
-    def at(self, profile: str) -> Self:
-        """The same experiment at a profile's size.
+    def at_ci(self) -> Self:
+        """Return the same experiment with an eighth of the width, on 8x8 pixels, for 8 epochs.
 
-        `ci`: 8x8 pixels and shifts of one of them, an eighth of the width, the first 10,240
-        images, 8 epochs instead of 100. Batches of 32 keep an epoch at 320 steps (documented:
-        390), since it is steps that AdamW's progress is counted in. The standard deviations of the
-        initialisation grow as the layers shrink, so that every pre-activation, and with it the
-        frozen map, starts as at the documented size.
+        It has shifts of one pixel, and the first 10,240 images. Batches of 32 keep an epoch at 320
+        steps (documented: 390), since AdamW's progress is counted in steps. The standard deviations
+        of the initialisation grow as the layers shrink, so that every pre-activation, and with it
+        the frozen map, starts as at the documented size.
         """
-        if profile == "paper":
-            return self
-        if profile != "ci":
-            raise ValueError(f"The depth ladder has no profile {profile!r}; it has ci and paper.")
         shrink = PIXELS["paper"] / PIXELS["ci"]
         return self.but(
             width=self.width // NARROWER,
@@ -108,7 +106,7 @@ class LadderArm(Arm):
         )
 
     def ladder(self) -> list[Self]:
-        """This arm with 0, 1, … all blocks trained."""
+        """Return this arm with 0, 1, … all blocks trained."""
         return [self.but(trained=k) for k in range(self.depth + 1)]
 
     @property
@@ -128,7 +126,7 @@ class LadderArm(Arm):
 
     @property
     def inputs(self) -> int:
-        """Pixel values of an image."""
+        """The number of pixel values of an image."""
         return 3 * self.pixels**2
 
     @property
@@ -137,28 +135,22 @@ class LadderArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """Whether every matrix of a run fills whole cache lines.
-
-        Matrix products round differently on rows that start within one, so that a run's bits would
-        depend on its place in the stack.
-        """
-        return self.width % FLOATS_PER_LINE == 0 and self.recipe.batch % 8 == 0
+        return fills_lines(self.width) and self.recipe.batch % 8 == 0
 
     def located(self) -> Self:
-        found = resolve(self.data)
-        if found != self.data and self.pixels != PIXELS["ci"]:
+        here = resolved(self, "data")
+        if here != self and self.pixels != PIXELS["ci"]:
             raise Needs(
                 f"{self.label} at {self.pixels}x{self.pixels} pixels needs CIFAR-10 itself, whose"
                 " twin is smaller: run `python -m repro data fetch cifar10`."
             )
-        return self.but(data=found)
+        return here
 
     def content(self) -> str:
         return image_identity(self.data, size=self.pixels)
 
     @property
     def effort(self) -> float:
-        """Multiplications of one step on one example, roughly: for estimates and for order."""
         block = 2 * self.expansion * self.width**2
         passed_down = {"bp": self.depth, "fa": self.depth, "dfa": 0}[self.rule]
         local = self.trained * (1 if self.rule == "bp" else 1.5)
@@ -170,9 +162,9 @@ D256_L4 = LadderArm(width=256, depth=4, rule="bp", trained=4)
 """The source's primary configuration."""
 
 D512_L2 = LadderArm(width=512, depth=2, rule="bp", trained=2)
-"""The source's secondary configuration, where FA is said to fail."""
+"""The source's secondary configuration, on which it reports that FA fails."""
 
 
 def shallow(arm: LadderArm) -> LadderArm:
-    """One block with the parameters of all of the arm's blocks: capacity without depth."""
+    """Return the arm with one block that has as many parameters as all of its blocks."""
     return arm.but(depth=1, trained=1, expansion=arm.expansion * arm.depth)

@@ -1,4 +1,4 @@
-"""Images as the ladder's networks see them: flat, standardised per channel, in each run's order."""
+"""Images as inputs of the ladder's networks: flat, standardised per channel, in a run's order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repro.studies.depth_ladder.arms import LadderArm
 
 
 class LadderData:
-    """Training images in bytes, test images ready to be evaluated."""
+    """Training images as bytes, and test images as inputs."""
 
     def __init__(self, arm: LadderArm, device: torch.device) -> None:
         images = load_images(arm.data, size=arm.pixels)
@@ -40,7 +40,7 @@ class LadderData:
         self.test_labels = torch.from_numpy(images.test_labels.copy()).to(device)  # [T]
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[N, 4]: which image, its shift down, its shift right, whether it is mirrored."""
+        """Return [N, 4]: the number of an image, its shifts down and right, 1 if it is mirrored."""
         order = torch.randperm(self.examples, generator=stream(seed, f"order/{number}"))
         generator = stream(seed, f"augment/{number}")
         reach = 2 * self.shift + 1
@@ -49,7 +49,7 @@ class LadderData:
         return torch.cat([order[:, None], shifts, mirrored], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines of epochs [R, B, 4] to inputs [R, B, P] and labels [R, B]."""
+        """Turn lines of epochs [R, B, 4] into inputs [R, B, P] and labels [R, B]."""
         image, down, right, mirrored = lines.flatten(0, 1).unbind(1)  # each [R*B]
         if self.shift:
             # mirrored, what lay to the left lies to the right
@@ -61,5 +61,5 @@ class LadderData:
         return self._flat(images).view(*lines.shape[:2], -1), self.labels[lines[..., 0]]
 
     def _flat(self, images: Tensor) -> Tensor:
-        """[N, H, W, 3] bytes -> [N, P], each channel of mean 0 and standard deviation 1."""
+        """Standardise each channel to mean 0 and deviation 1: [N, H, W, 3] bytes -> [N, P]."""
         return images.flatten(1).float().sub_(self.mean).mul_(self.scale)

@@ -1,8 +1,8 @@
-"""The numbers a run starts from, one named random stream each, shared by both forms of the model.
+"""The initial parameters of a run, each from a random stream of its own, for both forms.
 
-The source does not print its initialisation; it prints what the initialisation does (the identity
-check). Every weight N(0, 0.02), every bias 0, layer-normalised blocks of GELU units is the simplest
-design that does the same.
+The source does not give its initialisation, but the effect of it (the identity check). The simplest
+design with that effect: every weight N(0, 0.02), every bias 0, layer-normalised blocks of GELU
+units.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ CLASSES = 10
 
 
 def parameters(arm: LadderArm, seed: int) -> dict[str, Tensor]:
-    """Every parameter of a run, from the input to the output."""
+    """Draw every parameter of a run, from the input to the output."""
     d, m = arm.width, arm.expansion * arm.width
 
     def linear(name: str, rows: int, columns: int, std: float) -> dict[str, Tensor]:
         weight = normal(seed, f"initial/{name}", (rows, columns), std=std)
         return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(rows)}
 
-    found = linear("embed", d, arm.inputs, arm.embedding_std)
+    tensors = linear("embed", d, arm.inputs, arm.embedding_std)
     for block in range(arm.depth):
-        found |= linear(f"blocks.{block}.up", m, d, arm.weight_std)
-        found |= linear(f"blocks.{block}.down", d, m, arm.weight_std)
-    found |= {"norm.weight": torch.ones(d), "norm.bias": torch.zeros(d)}
-    return found | linear("head", CLASSES, d, arm.weight_std)
+        tensors |= linear(f"blocks.{block}.up", m, d, arm.weight_std)
+        tensors |= linear(f"blocks.{block}.down", d, m, arm.weight_std)
+    tensors |= {"norm.weight": torch.ones(d), "norm.bias": torch.zeros(d)}
+    return tensors | linear("head", CLASSES, d, arm.weight_std)
 
 
 def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
-    """The fixed random matrices that carry credit backward: none for BP.
+    """Draw the fixed random matrices that carry credit backward; BP has none.
 
     FA has one in place of each forward matrix of a block, of its shape and spread, or one a block.
     DFA has one from the output error to each point of the residual stream. The spread of the latter
     two matters little: the normalisation of the credit removes it.
     """
     d, m = arm.width, arm.expansion * arm.width
-    found = {}
+    matrices = {}
     if arm.rule == "fa" and arm.feedback == "blocks":
         for block in range(arm.depth):
             key = f"blocks.{block}"
-            found[key] = normal(seed, f"feedback/{key}", (d, d), std=d**-0.5)
+            matrices[key] = normal(seed, f"feedback/{key}", (d, d), std=d**-0.5)
     if arm.rule == "fa" and arm.feedback == "weights":
         for block in range(arm.depth):
             for name, shape in (("up", (m, d)), ("down", (d, m))):
                 key = f"blocks.{block}.{name}"
-                found[key] = normal(seed, f"feedback/{key}", shape, std=arm.weight_std)
+                matrices[key] = normal(seed, f"feedback/{key}", shape, std=arm.weight_std)
     if arm.rule == "dfa":
         for point in range(arm.depth + 1):
-            found[f"{point}"] = normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)
-    return found
+            matrices[f"{point}"] = normal(seed, f"feedback/{point}", (d, CLASSES), std=1.0)
+    return matrices
 
 
 def is_trained(arm: LadderArm, name: str) -> bool:
-    """Whether an arm trains the parameter of this name."""
+    """Return True if an arm trains the parameter of this name."""
     if name.startswith("blocks."):
         return int(name.split(".")[1]) >= arm.depth - arm.trained
     return not name.startswith("embed.") or arm.embedding == "trained"

@@ -1,12 +1,11 @@
-"""One network of the ladder as plain PyTorch, its credit rules written as the source tells them.
+"""One network of the ladder as plain PyTorch, with the credit rules as the source states them.
 
 Each trained block minimises a surrogate loss of its own, <f(stopgrad h), credit>, so that credit
-never leaks from one block into another. Only where the credit comes from differs between rules.
+never leaks from one block into another. The rules differ in the origin of the credit alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from repro.arm import Run
+from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import LadderArm
@@ -22,7 +22,7 @@ from repro.studies.depth_ladder.data import LadderData
 
 CREDIT_EPSILON = 1e-8
 PROBE = 512
-"""Test images on which credit and the identity check are measured."""
+"""The number of test images on which credit and the identity check are measured."""
 
 
 class FeedbackLinear(torch.autograd.Function):
@@ -40,12 +40,12 @@ class FeedbackLinear(torch.autograd.Function):
 
 
 def _feedback_linear(x: Tensor, layer: nn.Linear, back: Tensor) -> Tensor:
-    found: Tensor = FeedbackLinear.apply(x, layer.weight, layer.bias, back)  # type: ignore[no-untyped-call]
-    return found
+    out: Tensor = FeedbackLinear.apply(x, layer.weight, layer.bias, back)  # type: ignore[no-untyped-call]
+    return out
 
 
 class Block(nn.Module):
-    """f(h) = W2 gelu(W1 norm(h)).
+    """A residual block's function, f(h) = W2 gelu(W1 norm(h)).
 
     The norm has no scale and shift of its own: W1 and its bias can express both.
     """
@@ -56,19 +56,19 @@ class Block(nn.Module):
         self.down = nn.Linear(expansion * width, width)
 
     def forward(self, h: Tensor) -> Tensor:  # [B, d] -> [B, d]
-        found: Tensor = self.down(F.gelu(self.up(F.layer_norm(h, h.shape[-1:]))))
-        return found
+        out: Tensor = self.down(F.gelu(self.up(F.layer_norm(h, h.shape[-1:]))))
+        return out
 
     def with_feedback(self, h: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        """The same output; its gradient goes down through the matrices given."""
+        """Return the same output, whose gradient passes down through the matrices given."""
         z = F.layer_norm(h, h.shape[-1:])
         u = _feedback_linear(z, self.up, up)
-        found: Tensor = _feedback_linear(F.gelu(u), self.down, down)
-        return found
+        out: Tensor = _feedback_linear(F.gelu(u), self.down, down)
+        return out
 
 
 class ResMLP(nn.Module):
-    """Pixels to ten classes through `depth` residual blocks."""
+    """A network from pixels to ten classes through `depth` residual blocks."""
 
     def __init__(self, arm: LadderArm) -> None:
         super().__init__()
@@ -88,11 +88,10 @@ class ResMLP(nn.Module):
         return self.readout(h)
 
 
-class ReferenceLadder:
-    """One run: the network, its credit rule, and what is measured of it."""
+class ReferenceLadder(ReferenceBase):
+    """One run: the network, its credit rule and its measures."""
 
-    def __init__(self, run: Run, data: LadderData, device: torch.device) -> None:
-        assert isinstance(run.arm, LadderArm)
+    def __init__(self, run: Run[LadderArm], data: LadderData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         self.module = ResMLP(self.arm)
         self.module.load_state_dict(initial.parameters(self.arm, run.seed))
@@ -102,9 +101,6 @@ class ReferenceLadder:
         self.feedback = {
             name: b.to(device) for name, b in initial.feedback(self.arm, run.seed).items()
         }
-
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
 
     def loss(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         if self.arm.rule == "bp":
@@ -122,7 +118,7 @@ class ReferenceLadder:
         return objective, loss
 
     def _states(self, x: Tensor) -> list[Tensor]:
-        """The residual stream h_0 … h_L, each [B, d]."""
+        """Return the residual stream h_0 … h_L, each [B, d]."""
         h = [self.module.embed(x)]
         for block in self.module.blocks:
             h.append(h[-1] + block(h[-1]))
@@ -135,7 +131,7 @@ class ReferenceLadder:
         return (output * credit).sum(-1).mean()
 
     def credits(self, h: list[Tensor], y: Tensor) -> list[Tensor]:
-        """What FA or DFA tells each point of the residual stream h_0 … h_L, example by example."""
+        """Return the credit by FA or DFA at each point of the residual stream, each [B, d]."""
         if self.arm.rule == "dfa":
             with torch.no_grad():
                 error = self.module.readout(h[-1]).softmax(-1) - F.one_hot(y, initial.CLASSES)
@@ -148,7 +144,7 @@ class ReferenceLadder:
         return credits
 
     def _passed_down(self, credit: Tensor, h: Tensor, index: int) -> Tensor:
-        """The credit below a block from the credit above it."""
+        """Return the credit below a block, given that above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
             return credit @ self.feedback[name]
@@ -162,20 +158,22 @@ class ReferenceLadder:
     def measure(self) -> Measures:
         logits = self.module(self.data.test_inputs)
         right = int((logits.argmax(-1) == self.data.test_labels).sum())
-        found: Measures = {"accuracy": right / len(self.data.test_labels)}
+        measures: Measures = {"accuracy": right / len(self.data.test_labels)}
         x, y = self.data.test_inputs[:PROBE], self.data.test_labels[:PROBE]
         h = self._states(x)
         ratios = [float((b - a).norm() / a.norm()) for a, b in pairwise(h)]
-        found["block_ratio"] = ratios
-        found["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
-        found["stack_cosine"] = float(F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0))
+        measures["block_ratio"] = ratios
+        measures["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
+        measures["stack_cosine"] = float(
+            F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0)
+        )
         with torch.enable_grad():
             true = self._true_gradients(x, y)
             told = true if self.arm.rule == "bp" else self.credits(h, y)
-        found["alignment"] = [
+        measures["alignment"] = [
             float(F.cosine_similarity(a, b, dim=-1).mean()) for a, b in zip(told, true, strict=True)
         ]
-        return found
+        return measures
 
     def _true_gradients(self, x: Tensor, y: Tensor) -> list[Tensor]:
         h = [self.module.embed(x).detach().requires_grad_()]

@@ -1,6 +1,6 @@
 """Many networks of the ladder as one: the forward and backward passes written out over a run axis.
 
-Rows with more trained blocks are expected first. The runs that train a block are then the first n
+Rows with more trained blocks should come first. The runs that train a block are then the first n
 rows, and its gradient is computed for those alone: a frozen block costs no weight gradient.
 Shapes: R runs, B examples, P pixel values, d width, m hidden units, 10 classes.
 """
@@ -16,43 +16,41 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.models import StackedBase, picked, stacked
 from repro.core.study import Measures
 from repro.studies.depth_ladder import initial
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.data import LadderData
 from repro.studies.depth_ladder.reference import CREDIT_EPSILON, PROBE
+from repro.studies.layer_norm import Normalised, norm, norm_backward
 
 EVALUATION_CHUNK = 2000
-NORM_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
 class BlockTrace:
-    """What a block's backward pass needs of its forward pass."""
+    """Tensors of a block's forward pass that its backward pass needs."""
 
     h: Tensor  # [R, B, d] into the block
-    mean: Tensor  # [R, B, 1]
-    rstd: Tensor  # [R, B, 1]
-    z: Tensor  # [R, B, d] normalised
+    normalised: Normalised  # [R, B, d], and the means and deviations [R, B, 1]
     u: Tensor  # [R, B, m] before the non-linearity
     g: Tensor  # [R, B, m] after it
 
 
-class StackedLadder:
+class StackedLadder(StackedBase):
     """R runs of one rule, width and depth."""
 
-    def __init__(self, runs: Sequence[Run], data: LadderData, device: torch.device) -> None:
-        self.arms: list[LadderArm] = []
-        for run in runs:
-            assert isinstance(run.arm, LadderArm)
-            self.arms.append(run.arm)
+    def __init__(
+        self, runs: Sequence[Run[LadderArm]], data: LadderData, device: torch.device
+    ) -> None:
+        self.arms = [run.arm for run in runs]
         self.arm, self.data = self.arms[0], data
-        self.parameters = _stack([initial.parameters(_ladder(r), r.seed) for r in runs], device)
-        self.feedback = _stack([initial.feedback(_ladder(r), r.seed) for r in runs], device)
+        self.parameters = stacked([initial.parameters(run.arm, run.seed) for run in runs], device)
+        self.feedback = stacked([initial.feedback(run.arm, run.seed) for run in runs], device)
         self._count_trained()
 
     def _count_trained(self) -> None:
-        """How many rows, from the first, hold every run that trains each block."""
+        """Count for each block the first rows that hold every run which trains it."""
         training = [self.trained_rows(f"blocks.{b}.up.weight") for b in range(self.arm.depth)]
         self.training = [
             max((r + 1 for r, x in enumerate(rows) if x), default=0) for rows in training
@@ -61,28 +59,25 @@ class StackedLadder:
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [initial.is_trained(arm, name) for arm in self.arms]
 
-    def lr_scales(self, name: str) -> Sequence[float]:
-        return [1.0] * len(self.arms)
-
     def keep(self, rows: Sequence[int]) -> None:
-        index = list(rows)
+        super().keep(rows)
         self.arms = [self.arms[row] for row in rows]
-        self.parameters = {name: p[index] for name, p in self.parameters.items()}
-        self.feedback = {name: b[index] for name, b in self.feedback.items()}
+        self.feedback = picked(self.feedback, rows)
         self._count_trained()
 
     def gradients(self, x: Tensor, y: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         p, share = self.parameters, 1.0 / x.shape[1]
         h, traces = self._forward(x)
-        z, mean, rstd = _norm(h)
+        normalised = norm(h)
+        z = normalised[0]
         out = z * p["norm.weight"][:, None] + p["norm.bias"][:, None]
         logits = _linear(out, p["head.weight"], p["head.bias"])  # [R, B, 10]
         losses, error = _losses_and_errors(logits, y)
         error = error * share
         d_out = _product(error, p["head.weight"])
-        found = _linear_gradients("head", error, out)
-        found |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
-        credit = _norm_backward(d_out * p["norm.weight"][:, None], h, mean, rstd)
+        gradients = _linear_gradients("head", error, out)
+        gradients |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
+        credit = norm_backward(d_out * p["norm.weight"][:, None], h, normalised)
 
         for index in reversed(range(self.arm.depth)):
             trace, n = traces[index], self.training[index]
@@ -94,32 +89,34 @@ class StackedLadder:
             elif n:
                 d_u = _gelu_backward(_product(told, down[:n]), trace.u[:n])
             if n:
-                found |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
-                found |= _linear_gradients(f"blocks.{index}.up", d_u[:n], trace.z[:n])
+                gradients |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
+                gradients |= _linear_gradients(
+                    f"blocks.{index}.up", d_u[:n], trace.normalised[0][:n]
+                )
             if self.arm.rule == "bp":
-                credit = credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
+                credit = credit + norm_backward(below, trace.h, trace.normalised)
             if self.arm.rule == "fa":
                 credit = self._passed_down(credit, trace, index)
 
         if self.arm.embedding == "trained":
             told = self._told(credit, error, 0, len(self.arms), share)
-            found |= _linear_gradients("embed", told, x)
-        return losses, found
+            gradients |= _linear_gradients("embed", told, x)
+        return losses, gradients
 
     def _forward(self, x: Tensor) -> tuple[Tensor, list[BlockTrace]]:
         p = self.parameters
         h, traces = _linear(x, p["embed.weight"], p["embed.bias"]), []
         for index in range(self.arm.depth):
-            z, mean, rstd = _norm(h)
+            normalised = norm(h)
             name = f"blocks.{index}"
-            u = _linear(z, p[f"{name}.up.weight"], p[f"{name}.up.bias"])
+            u = _linear(normalised[0], p[f"{name}.up.weight"], p[f"{name}.up.bias"])
             g = F.gelu(u)
-            traces.append(BlockTrace(h, mean, rstd, z, u, g))
+            traces.append(BlockTrace(h, normalised, u, g))
             h = h + _linear(g, p[f"{name}.down.weight"], p[f"{name}.down.bias"])
         return h, traces
 
     def _told(self, credit: Tensor, error: Tensor, point: int, n: int, share: float) -> Tensor:
-        """The credit that trains what feeds a point of the stream: [n, B, d], the first n rows."""
+        """Return the credit for the layer before a point of the stream: [n, B, d], of n rows."""
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
@@ -131,13 +128,13 @@ class StackedLadder:
         return credit * (share / (rms + CREDIT_EPSILON))
 
     def _passed_down(self, credit: Tensor, trace: BlockTrace, index: int) -> Tensor:
-        """FA's credit below a block from the credit above it."""
+        """Return FA's credit below a block, given that above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
             return _product(credit, self.feedback[name])
         up, down = self.feedback[f"{name}.up"], self.feedback[f"{name}.down"]
         below = _product(_gelu_backward(_product(credit, down), trace.u), up)
-        return credit + _norm_backward(below, trace.h, trace.mean, trace.rstd)
+        return credit + norm_backward(below, trace.h, trace.normalised)
 
     def measure(self) -> list[Measures]:
         rows, labels = len(self.arms), self.data.test_labels
@@ -146,12 +143,12 @@ class StackedLadder:
             x = self.data.test_inputs[start : start + EVALUATION_CHUNK]
             logits = self._logits(self._forward(x.expand(rows, *x.shape))[0])
             right += (logits.argmax(-1) == labels[start : start + EVALUATION_CHUNK]).sum(-1)
-        found: list[Measures] = [{"accuracy": n / len(labels)} for n in right.tolist()]
+        measured: list[Measures] = [{"accuracy": n / len(labels)} for n in right.tolist()]
         x = self.data.test_inputs[:PROBE].expand(rows, PROBE, -1)
         h, traces = self._forward(x)
         stream = [trace.h for trace in traces] + [h]  # each [R, PROBE, d]
         told, true = self._credits(h, traces)
-        for row, measures in enumerate(found):
+        for row, measures in enumerate(measured):
             here = [state[row] for state in stream]
             first, last = here[0], here[-1]
             pairs = pairwise(here)
@@ -163,28 +160,28 @@ class StackedLadder:
                 float(F.cosine_similarity(a[row], b[row], dim=-1).mean())
                 for a, b in zip(told, true, strict=True)
             ]
-        return found
+        return measured
 
     def _logits(self, h: Tensor) -> Tensor:
         p = self.parameters
-        out = _norm(h)[0] * p["norm.weight"][:, None] + p["norm.bias"][:, None]
+        out = norm(h)[0] * p["norm.weight"][:, None] + p["norm.bias"][:, None]
         return _linear(out, p["head.weight"], p["head.bias"])
 
     def _credits(self, h: Tensor, traces: list[BlockTrace]) -> tuple[list[Tensor], list[Tensor]]:
-        """What the rule tells every point of the stream, and the true gradient there."""
+        """Return the rule's credit at every point of the stream, and the true gradient there."""
         p, rows = self.parameters, len(self.arms)
         _, error = _losses_and_errors(
             self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
         )
-        _, mean, rstd = _norm(h)
+        normalised = norm(h)
         d_z = _product(error, p["head.weight"]) * p["norm.weight"][:, None]
-        true = [_norm_backward(d_z, h, mean, rstd)]
+        true = [norm_backward(d_z, h, normalised)]
         told = [true[0]]
         for index in reversed(range(self.arm.depth)):
             trace = traces[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
             below = _product(_gelu_backward(_product(true[0], down), trace.u), up)
-            true.insert(0, true[0] + _norm_backward(below, trace.h, trace.mean, trace.rstd))
+            true.insert(0, true[0] + norm_backward(below, trace.h, trace.normalised))
             if self.arm.rule == "fa":
                 told.insert(0, self._passed_down(told[0], trace, index))
         if self.arm.rule == "bp":
@@ -195,22 +192,13 @@ class StackedLadder:
         return told, true
 
 
-def _ladder(run: Run) -> LadderArm:
-    assert isinstance(run.arm, LadderArm)
-    return run.arm
-
-
-def _stack(rows: Sequence[dict[str, Tensor]], device: torch.device) -> dict[str, Tensor]:
-    return {name: torch.stack([row[name] for row in rows]).to(device) for name in rows[0]}
-
-
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """[R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
+    """Apply each run's linear layer: [R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
     return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2)).float()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Under autocast products alone are of low precision: what joins them stays float32."""
+    """Multiply to float32: under autocast the products alone are of low precision."""
     return (a @ b).float()
 
 
@@ -218,25 +206,13 @@ def _linear_gradients(name: str, d_out: Tensor, x: Tensor) -> dict[str, Tensor]:
     return {f"{name}.weight": _product(d_out.transpose(1, 2), x), f"{name}.bias": d_out.sum(1)}
 
 
-def _norm(h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.native_layer_norm(h, [h.shape[-1]], None, None, NORM_EPSILON)
-
-
-def _norm_backward(d_z: Tensor, h: Tensor, mean: Tensor, rstd: Tensor) -> Tensor:
-    only_input = [True, False, False]
-    found: Tensor = torch.ops.aten.native_layer_norm_backward(
-        d_z, h, [h.shape[-1]], mean, rstd, None, None, only_input
-    )[0]
-    return found
-
-
 def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:
-    found: Tensor = torch.ops.aten.gelu_backward(d_g, u)
-    return found
+    d_u: Tensor = torch.ops.aten.gelu_backward(d_g, u)
+    return d_u
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy [R], and softmax minus one-hot [R, B, 10].
+    """Return the mean cross-entropy [R], and softmax minus one-hot [R, B, 10].
 
     The latter is the gradient of each example's own loss in the logits.
     """

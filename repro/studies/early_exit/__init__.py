@@ -1,1 +1,1 @@
-"""Source 000: a small transformer whose layers can all answer, and tokens that leave early."""
+"""Source 000: a small transformer whose layers can all predict, so that tokens leave early."""

@@ -1,4 +1,4 @@
-"""The arms of source 000: which layers are trained to answer, how fast, and which tokens leave.
+"""The arms of source 000: the layers that are trained to predict, and the tokens that leave.
 
 The source calls this its universal framework: two or three settings that contain deep supervision,
 auxiliary losses, early exit and discriminative learning rates as special cases. `PRESETS` names
@@ -13,27 +13,27 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
-from repro.data.files import resolve
 from repro.recipe import Recipe
+from repro.studies.cache_lines import fills_lines
+from repro.studies.resolved import resolved
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""
 
-FLOATS_PER_LINE = 16
-
 LARGEST_STACKED = 256
-"""Windows times width of a step: above, its products fill a core alone (measured: 1.1 times at 8
-windows of width 32, 1.8 times at 4)."""
+"""The largest stacked step, as windows times width: the products of a larger one fill a core alone.
+
+Stacking was measured to be 1.1 times as fast at 8 windows of width 32, and 1.8 times at 4."""
 
 LENGTH = 64
-"""Characters of a window."""
+"""The number of characters of a window."""
 
 VALIDATION_BATCH = 32
-"""Windows: what does not fill such a batch is not evaluated, as in the source."""
+"""The number of windows in a batch; the last batch is left out if not full, as in the source."""
 
 VALIDATION_TOKENS = 8192
 FULL_DEPTH = 3
-"""Layers of the network that compute is counted in shares of."""
+"""The number of layers that the measure `compute` is a share of."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=50, batch=32, lr=1e-3, weight_decay=0.01, clip=1.0, patience=0)
 
@@ -64,29 +64,33 @@ class ExitArm(Arm):
     """The weight of each layer's own loss, the first layer first; their sum is not normalised."""
 
     routing_threshold: float = 0.0
-    """At evaluation a token leaves after the first of the `exits` that is at least this sure of its
-    answer; 0 keeps every token to the end."""
+    """The sureness from which on a token leaves, at evaluation, after the first such exit.
+
+    0 keeps every token to the end."""
 
     layer_lr_scales: tuple[float, ...] | None = None
-    """What the learning rate of each layer is multiplied by; embedding and head keep theirs."""
+    """The factor of the learning rate of each layer; embedding and head keep theirs."""
 
     exits: tuple[int, ...] = (1,)
     """The layers after which tokens may leave, counted from 1."""
 
     confidence: Literal["max-softmax", "learned"] = "max-softmax"
-    """How sure a layer is: the largest probability that it gives, or what a head of its own says,
-    which is trained beside the network to tell right answers from wrong ones."""
+    """The measure of how sure a layer is of its answer.
+
+    `max-softmax` is its largest probability; `learned` is the output of a head of its own, which is
+    trained beside the network to tell right answers from wrong ones."""
 
     alpha_path: Literal["fixed", "linear", "cosine"] = "fixed"
-    """Dynamic alpha: the first exit's weight goes from 0.9 to 0.5 over the planned epochs, and the
-    last layer's weight is the rest."""
+    """The path of dynamic alpha: the first exit's weight from 0.9 to 0.5 over the planned epochs.
+
+    The last layer's weight is the rest."""
 
     width: int = 64
     heads: int = 4
     hidden: int = 256
     data: str = SENTENCES
     characters: int = TRAINING
-    """Characters to train on, the first of the text."""
+    """The number of characters to train on, the first of the text."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -115,16 +119,14 @@ class ExitArm(Arm):
         if list(self.exits) != sorted(set(self.exits)):
             raise ValueError(f"exits={self.exits} must name each layer once, the first one first.")
 
-    def at(self, profile: str) -> Self:
-        """The documented size at every profile on the repeated sentences: it fits a CPU.
+    def at_ci(self) -> Self:
+        """Return the documented size on the repeated sentences, which fits a CPU; else a small one.
 
         WikiText-2 takes many epochs where the sentences take two, so its `ci` is smaller: half the
         width in half as many heads, which leaves a head its size, and an eighth of the characters
         in batches of an eighth, which leaves the number of steps in an epoch as documented.
         """
-        if profile not in ("ci", "paper"):
-            raise ValueError(f"Early exit has no profile {profile!r}; it has ci and paper.")
-        if profile == "paper" or self.data == SENTENCES:
+        if self.data == SENTENCES:
             return self
         return self.but(
             width=self.width // 2,
@@ -135,13 +137,13 @@ class ExitArm(Arm):
         )
 
     def located(self) -> Self:
-        return self if self.data == SENTENCES else self.but(data=resolve(self.data))
+        return self if self.data == SENTENCES else resolved(self, "data")
 
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)
 
     def trained_as(self) -> Self:
-        """Training knows no threshold, and the exits only where something is learned at them."""
+        """Return this arm without threshold, and without exits unless they are trained."""
         plain = self.but(routing_threshold=0.0)
         if self.confidence == "max-softmax" and self.alpha_path == "fixed":
             plain = plain.but(exits=(1,))
@@ -149,7 +151,7 @@ class ExitArm(Arm):
 
     @property
     def layers(self) -> int:
-        """Layers of the network: one for each weight."""
+        """The number of layers, one for each weight."""
         return len(self.layer_weights)
 
     def settings(self) -> Settings:
@@ -157,13 +159,9 @@ class ExitArm(Arm):
 
     @property
     def stacks(self) -> bool:
-        """Whether a step is small enough for stacking to pay, and its matrices fill cache lines.
-
-        Matrix products round differently on rows that start within one, so that a run's bits would
-        depend on its place in the stack.
-        """
+        """True if a step is small enough for stacking to pay, and its matrices fill cache lines."""
         is_small = self.recipe.batch * self.width <= LARGEST_STACKED
-        in_lines = self.width % FLOATS_PER_LINE == 0 and self.hidden % FLOATS_PER_LINE == 0
+        in_lines = fills_lines(self.width, self.hidden)
         return is_small and in_lines and self.confidence == "max-softmax"
 
     @property
@@ -178,7 +176,7 @@ class ExitArm(Arm):
 
     @property
     def label(self) -> str:
-        """The name that the source has for these settings, and what is different from it."""
+        """The source's name for these settings, and the settings that differ from it."""
         framework = ExitArm(**{name: getattr(self, name) for name in FRAMEWORK})
         weights = "/".join(f"{weight:.2g}" for weight in self.layer_weights)
         spelled = f"{weights} at {self.routing_threshold:g}"
@@ -204,7 +202,7 @@ class ExitArm(Arm):
         return ", ".join([name, *variants])
 
     def weights_in(self, epoch: int) -> tuple[float, ...]:
-        """The layers' weights in an epoch, counted from 0."""
+        """Return the layers' weights in an epoch, counted from 0."""
         if self.alpha_path == "fixed":
             return self.layer_weights
         progress = epoch / max(1, self.recipe.epochs - 1)
@@ -246,7 +244,7 @@ PRESETS = {
 
 
 def on(text: str, *names: str) -> list[ExitArm]:
-    """The named configurations on a text.
+    """Return the named configurations on a text.
 
     >>> standard, best = on("wikitext-2", "standard", "decreasing rates")
     """

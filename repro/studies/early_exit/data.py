@@ -1,4 +1,4 @@
-"""Windows of characters, side by side and in the same order in every epoch, as in the source."""
+"""Windows of characters that lie side by side, in the same order in every epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repro.studies.early_exit.arms import LENGTH, VALIDATION_BATCH, ExitArm
 
 
 class ExitData:
-    """Windows of 64 characters, each with the 64 that follow them by one place."""
+    """Windows of 64 characters, each with the same window one place later to be predicted."""
 
     def __init__(self, arm: ExitArm, device: torch.device) -> None:
         text = load_characters(arm.data, training=arm.characters)
@@ -23,11 +23,11 @@ class ExitData:
         self.validation = validation  # [batches, 32, 65]
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[N, 2]: which window, in the order of the text; and the epoch, for dynamic weights."""
+        """Return [N, 2]: a window, in the order of the text, and the epoch for dynamic weights."""
         windows = torch.arange(len(self.train))
         return torch.stack([windows, torch.full_like(windows, number)], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines [R, B, 2] to characters [R, B, 64], those that follow, and epochs [R, B]."""
+        """Turn lines [R, B, 2] into characters [R, B, 64], those that follow, epochs [R, B]."""
         windows = self.train[lines[..., 0]]
         return windows[..., :-1], windows[..., 1:], lines[..., 1]

@@ -1,9 +1,8 @@
-"""Early exit for real: text is generated, and a token that leaves stops the computation there.
+"""Generation of text in which a token that leaves early does stop the computation there.
 
-Later tokens attend, in the upper layers, to the tokens that left. What those layers would have
-made of them is therefore owed, not saved: it is made up for, many positions at once, when a later
-token goes deeper. That keeps the answers those of the simulated routing. What is never asked for
-again is saved.
+Later tokens attend, in the upper layers, to the tokens that left. Those layers therefore compute
+the tokens that left after all, many positions at once, when a later token goes deeper. So the
+answers are those of the simulated routing; positions that no later token needs save computation.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from repro.studies.early_exit.model import EarlyExitTransformer, Memory
 
 @dataclass(frozen=True)
 class Generated:
-    """What was generated, and what it cost."""
+    """Generated text, and its cost."""
 
     characters: Tensor  # [count]
     depths: Tensor  # [count], the layer that answered, counted from 1
     applied: int
-    """Positions that went through a layer, over all layers."""
+    """The number of positions that went through a layer, over all layers."""
 
     calls: int
-    """Times that a layer was called, for one position or for many."""
+    """The number of calls of layers, each for one position or for many."""
 
 
 @torch.no_grad()
@@ -39,7 +38,7 @@ def generate(
     threshold: float,
     exits: Sequence[int] = (1,),
 ) -> Generated:
-    """The likeliest characters after a prompt [T], each from the first exit that is sure enough.
+    """Generate the likeliest characters after a prompt [T], each at the first exit sure enough.
 
     >>> generate(network, prompt, count=100, threshold=0.95).characters.shape
     torch.Size([100])
@@ -67,7 +66,7 @@ def generate(
 
 
 class _Layer:
-    """A block, the positions it has seen, and those it owes."""
+    """A block, the positions it has seen, and those that it has still to compute."""
 
     def __init__(self, block: nn.Module) -> None:
         self.block, self.memory, self.calls = block, Memory(), 0
@@ -79,5 +78,5 @@ class _Layer:
     def __call__(self, h: Tensor) -> Tensor:  # [1, t, d] -> [1, owed + t, d]
         h, self.owed = torch.cat([*self.owed, h], dim=1), []
         self.calls += 1
-        found: Tensor = self.block(h, self.memory)
-        return found
+        out: Tensor = self.block(h, self.memory)
+        return out

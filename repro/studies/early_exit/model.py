@@ -16,18 +16,18 @@ NORM_EPSILON = 1e-6
 
 
 class Memory:
-    """The keys and values of the positions that an attention has seen, when it goes on later."""
+    """Keys and values of the positions that an attention has seen so far."""
 
     def __init__(self) -> None:
         self._seen: tuple[Tensor, Tensor] | None = None
 
     @property
     def length(self) -> int:
-        """Positions seen."""
+        """The number of positions seen."""
         return self._seen[0].shape[2] if self._seen else 0
 
     def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """With these of further positions [B, H, t, d/H]: all of them so far."""
+        """Add those of further positions [B, H, t, d/H], and return all of them so far."""
         if self._seen:
             keys, values = (
                 torch.cat(pair, dim=2) for pair in zip(self._seen, (keys, values), strict=True)
@@ -61,14 +61,14 @@ class Attention(nn.Module):
             k, v = memory.extended(k, v)
             seen = torch.ones(length, start + length, dtype=torch.bool, device=x.device)
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen.tril(start))
-        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def _rotated(self, layer: nn.Linear, x: Tensor, start: int) -> Tensor:
-        """Queries or keys, turned; the order of their features is the same and changes no score."""
+        """Return rotated queries or keys; both have features in one order, so no score changes."""
         projected = F.linear(x, layer.weight[self.pairs])
         return self._heads(rotated(projected, heads=self.heads, start=start))
 
@@ -101,21 +101,21 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
         x = self.norm_attention(x + self.attention(x, memory))
-        found: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
-        return found
+        out: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
+        return out
 
 
 @dataclass(frozen=True)
 class Shallow:
-    """What `forward_train` gives: two exits, and how sure the shallow one is."""
+    """The result of `forward_train`: two exits, and the sureness of the shallow one."""
 
     shallow_logits: Tensor  # [B, T, V]
     deep_logits: Tensor  # [B, T, V]
-    confidence: Tensor  # [B, T], how sure the shallow exit is, without gradient
+    confidence: Tensor  # [B, T], of the shallow exit, without gradient
 
 
 class EarlyExitTransformer(nn.Module):
-    """Every layer can answer through the same head."""
+    """A transformer in which every layer can predict through the same head."""
 
     def __init__(
         self,
@@ -134,15 +134,15 @@ class EarlyExitTransformer(nn.Module):
         self.confidence = nn.Linear(width, 1) if learns_confidence else None
 
     def states(self, x: Tensor) -> list[Tensor]:
-        """The stream after each layer, the first layer first: each [B, T, d]."""
-        h, found = self.embedding(x), []
+        """Return the stream after each layer, the first layer first: each [B, T, d]."""
+        h, states = self.embedding(x), []
         for block in self.blocks:
             h = block(h)
-            found.append(h)
-        return found
+            states.append(h)
+        return states
 
     def forward_all_layers(self, x: Tensor) -> list[Tensor]:
-        """The logits after each layer, the first layer first: each [B, T, V].
+        """Return the logits after each layer, the first layer first: each [B, T, V].
 
         >>> len(model.forward_all_layers(x)) == len(model.blocks)
         True
@@ -150,22 +150,22 @@ class EarlyExitTransformer(nn.Module):
         return [self.head(h) for h in self.states(x)]
 
     def right_answer(self, h: Tensor) -> Tensor:
-        """[B, T, d] -> [B, T]: the log-odds that the answer at an exit is right, as it is learned.
+        """Return the learned log-odds that an exit's answer is right: [B, T, d] -> [B, T].
 
-        No gradient reaches the network: it is trained as it would be without.
+        No gradient reaches the network, so that it is trained as it would be without.
         """
         assert self.confidence is not None
-        found: Tensor = self.confidence(h.detach()).squeeze(-1)
-        return found
+        log_odds: Tensor = self.confidence(h.detach()).squeeze(-1)
+        return log_odds
 
     def sureness(self, h: Tensor, logits: Tensor) -> Tensor:
-        """How sure an exit is of its answer: learned where it is learned, else max-softmax."""
+        """Return how sure an exit is of its answer: as learned, else its largest probability."""
         if self.confidence is None:
             return logits.detach().softmax(-1).amax(-1)
         return self.right_answer(h).detach().sigmoid()
 
     def forward_train(self, x: Tensor, *, exit_layer: int = 1) -> Shallow:
-        """The logits after the exit layer and after the last, and nothing in between.
+        """Return the logits after the exit layer and after the last, and nothing in between.
 
         >>> model.forward_train(x).confidence.max() <= 1
         tensor(True)

@@ -1,4 +1,4 @@
-"""One run of early exit: training by weighted losses, evaluation by hard routing."""
+"""One run of early exit, trained by weighted losses and evaluated by hard routing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ EMBEDDING_STD = 0.02
 
 
 class ExitModel:
-    """One run."""
+    """One run of early exit."""
 
-    def __init__(self, run: Run, data: ExitData, device: torch.device) -> None:
-        assert isinstance(run.arm, ExitArm)
+    def __init__(self, run: Run[ExitArm], data: ExitData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         self.module = EarlyExitTransformer(
             alphabet=data.alphabet,
@@ -36,7 +35,7 @@ class ExitModel:
         with torch.no_grad():
             for name, parameter in self.module.named_parameters():
                 if name.startswith("confidence."):
-                    parameter.zero_()  # as sure as unsure
+                    parameter.zero_()  # a probability of one half
                 elif parameter.ndim == 2:  # the others are the norms' scales, which start at 1
                     std = EMBEDDING_STD if name == "embedding.weight" else self.arm.width**-0.5
                     shape = tuple(parameter.shape)
@@ -66,7 +65,7 @@ class ExitModel:
         return total, total
 
     def _loss_of_confidence(self, states: list[Tensor], y: Tensor) -> Tensor:
-        """How badly the exits know which of their answers are right."""
+        """Return the loss of the exits' predictions of which of their answers are right."""
         losses = []
         for exit_layer in self.arm.exits:
             h = states[exit_layer - 1]
@@ -80,11 +79,11 @@ class ExitModel:
         states = [torch.cat(parts).flatten(0, 1) for parts in zip(*outputs, strict=True)]  # [N, d]
         layers = [self.module.head(h) for h in states]  # each [N, V]
         sureness = {n: self.module.sureness(states[n - 1], layers[n - 1]) for n in self.arm.exits}
-        found = routed(layers, sureness, threshold=self.arm.routing_threshold)
+        answers = routed(layers, sureness, threshold=self.arm.routing_threshold)
         measures: Measures = {
-            "perplexity": float(F.cross_entropy(found.logits, y).exp()),
-            "accuracy": float((found.logits.argmax(-1) == y).float().mean()),
-            "compute": float(found.depths.float().mean()) / FULL_DEPTH,
+            "perplexity": float(F.cross_entropy(answers.logits, y).exp()),
+            "accuracy": float((answers.logits.argmax(-1) == y).float().mean()),
+            "compute": float(answers.depths.float().mean()) / FULL_DEPTH,
             "layer_perplexity": [float(F.cross_entropy(logits, y).exp()) for logits in layers],
         }
         first, sure = self.arm.exits[0], sureness[self.arm.exits[0]]
@@ -93,9 +92,9 @@ class ExitModel:
         measures["perplexity_with_half_leaving"] = float(F.cross_entropy(halved.logits, y).exp())
         losses, leaves = (
             F.cross_entropy(layers[-1], y, reduction="none"),
-            found.depths < len(layers),
+            answers.depths < len(layers),
         )
-        if leaves.any() and not leaves.all():  # else there is nothing to tell apart
+        if leaves.any() and not leaves.all():  # else there are not two groups
             groups = [losses[leaves], losses[~leaves]]
             measures["loss_of_leaving_and_staying"] = [float(group.mean()) for group in groups]
         return measures

@@ -1,4 +1,4 @@
-"""Which exit each token takes: hard, token by token, at evaluation only."""
+"""Hard routing of each token to an exit, at evaluation only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Routed:
-    """The answers that count, and how deep each was found."""
+    """The answers that count, and the depth of each."""
 
     logits: Tensor  # [..., V]
     depths: Tensor  # [...], the layer that answered, counted from 1
 
 
 def routed(layers: Sequence[Tensor], sureness: Mapping[int, Tensor], *, threshold: float) -> Routed:
-    """Each token's answer: that of the first exit that is sure enough, else the last layer's.
+    """Return each token's answer at the first exit that is sure enough, else at the last layer.
 
     `layers` are the logits [..., V] of each layer, `sureness` [...] is given for each exit. A
-    threshold of 0 means no routing. Upper layers still see every token: what is saved is counted,
-    not timed, as in the source; `generate` stops for real.
+    threshold of 0 means no routing. Upper layers still see every token: savings are counted, not
+    timed, as in the source; `generate` does stop.
 
     >>> deep, shallow = torch.zeros(2, 2), torch.tensor([[9.0, 0.0], [0.1, 0.0]])
     >>> routed([shallow, deep], {1: torch.tensor([0.99, 0.52])}, threshold=0.95).depths

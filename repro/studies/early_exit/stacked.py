@@ -14,36 +14,29 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from repro.arm import Run
-from repro.core.study import Measures
+from repro.core.models import StackOfModels
+from repro.studies.early_exit.arms import ExitArm
 from repro.studies.early_exit.data import ExitData
 from repro.studies.early_exit.model import EarlyExitTransformer
 from repro.studies.early_exit.reference import ExitModel
 
 
-class StackedExit:
-    """R runs of one width and depth; which layers are trained to answer may differ."""
+class StackedExit(StackOfModels[ExitModel]):
+    """R runs of one width and depth; the layers that are trained to predict may differ."""
 
-    def __init__(self, runs: Sequence[Run], data: ExitData, device: torch.device) -> None:
-        self.models = [ExitModel(run, data, device) for run in runs]
-        modules = [dict(model.module.named_parameters()) for model in self.models]
-        self.parameters = {
-            name: torch.stack([module[name].detach() for module in modules]) for name in modules[0]
-        }
+    def __init__(self, runs: Sequence[Run[ExitArm]], data: ExitData, device: torch.device) -> None:
+        super().__init__([ExitModel(run, data, device) for run in runs])
         arms = [model.arm for model in self.models]
         self.weights = torch.tensor(
             [[arm.weights_in(epoch) for epoch in range(arm.recipe.epochs)] for arm in arms]
         ).to(device)  # [R, epochs, L]
         self.losses = vmap(_Losses(self.models[0].module).of)
 
-    def trained_rows(self, name: str) -> Sequence[bool]:
-        return [True] * len(self.models)
-
     def lr_scales(self, name: str) -> Sequence[float]:
         return [model.lr_scales().get(name, 1.0) for model in self.models]
 
     def keep(self, rows: Sequence[int]) -> None:
-        self.models = [self.models[row] for row in rows]
-        self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}
+        super().keep(rows)
         self.weights = self.weights[list(rows)]
 
     def gradients(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -53,15 +46,8 @@ class StackedExit:
             # attention has no batching rule and is called run by run: it is a small part
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
             losses = (self.losses(leaves, x, y) * weights).sum(1)  # [R, L] -> [R]
-            found = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        return losses.detach(), dict(zip(leaves, found, strict=True))
-
-    def measure(self) -> list[Measures]:
-        found = []
-        for row, model in enumerate(self.models):
-            model.module.load_state_dict({name: p[row] for name, p in self.parameters.items()})
-            found.append(model.measure())
-        return found
+            gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
+        return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
 
 class _Losses(nn.Module):
@@ -77,5 +63,5 @@ class _Losses(nn.Module):
 
     def of(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
         named = {f"network.{name}": p for name, p in parameters.items()}
-        found: Tensor = functional_call(self, named, (x, y))
-        return found
+        losses: Tensor = functional_call(self, named, (x, y))
+        return losses

@@ -1,6 +1,6 @@
-"""The arms of source 003: which GPT is finetuned, what of it is trained, which token is read.
+"""The arms of source 003: the GPT that is finetuned, its trained part, the token that is read.
 
-Everything that makes the `ci` profile smaller than the documented experiment stands in `at`.
+Everything that makes the `ci` profile smaller than the documented experiment stands in `at_ci`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.data.corpus import byte_pairs_identity
-from repro.data.files import TWIN, resolve
+from repro.data.files import TWIN
 from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
 from repro.studies.finetuning.public_weights import require_weights, weights_hash
 from repro.studies.finetuning.shape import SHAPES, Shape
+from repro.studies.resolved import resolved
 
 Size = Literal["tiny", "small", "medium", "large", "xl"]
 
@@ -32,12 +33,12 @@ ACCURACIES = {
     "test_accuracy": Metric("identity", sampled="test_right"),
     "validation_accuracy": Metric("identity", sampled="validation_right"),
 }
-"""Differences of both count that other messages could have been drawn for test and validation."""
+"""Accuracies whose differences allow for other messages having been drawn for either part."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainArm(Arm):
-    """A small GPT of our own, where GPT-2's weights are not used: a model of the corpus."""
+    """A small GPT that repro trains on the corpus itself, in place of GPT-2's weights."""
 
     study: ClassVar[str] = "repro.studies.finetuning.pretraining"
     metrics: ClassVar[dict[str, Metric]] = {"perplexity": Metric("log")}
@@ -46,22 +47,22 @@ class PretrainArm(Arm):
     data: str = "wikitext-2"
     tokenizer: str = "gpt2-bpe"
     messages: str = "sms-spam"
-    """The messages that it will be finetuned on: the vocabulary is theirs too."""
+    """The messages that it will be finetuned on, whose tokens its vocabulary also has."""
 
     vocabulary: int = 4096
     size: Size = "tiny"
     recipe: Recipe = PRETRAINING
 
-    def at(self, profile: str) -> Self:
-        """The same at every profile: it is what `ci` has in place of GPT-2."""
+    def at_ci(self) -> Self:
+        """Return the arm as it is: it is the model that `ci` has in place of GPT-2."""
         return self
 
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return (self.data, self.tokenizer, self.messages)
+
     def located(self) -> Self:
-        return self.but(
-            data=resolve(self.data),
-            tokenizer=resolve(self.tokenizer),
-            messages=resolve(self.messages),
-        )
+        return resolved(self, "data", "tokenizer", "messages")
 
     def content(self) -> str:
         return identity(
@@ -71,7 +72,7 @@ class PretrainArm(Arm):
 
     @property
     def shape(self) -> Shape:
-        """The network's."""
+        """The shape of the network."""
         return SHAPES[self.size]
 
     @property
@@ -111,41 +112,46 @@ class FinetuneArm(Arm):
     size: Size = "small"
     start: Literal["pretrained", "random"] = "pretrained"
     trained: Literal["last layer", "last block", "last two blocks", "all", "lora"] = "last block"
-    """`last layer` is the new head alone, `last block` with it the last block and the final norm;
-    `lora` adapts every linear layer, and trains the head."""
+    """The part that is trained: `last layer` is the new head alone.
+
+    `last block` is the head, the last block and the final norm; `lora` adapts every linear layer,
+    and trains the head."""
 
     token: Literal["last", "first", "last word", "mean"] = "last"
-    """Which place the answer is read at: `last` is padding as a rule, `last word` is the last place
-    that is not, `mean` the mean of all places' answers."""
+    """The place that the answer is read at: `last` is padding as a rule.
+
+    `last word` is the last place that is not padding, `mean` the mean of all places' answers."""
 
     padding: Literal["longest", "context", "none"] = "longest"
-    """Messages are filled up to the longest training message, or to all that the model can read;
-    with `none` each has its own length, and the last token is its last word."""
+    """The length of padded messages: the longest training message, or all that the model can read.
+
+    With `none` each has its own length, and the last token is its last word."""
 
     longest: int = 120
-    """Tokens that a message is cut at, and that `longest` pads to where one has as many."""
+    """The most tokens of a message; longer ones are cut."""
 
     causal: bool = True
     attends_padding: bool = True
     ignored_label: int = -100
-    """A label that the loss leaves out. The source gives it the padding token, which no message has
-    for a label."""
+    """A label that the loss leaves out.
+
+    The source gives the padding token here, which is no message's label."""
 
     rank: int = 16
     alpha: float = 8.0
     lora_start: Literal["normal", "kaiming"] = "normal"
-    """How the adapters' first matrices are drawn: the source had both, one after the other."""
+    """The distribution of the adapters' first matrices; the source used both, one at a time."""
 
     adapted: Literal["every layer", "attention", "head"] = "every layer"
-    """Which linear layers have an adapter."""
+    """The linear layers that have an adapter."""
 
     vocabulary: int | None = None
-    """How many tokens the model knows, where those are not all of the tokenizer's."""
+    """The number of tokens that the model knows; None for all of the tokenizer's."""
 
     data: str = "sms-spam"
     tokenizer: str = "gpt2-bpe"
     corpus: str = "wikitext-2"
-    """What our own small model was pretrained on."""
+    """The text that repro's own small model was pretrained on."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -157,25 +163,19 @@ class FinetuneArm(Arm):
                 f"padding='none' reads the last word; token={self.token!r} has no such variant."
             )
 
-    def at(self, profile: str) -> Self:
-        """The same experiment at a profile's size.
+    def at_ci(self) -> Self:
+        """Return the same experiment with a GPT of 4 blocks, 48 wide, which repro pretrains itself.
 
-        `ci`: a GPT of 4 blocks, 48 wide, which repro pretrains itself, since GPT-2 is not here as a
-        rule and is too large for a CPU; messages of up to 64 tokens (99 of 100 real ones), and a
-        context of 512, so that padding to the context is eight times the usual length, as it is
-        documented; a vocabulary of 4,096. What is kept, and why:
+        GPT-2 is not here as a rule, and is too large for a CPU. Messages have up to 64 tokens (as
+        99 of 100 real ones do), and the context 512, so that padding to the context is eight times
+        the usual length, as documented. The vocabulary is 4,096. What is kept, and why:
 
-        - Five epochs of batches of 8: 650 updates, since updates are what Adam's progress is
-          counted in.
+        - Five epochs of batches of 8: 650 updates, since Adam's progress is counted in updates.
         - The learning rate grows by what the width shrinks by: a step of Adam changes what a layer
           computes by the rate times the width.
         - The adapters' rank shrinks with the width, so that they are as large a part of the model,
           and change it as fast: by rate, rank, and the root of width over rank.
         """
-        if profile not in ("ci", "paper"):
-            raise ValueError(f"Finetuning has no profile {profile!r}; it has ci and paper.")
-        if profile == "paper":
-            return self
         if self.size != "small":
             raise Needs(
                 f"is about GPT-2's {self.size} model: needs --profile paper (ci has one small model"
@@ -190,11 +190,7 @@ class FinetuneArm(Arm):
         )
 
     def located(self) -> Self:
-        here = self.but(
-            data=resolve(self.data),
-            tokenizer=resolve(self.tokenizer),
-            corpus=resolve(self.corpus),
-        )
+        here = resolved(self, "data", "tokenizer", "corpus")
         if self.size == "tiny":
             return here
         for name in (here.data, here.tokenizer):
@@ -208,6 +204,15 @@ class FinetuneArm(Arm):
             require_weights(self.size)
         return here
 
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        names = [self.data, self.tokenizer]
+        if self.vocabulary is not None:
+            names.append(self.corpus)
+        if self.start == "pretrained" and self.size != "tiny":
+            names.append(f"gpt2-{self.size}")
+        return tuple(names)
+
     def content(self) -> str:
         parts = [messages_identity(self.data, tokenizer=self.tokenizer)]
         if self.vocabulary is not None:
@@ -217,7 +222,7 @@ class FinetuneArm(Arm):
         return identity(*parts)
 
     @property
-    def starts_from(self) -> Run | None:
+    def starts_from(self) -> Run[PretrainArm] | None:
         if self.start == "random" or self.size != "tiny":
             return None
         assert self.vocabulary is not None
@@ -232,23 +237,23 @@ class FinetuneArm(Arm):
 
     @property
     def shape(self) -> Shape:
-        """The network's."""
+        """The shape of the network."""
         return SHAPES[self.size]
 
     @property
     def trained_blocks(self) -> int:
-        """How many blocks training changes, counted from the output."""
+        """The number of blocks that training changes, counted from the output."""
         blocks = {"last layer": 0, "last block": 1, "last two blocks": 2}
         return blocks.get(self.trained, self.shape.layers)
 
     @property
     def frozen_blocks(self) -> int:
-        """How many blocks it leaves as they are, counted from the input."""
+        """The number of blocks that training leaves as they are, counted from the input."""
         return self.shape.layers - self.trained_blocks
 
     @property
     def is_frozen_below(self) -> bool:
-        """Whether training changes the last blocks at most: what lies below is computed once."""
+        """True if training changes the last blocks at most, so that all below is computed once."""
         return self.trained not in ("all", "lora")
 
     @property
@@ -261,7 +266,7 @@ class FinetuneArm(Arm):
 
     @property
     def length(self) -> int:
-        """Places of a padded message, at most."""
+        """The largest number of places of a padded message."""
         return self.shape.context if self.padding == "context" else self.longest
 
     @property
@@ -273,11 +278,11 @@ class FinetuneArm(Arm):
 
     @property
     def multiplications(self) -> float:
-        """Of one update as the source computes it: without what is frozen computed once.
+        """The multiplications of one update as the source computes it, frozen blocks each time.
 
-        Forwards through every block; backwards through the trained ones, once for what they read
-        and once for their weights. Adapters keep the weights, so they save the second; and both
-        where the head alone has one.
+        They are those forwards through every block, and backwards through the trained ones, once
+        for their inputs and once for their weights. Adapters keep the weights and so save the
+        latter; where the head alone is adapted, both are saved.
         """
         shape, blocks = self.shape, self.trained_blocks
         block = shape.products(self.length)
@@ -290,7 +295,7 @@ class FinetuneArm(Arm):
 
     @property
     def label(self) -> str:
-        """What is trained and read, and what is different from the source's first row."""
+        """The trained part, the place that is read, and all that differs from the first row."""
         usual = FinetuneArm()
         what = f"LoRA rank {self.rank} α {self.alpha:g}" if self.trained == "lora" else self.trained
         places = {"mean": "mean of all tokens", "last word": "last word"}
@@ -315,7 +320,7 @@ class FinetuneArm(Arm):
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineArm(Arm):
-    """What can be told without a network: fitted on the training messages, the same at any seed."""
+    """A classifier without a network, fitted on the training messages, the same at any seed."""
 
     study: ClassVar[str] = "repro.studies.finetuning.baselines"
     documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
@@ -326,12 +331,16 @@ class BaselineArm(Arm):
     tokenizer: str = "gpt2-bpe"
     recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
 
-    def at(self, profile: str) -> Self:
-        """The same at every profile: it takes no time."""
+    def at_ci(self) -> Self:
+        """Return the arm as it is: it takes no time."""
         return self
 
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return (self.data, self.tokenizer)
+
     def located(self) -> Self:
-        return self.but(data=resolve(self.data), tokenizer=resolve(self.tokenizer))
+        return resolved(self, "data", "tokenizer")
 
     def content(self) -> str:
         return messages_identity(self.data, tokenizer=self.tokenizer)
@@ -361,7 +370,7 @@ ROWS = {
     9: FIRST_ROW.but(trained="lora"),
     10: FIRST_ROW.but(padding="context"),
 }
-"""The table of the source, by its row numbers."""
+"""The rows of the source's table by their numbers."""
 
 LATER_ROWS = {
     4: FIRST_ROW.but(trained="last two blocks"),
@@ -375,4 +384,4 @@ LATER_ROWS = {
     18: FIRST_ROW.but(ignored_label=50256),
     19: FIRST_ROW.but(token="mean"),
 }
-"""What its later table adds, by that table's row numbers."""
+"""The rows that its later table adds, by their numbers there."""

@@ -1,4 +1,4 @@
-"""What tells spam without a network: how long a message is, its first token, which words it has."""
+"""Classifiers of spam without a network, by the length, first token or words of a message."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Answers = NDArray[np.bool_]
 
 
 def by_length(train: Messages, asked: Messages, tokens: int) -> Answers:
-    """Spam from as many tokens on as tell the training messages apart best."""
+    """Answer spam from that number of tokens on which separates the training messages best."""
     lengths = train.tokens.lengths
     right = [((lengths >= n) == train.is_spam).mean() for n in range(lengths.max() + 2)]
-    found: Answers = asked.tokens.lengths >= int(np.argmax(right))
-    return found
+    is_long: Answers = asked.tokens.lengths >= int(np.argmax(right))
+    return is_long
 
 
 def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
-    """What most training messages with the same first token are; without any, what most are."""
+    """Answer as most training messages with the same first token; without any, as most of all."""
     votes = np.zeros(tokens)
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
         votes[message[0]] += 1 if is_spam else -1
     usual = np.sign(2 * train.is_spam.mean() - 1)
-    found = np.array([votes[message[0]] or usual for message in asked.tokens])
-    return found > 0
+    votes_of_each = np.array([votes[message[0]] or usual for message in asked.tokens])
+    return votes_of_each > 0
 
 
 def by_words(train: Messages, asked: Messages, tokens: int) -> Answers:
-    """Naive Bayes on how often each token stands in a message, one added to each count."""
+    """Answer by naive Bayes on the counts of tokens in messages, one added to each count."""
     counts = np.ones((2, tokens))
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
         np.add.at(counts[is_spam], message, 1)
@@ -47,15 +47,14 @@ RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_
 
 
 class Baselines:
-    """Each is fitted in closed form; there is nothing to train, and no seed to draw from."""
+    """Classifiers that are fitted in closed form: nothing is trained, and no seed matters."""
 
-    def train_outside(self, run: Run) -> Measures:
-        assert isinstance(run.arm, BaselineArm)
-        found = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
+    def train_outside(self, run: Run[BaselineArm]) -> Measures:
+        messages = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
         tokens = len(load_tokenizer(run.arm.tokenizer))
         measures: Measures = {}
-        for name, asked in (("test", found.test), ("validation", found.validation)):
-            answers = RULES[run.arm.rule](found.train, asked, tokens)
+        for name, asked in (("test", messages.test), ("validation", messages.validation)):
+            answers = RULES[run.arm.rule](messages.train, asked, tokens)
             right = (answers == asked.is_spam).astype(float)
             measures[f"{name}_accuracy"] = float(right.mean())
             measures[f"{name}_right"] = right.tolist()

@@ -20,7 +20,7 @@ ANSWERS = 2  # ham, spam
 class Classifier(nn.Module):
     """The last blocks, the final norm where blocks are trained, and a head of two answers.
 
-    Where all is trained, or adapted, it reads tokens; else what comes out of the frozen blocks.
+    Where all is trained, or adapted, it reads tokens; else the outputs of the frozen blocks.
     """
 
     def __init__(self, arm: FinetuneArm, vocabulary: int) -> None:
@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         self.head = nn.Linear(shape.width, ANSWERS)
 
     def forward(self, x: Tensor, read: Tensor, words: Tensor | None, causal: bool) -> Tensor:
-        """Tokens [B, T] or features [B, T, d], and the places to read [B], to answers [B, 2]."""
+        """Turn tokens [B, T] or features [B, T, d] into answers [B, 2], read at places [B]."""
         sight = Sight(causal, words)
         h = x
         if self.tokens is not None and self.positions is not None:
@@ -49,8 +49,8 @@ class Classifier(nn.Module):
             h = block(h, sight, read if is_read else None)  # [B, T, d], at last [B, 1 or T, d]
         if self.norm is not None:
             h = self.norm(h)
-        found: Tensor = self.head(h).mean(1)
-        return found
+        answers: Tensor = self.head(h).mean(1)
+        return answers
 
 
 def start(
@@ -61,7 +61,7 @@ def start(
     vocabulary: int,
     device: torch.device,
 ) -> Classifier:
-    """A classifier as it is before training: pretrained or random, with a head at random."""
+    """Return a classifier before training: pretrained or random, with a random head."""
     module = Classifier(arm, vocabulary)
     initial.as_torch(module, seed, within="" if pretrained is None else "head")
     if pretrained is not None:
@@ -80,7 +80,7 @@ def start(
 
 
 def frozen_part(arm: FinetuneArm, parameters: Parameters) -> Gpt:
-    """The whole network with these parameters, to compute what is below the trained part."""
+    """Return the whole network with these parameters, to compute what is below the trained part."""
     gpt = Gpt(arm.shape, vocabulary=len(parameters["tokens.weight"]))
     gpt.load_state_dict(parameters)
     return gpt

@@ -1,4 +1,4 @@
-"""Messages as tokens, or as what the frozen part of the network makes of them, computed once.
+"""Messages as tokens, or as the outputs of the network's frozen part, computed once.
 
 Shapes: N messages, T tokens, d width, R runs, B messages of a batch.
 """
@@ -23,7 +23,7 @@ from repro.studies.finetuning.gpt import Sight
 from repro.studies.finetuning.vocabulary import renumbered
 
 CHUNK = 128
-"""Messages that are computed at a time: a constant, since sums are rounded by their sizes."""
+"""The number of messages computed at a time; another one would round sums differently."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Part:
     is_spam: Tensor  # [N]
 
     def rows(self, index: Any) -> tuple[Tensor, ...]:
-        """Some of them: x, the places, the labels, and where the words are, if that matters."""
+        """Return x, the places, the labels, and the words where they matter, of these messages."""
         given = (self.x, self.read, self.is_spam, self.words)
         return tuple(tensor[index] for tensor in given if tensor is not None)
 
@@ -60,28 +60,28 @@ class FinetuneData:
                 )
             )
         self.vocabulary = int(numbers.max()) + 1
-        found = load_messages(arm.data, tokenizer=arm.tokenizer)
-        self.longest = int(found.train.tokens.lengths.max())
+        all_messages = load_messages(arm.data, tokenizer=arm.tokenizer)
+        self.longest = int(all_messages.train.tokens.lengths.max())
         length = arm.length
         if arm.padding != "context":
             length = min(length, self.longest)
         parts: dict[str, Part] = {}
         for name in PARTS:
-            messages: Messages = getattr(found, name)
+            messages: Messages = getattr(all_messages, name)
             padded = messages.tokens.padded(length, fill=tokenizer.end_of_text).astype(np.int64)
             parts[name] = _part(arm, messages, numbers[torch.from_numpy(padded)], device)
         if arm.is_frozen_below:
-            assert pretrained is not None, "what is frozen must have been pretrained"
+            assert pretrained is not None, "a frozen part must have been pretrained"
             parts = _features(arm, parts, pretrained, device)
         self.train, self.validation, self.test = (parts[name] for name in PARTS)
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[N, 1]: which message."""
+        """Return [N, 1]: the number of a message."""
         count = len(self.train.is_spam)
         return torch.randperm(count, generator=stream(seed, f"order/{number}"))[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines [R, B, 1] to x [R, B, T, …], places, labels, and words where they matter."""
+        """Turn lines [R, B, 1] into x [R, B, T, …], places, labels, and words where they matter."""
         return self.train.rows(lines[..., 0])
 
 
@@ -94,11 +94,11 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
     if arm.token == "first":
         read = torch.zeros_like(ends)
         if arm.causal:
-            tokens = tokens[:, :1]  # nothing else is seen from there
+            tokens = tokens[:, :1]  # under the mask the first place sees nothing else
     if reads_words and arm.causal and arm.padding == "context":
-        tokens = tokens[:, : int(ends.max())]  # nor is the padding of all messages
+        tokens = tokens[:, : int(ends.max())]  # padding behind all messages is not seen either
     words = None
-    # what stands behind the last word is never seen from there under the mask
+    # under the mask the last word sees nothing behind it
     if not arm.attends_padding or (arm.padding == "none" and not arm.causal):
         words = (torch.arange(tokens.shape[1]) <= last_word[:, None]).to(device)
     is_spam = torch.from_numpy(messages.is_spam.astype(np.int64))
@@ -106,10 +106,10 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
 
 
 _COMPUTED: dict[tuple[object, ...], dict[str, Tensor]] = {}
-"""The last features that this process computed: seeds, epochs and arms share them."""
+"""The last features that this process computed, for all seeds, epochs and arms to share."""
 
 KEPT_BYTES = 400e6
-"""Of features; the last are kept however large they are."""
+"""The most bytes of features that are kept; the last ones are kept however large they are."""
 
 
 def _kept_bytes() -> int:
@@ -119,9 +119,9 @@ def _kept_bytes() -> int:
 def _features(
     arm: FinetuneArm, parts: dict[str, Part], pretrained: Parameters, device: torch.device
 ) -> dict[str, Part]:
-    """What comes out of the frozen part, for every message."""
+    """Return the parts with the outputs of the frozen part in place of tokens."""
     what = [to_file(pretrained), *(part.x.cpu().numpy().tobytes() for part in parts.values())]
-    if not arm.trained_blocks:  # all there is to compute: only what is read is kept
+    if not arm.trained_blocks:  # the place that is read decides which outputs are kept
         what.append(parts["test"].read.cpu().numpy().tobytes() + arm.token.encode())
     key = (
         hashlib.sha256(b"".join(what)).hexdigest(),
@@ -141,9 +141,9 @@ def _features(
 
 @torch.no_grad()
 def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
-    """What comes out of the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
+    """Compute the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
     gpt = frozen_part(arm, pretrained).to(part.x.device)
-    found = []
+    features = []
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)
         h = gpt.embed(part.x[rows])
@@ -154,5 +154,5 @@ def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
             h = gpt.norm(h)
             places = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
             h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, places)
-        found.append(h)
-    return torch.cat(found)
+        features.append(h)
+    return torch.cat(features)

@@ -1,4 +1,4 @@
-"""GPT-2: pre-norm blocks over tokens and learned positions.
+"""The network of GPT-2: pre-norm blocks over tokens and learned positions.
 
 Shapes: B texts, T tokens, d width, H heads, Q places that are read.
 """
@@ -16,13 +16,13 @@ from repro.studies.finetuning.shape import Shape
 
 @dataclass(frozen=True)
 class Sight:
-    """What a place may look at: what stands before it, or everything; padding, or words alone."""
+    """The places that a place may attend to: those before it or all, with padding or without."""
 
     causal: bool = True
     words: Tensor | None = None  # [B, T], where padding is not looked at
 
     def mask(self, length: int, read: Tensor | None, device: torch.device) -> Tensor | None:
-        """[B or 1, 1, Q, T]: whether a place that is read sees another; None where all are seen."""
+        """Return which places each read place sees, [B or 1, 1, Q, T]; None where it sees all."""
         if not self.causal and self.words is None:
             return None
         places = torch.arange(length, device=device)
@@ -39,7 +39,7 @@ EVERYTHING_BEFORE = Sight()
 
 
 class Attention(nn.Module):
-    """Attention of many heads; queries, keys and values are layers of their own."""
+    """Attention of many heads, with separate layers for queries, keys and values."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -56,15 +56,15 @@ class Attention(nn.Module):
         else:
             mask = sight.mask(x.shape[1], read, x.device)
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        found: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward layer, each of normalised inputs, each added."""
+    """Attention and a feed-forward layer, each on normalised inputs, each added."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -75,15 +75,15 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * shape.width, shape.width)
 
     def forward(self, x: Tensor, sight: Sight, read: Tensor | None = None) -> Tensor:
-        """[B, T, d] -> [B, T, d], or [B, 1, d] at the one place of each text that is read."""
+        """Apply the block: [B, T, d] -> [B, T, d], or [B, 1, d] at each text's place to read."""
         x = _at(x, read) + self.attention(self.norm_attention(x), sight, read)
         fed = F.gelu(self.up(self.norm_feed_forward(x)), approximate="tanh")
-        found: Tensor = x + self.down(fed)
-        return found
+        out: Tensor = x + self.down(fed)
+        return out
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """[B, T, d] -> [B, 1, d] at the places [B], or all of it."""
+    """Pick the places [B], if given: [B, T, d] -> [B, 1, d]."""
     if read is None:
         return x
     return x.gather(1, read[:, None, None].expand(-1, 1, x.shape[2]))
@@ -104,17 +104,17 @@ class Gpt(nn.Module):
         self.norm = nn.LayerNorm(shape.width)
 
     def embed(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B, T, d]
-        found: Tensor = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
-        return found
+        embedded: Tensor = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        return embedded
 
     def forward(self, tokens: Tensor, sight: Sight = EVERYTHING_BEFORE) -> Tensor:
-        """[B, T] -> [B, T, d]."""
+        """Turn tokens [B, T] into features [B, T, d]."""
         h = self.embed(tokens)
         for block in self.blocks:
             h = block(h, sight)
-        found: Tensor = self.norm(h)
-        return found
+        out: Tensor = self.norm(h)
+        return out
 
     def next_tokens(self, tokens: Tensor) -> Tensor:
-        """[B, T] -> [B, T, V]: what may follow each token, by the embedding read backwards."""
+        """Turn tokens [B, T] into logits [B, T, V] of the next, by the transposed embedding."""
         return F.linear(self(tokens), self.tokens.weight)

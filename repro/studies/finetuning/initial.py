@@ -1,4 +1,4 @@
-"""The numbers that networks start from, one named stream each."""
+"""The initial parameters of networks, each from a random stream of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from repro.studies.finetuning.lora import Adapted
 
 @torch.no_grad()
 def as_torch(module: nn.Module, seed: int, *, within: str) -> None:
-    """As PyTorch starts its layers by default, which is what the source calls random weights.
+    """Initialise layers as PyTorch does by default, which the source calls random weights.
 
-    Only those whose names begin with `within`: what is loaded afterwards need not be drawn.
+    It is done only where names begin with `within`: the others are loaded afterwards.
     """
     for name, part in module.named_modules():
         if not name.startswith(within):
@@ -29,9 +29,9 @@ def as_torch(module: nn.Module, seed: int, *, within: str) -> None:
 
 @torch.no_grad()
 def adapters(module: nn.Module, seed: int, kind: str) -> None:
-    """The first matrices at random, the second ones zero, so that nothing is changed at first.
+    """Draw the first matrices of adapters; the second stay zero, so that nothing changes at first.
 
-    PyTorch's Kaiming bound reads the columns of a matrix as its inputs; here these are its rank.
+    PyTorch's Kaiming bound takes the columns of a matrix for its inputs; here these are its rank.
     """
     for name, part in module.named_modules():
         if isinstance(part, Adapted):

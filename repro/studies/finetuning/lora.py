@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 
 def freeze(module: nn.Module) -> None:
-    """Have a module keep its numbers: they stay in use, but are no parameters any more.
+    """Turn a module's parameters into plain tensors, which stay in use.
 
-    So they are neither trained, nor written to every checkpoint.
+    So they are neither trained nor written to every checkpoint.
     """
     for part in module.modules():
         for name, parameter in list(part.named_parameters(recurse=False)):
@@ -34,11 +34,11 @@ class Adapted(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         plain = self.linear(x)
         low = x.flatten(0, -2) @ self.a  # [places, rank]
-        found = torch.addmm(plain.flatten(0, -2), low, self.b, alpha=self.alpha)
-        return found.view(plain.shape)
+        adapted = torch.addmm(plain.flatten(0, -2), low, self.b, alpha=self.alpha)
+        return adapted.view(plain.shape)
 
     def merged(self) -> nn.Linear:
-        """One plain layer that computes the same."""
+        """Return one plain layer that computes the same."""
         old = self.linear
         plain = nn.Linear(old.in_features, old.out_features, device=old.weight.device)
         with torch.no_grad():

@@ -1,11 +1,9 @@
-"""A small GPT of our own, trained to tell the next token, so that there is one to finetune.
+"""Pretraining of a small GPT on the next token, for finetuning where GPT-2 is not here.
 
 Shapes: B windows, T tokens, V vocabulary.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +11,7 @@ from torch import Tensor
 
 from repro.arm import Run
 from repro.core.initial import as_gpt2
+from repro.core.models import ReferenceBase
 from repro.core.passes import shuffled_passes
 from repro.core.study import Measures
 from repro.data.corpus import load_byte_pairs
@@ -40,30 +39,26 @@ class PretrainData:
         self.validation = validation[:VALIDATION_WINDOWS]
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[n, 1]: the next windows of one pass over the corpus after another, each shuffled."""
+        """Return [n, 1]: the next windows of one shuffled pass over the corpus after another."""
         first = number * WINDOWS_AN_EPOCH
         lines = len(self.train)
         order = shuffled_passes(seed, lines=lines, first=first, size=WINDOWS_AN_EPOCH)
         return order[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines [R, B, 1] to tokens [R, B, T], and those that follow."""
-        found = self.train[lines[..., 0]]
-        return found[..., :-1], found[..., 1:]
+        """Turn lines [R, B, 1] into tokens [R, B, T], and those that follow."""
+        chosen = self.train[lines[..., 0]]
+        return chosen[..., :-1], chosen[..., 1:]
 
 
-class PretrainModel:
-    """One run."""
+class PretrainModel(ReferenceBase):
+    """One run of pretraining."""
 
-    def __init__(self, run: Run, data: PretrainData, device: torch.device) -> None:
-        assert isinstance(run.arm, PretrainArm)
+    def __init__(self, run: Run[PretrainArm], data: PretrainData, device: torch.device) -> None:
         self.data = data
         self.module = Gpt(run.arm.shape, vocabulary=data.vocabulary)
         as_gpt2(self.module, run.seed, layers=run.arm.shape.layers)
         self.module.to(device)
-
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
 
     def loss(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         loss = F.cross_entropy(self.module.next_tokens(x).flatten(0, 1), y.flatten())
@@ -77,15 +72,10 @@ class PretrainModel:
 
 
 class Pretraining:
-    """The study of the model that is finetuned where GPT-2 is not."""
+    """The study of the model that is finetuned where GPT-2 is not here."""
 
     monitor = None
-
-    def load(self, arm: PretrainArm, device: torch.device) -> PretrainData:
-        return PretrainData(arm, device)
-
-    def reference(self, run: Run, data: PretrainData, device: torch.device) -> PretrainModel:
-        return PretrainModel(run, data, device)
+    load, reference = PretrainData, PretrainModel
 
 
 STUDY = Pretraining()

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
+from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.studies.finetuning.arms import FinetuneArm
 from repro.studies.finetuning.classifier import start
 from repro.studies.finetuning.data import CHUNK, FinetuneData, Part
 
 
-class FinetuneModel:
-    """One run."""
+class FinetuneModel(ReferenceBase):
+    """One run of finetuning."""
 
-    def __init__(self, run: Run, data: FinetuneData, device: torch.device) -> None:
-        assert isinstance(run.arm, FinetuneArm)
+    def __init__(self, run: Run[FinetuneArm], data: FinetuneData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         pretrained = data.pretrained if self.arm.start == "pretrained" else None
         self.module = start(
             self.arm, run.seed, pretrained=pretrained, vocabulary=data.vocabulary, device=device
         )
 
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
-
     def answers(self, x: Tensor, read: Tensor, words: Tensor | None) -> Tensor:  # -> [B, 2]
-        found: Tensor = self.module(x, read, words, self.arm.causal)
-        return found
+        answers: Tensor = self.module(x, read, words, self.arm.causal)
+        return answers
 
     def loss(
         self, x: Tensor, read: Tensor, is_spam: Tensor, words: Tensor | None = None
@@ -60,10 +55,10 @@ class FinetuneModel:
         }
 
     def _right(self, part: Part) -> Tensor:
-        """[N], 1 where the answer to a message is right."""
-        found = []
+        """Return [N]: 1 where the answer to a message is right."""
+        right = []
         for at in range(0, len(part.is_spam), CHUNK):
             x, read, is_spam, *words = part.rows(slice(at, at + CHUNK))
             answers = self.answers(x, read, words[0] if words else None)
-            found.append(answers.argmax(1) == is_spam)
-        return torch.cat(found).double()
+            right.append(answers.argmax(1) == is_spam)
+        return torch.cat(right).double()

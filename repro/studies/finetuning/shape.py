@@ -1,4 +1,4 @@
-"""How large the GPTs are."""
+"""The sizes of the GPTs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """Width, blocks and heads of a GPT, and how many tokens it can read."""
+    """The width, blocks, heads and longest text of a GPT."""
 
     width: int
     layers: int
@@ -16,12 +16,12 @@ class Shape:
 
     @property
     def linears(self) -> list[tuple[int, int]]:
-        """What the linear layers of a block read and give."""
+        """The numbers of inputs and outputs of a block's linear layers."""
         d = self.width
         return [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
 
     def products(self, length: int) -> float:
-        """Multiplications of one block for one of `length` tokens."""
+        """Return the multiplications of one block for one of `length` tokens."""
         return sum(reads * gives for reads, gives in self.linears) + 2 * length * self.width
 
 
@@ -32,4 +32,4 @@ SHAPES = {
     "large": Shape(1280, 36, 20),
     "xl": Shape(1600, 48, 25),
 }
-"""GPT-2's, by the source's names, and the one that `ci` pretrains."""
+"""The shapes of GPT-2 by the source's names, and that of the model which `ci` pretrains."""

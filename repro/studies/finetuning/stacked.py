@@ -12,32 +12,21 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.study import Measures
+from repro.core.models import StackOfModels
+from repro.studies.finetuning.arms import FinetuneArm
 from repro.studies.finetuning.data import FinetuneData
 from repro.studies.finetuning.gpt import Sight
 from repro.studies.finetuning.reference import FinetuneModel
 
 
-class StackedFinetune:
+class StackedFinetune(StackOfModels[FinetuneModel]):
     """R runs of one arm's shape above one frozen part."""
 
-    def __init__(self, runs: Sequence[Run], data: FinetuneData, device: torch.device) -> None:
-        self.models = [FinetuneModel(run, data, device) for run in runs]
-        self.arm = self.models[0].arm
-        own = [dict(model.module.named_parameters()) for model in self.models]
-        self.parameters = {
-            name: torch.stack([parameters[name].detach() for parameters in own]) for name in own[0]
-        }
-
-    def trained_rows(self, name: str) -> Sequence[bool]:
-        return [True] * len(self.models)
-
-    def lr_scales(self, name: str) -> Sequence[float]:
-        return [1.0] * len(self.models)
-
-    def keep(self, rows: Sequence[int]) -> None:
-        self.models = [self.models[row] for row in rows]
-        self.parameters = {name: p[list(rows)] for name, p in self.parameters.items()}
+    def __init__(
+        self, runs: Sequence[Run[FinetuneArm]], data: FinetuneData, device: torch.device
+    ) -> None:
+        super().__init__([FinetuneModel(run, data, device) for run in runs])
+        self.arm = runs[0].arm
 
     def gradients(
         self, x: Tensor, read: Tensor, is_spam: Tensor, words: Tensor | None = None
@@ -50,13 +39,13 @@ class StackedFinetune:
                 answers, is_spam.flatten(), ignore_index=ignored, reduction="none"
             ).view(is_spam.shape)
             losses = of_each.sum(1) / (is_spam != ignored).sum(1)  # [R]
-            found = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        return losses.detach(), dict(zip(leaves, found, strict=True))
+            gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
+        return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
     def _answers(
         self, p: Mapping[str, Tensor], x: Tensor, read: Tensor, words: Tensor | None
     ) -> Tensor:
-        """Features [R, B, T, d] to answers [R, B, 2]."""
+        """Turn features [R, B, T, d] into answers [R, B, 2]."""
         sight = Sight(self.arm.causal, None if words is None else words.flatten(0, 1))
         layers = self.arm.shape.layers
         h = x
@@ -70,7 +59,7 @@ class StackedFinetune:
     def _block(
         self, p: Mapping[str, Tensor], name: str, x: Tensor, sight: Sight, read: Tensor | None
     ) -> Tensor:
-        """[R, B, T, d] -> [R, B, Q, d]."""
+        """Apply a block: [R, B, T, d] -> [R, B, Q, d]."""
         normed = _norm(p, f"{name}norm_attention", x)
         at = name + "attention."
         q = self._heads(_linear(p, f"{at}query", _at(normed, read)))  # [R*B, H, Q, d/H]
@@ -88,19 +77,12 @@ class StackedFinetune:
         runs, messages, length, _ = x.shape
         return x.view(runs * messages, length, self.arm.shape.heads, -1).transpose(1, 2)
 
-    def measure(self) -> list[Measures]:
-        found = []
-        for row, model in enumerate(self.models):
-            model.module.load_state_dict({name: p[row] for name, p in self.parameters.items()})
-            found.append(model.measure())
-        return found
-
 
 def _linear(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
-    """[R, B, T, in] -> [R, B, T, out]."""
+    """Apply each run's linear layer: [R, B, T, in] -> [R, B, T, out]."""
     weight, bias = p[f"{name}.weight"], p[f"{name}.bias"]
-    found = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
-    return found.view(*x.shape[:3], -1)
+    out = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
+    return out.view(*x.shape[:3], -1)
 
 
 def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
@@ -109,7 +91,7 @@ def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """[R, B, T, d] -> [R, B, 1, d] at the places [R*B], or all of it."""
+    """Pick the places [R*B], if given: [R, B, T, d] -> [R, B, 1, d]."""
     if read is None:
         return x
     places = read.view(*x.shape[:2], 1, 1).expand(-1, -1, 1, x.shape[3])

@@ -1,4 +1,4 @@
-"""The arms of source 002: how many layers draw on how many sets of parameters, and how.
+"""The arms of source 002: models whose layers share a smaller number of sets of parameters.
 
 The source gives neither sizes nor data. What was chosen, and why:
 
@@ -10,7 +10,7 @@ The source gives neither sizes nor data. What was chosen, and why:
 - Width, vocabulary, batch and learning rate are near those of small models that students are
   given: 384, 10,000, 64 and 0.001. The text is WikiText-2, which is here; it is read many times.
 
-Everything that makes the `ci` profile smaller stands in `at`.
+Everything that makes the `ci` profile smaller stands in `at_ci`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.data.corpus import paragraphs_identity
-from repro.data.files import TWIN, resolve
+from repro.data.files import TWIN
 from repro.data.pairs import pairs_identity
 from repro.data.passages import Variant, passages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
 from repro.studies.parameter_sharing.assignment import STRATEGIES, Order, Strategy, assigned
+from repro.studies.resolved import resolved
 
 NARROWER = 12
+"""The width of the documented size over that of `ci`."""
+
 FEWER_FEATURES = 6
+"""The features of a head of the documented size over those of `ci`."""
+
 SHORTER = 100
-"""Width, features of a head, and steps of the documented size over those of `ci`."""
+"""The steps of the documented size over those of `ci`."""
 
 MOST = 1500
 """Layers times steps of the largest arm that `ci` trains."""
@@ -48,8 +53,10 @@ LONG = Recipe(
     clip=1.0,
     measure_every=2500,
 )
+"""The recipe of 25,000 steps."""
+
 SHORT = LONG.but(epochs=1000, measure_every=1000)
-"""25,000 and 10,000 steps."""
+"""The recipe of 10,000 steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,26 +85,26 @@ class SharingArm(Arm):
     sets: int = 6
     strategy: Strategy = "sequence"
     head: int = HEAD
-    """Features of an attention head."""
+    """The number of features of an attention head."""
 
     initial_scale: float = 1.0
-    """Weights start with so many times the standard deviation that GPT-2's have."""
+    """The standard deviation of initial weights over that of GPT-2's."""
 
     key_heads: int | None = None
-    """Grouped-query attention: heads of keys and values, fewer than those of queries."""
+    """Grouped-query attention: the number of heads of keys and values, fewer than of queries."""
 
     biases: bool = True
     compressed: int | None = None
-    """Linformer, for encoders: into how many places keys and values are mixed."""
+    """Linformer, for encoders: the number of places that keys and values are mixed into."""
 
     teacher_width: int | None = None
-    """Distilled from a model of the same kind that is so wide."""
+    """Distillation: the width of the teacher, a model of the same kind."""
 
     pruned: float = 0.0
-    """The share of the layers' weights that is set to zero, growing over training."""
+    """The share of the layers' weights that is set to zero, which grows over training."""
 
     halting: bool = False
-    """Universal Transformer: each place says itself after how many layers it is done."""
+    """Universal Transformer: each place decides itself after how many layers it is done."""
 
     data: str = "wikitext-2"
     pairs: str = "blimp"
@@ -105,7 +112,7 @@ class SharingArm(Arm):
     variant: Variant = "openai"
     tokenizer: str = "gpt2-bpe"
     vocabulary: int = 10_000
-    """The tokenizer's first merges make so many tokens."""
+    """The number of tokens, which the tokenizer's first merges make."""
 
     context: int = 256
     pairs_a_paradigm: int = 1000
@@ -120,16 +127,16 @@ class SharingArm(Arm):
         if self.halting and self.sets != 1:
             raise ValueError(f"halting repeats one set of parameters; sets={self.sets} must be 1.")
 
-    def at(self, profile: str) -> Self:
-        """The same experiment at a profile's size.
+    def at_ci(self) -> Self:
+        """Return the same experiment with a twelfth of the width and a hundredth of the steps.
 
-        `ci`: 100 steps for the documented 10,000, and 250 for 25,000, on 4 windows of 64 tokens; a
-        twelfth of the width; 1,024 tokens; of BLiMP 20 pairs a paradigm (2 for encoders, which read
-        a sentence once for each of its tokens), of LAMBADA 100 last words. All claims were to fit
-        into some ten minutes of one core, and the baseline, which alone was looked at, was still to
-        learn more than how frequent tokens are. As a decoder it does: its perplexity on WikiText-2
-        is 305, and after 250 steps 215, where frequencies give 337. As an encoder it does not.
-        Arms of more than `MOST` layers times steps are left to `paper`.
+        It takes 100 steps for the documented 10,000, and 250 for 25,000, on 4 windows of 64 tokens,
+        with 1,024 tokens; of BLiMP 20 pairs a paradigm (2 for encoders, which read a sentence once
+        for each of its tokens), of LAMBADA 100 last words. All claims were to fit into some ten
+        minutes of one core. The baseline (no other arm was looked at) was still to learn more than
+        how frequent tokens are. As a decoder it does: its perplexity on WikiText-2 is 305, and
+        after 250 steps 215, where frequencies give 337. As an encoder it does not. Arms of more
+        than `MOST` layers times steps are left to `paper`.
 
         A step of Adam changes what a layer computes by the rate times the width, and weights at the
         start do so by the root of the width. So as the width shrinks the first grows with it, but
@@ -137,10 +144,6 @@ class SharingArm(Arm):
         sets stay, and with them what is shared; there are half as many heads, of a sixth of the
         features.
         """
-        if profile not in ("ci", "paper"):
-            raise ValueError(f"Parameter sharing has no profile {profile!r}; it has ci and paper.")
-        if profile == "paper":
-            return self
         recipe = self.recipe
         epochs = recipe.epochs // SHORTER
         if self.layers * epochs * STEPS_AN_EPOCH > MOST:
@@ -167,18 +170,17 @@ class SharingArm(Arm):
         )
 
     def located(self) -> Self:
-        here = self.but(
-            data=resolve(self.data),
-            pairs=resolve(self.pairs),
-            passages=resolve(self.passages),
-            tokenizer=resolve(self.tokenizer),
-        )
+        here = resolved(self, "data", "pairs", "passages", "tokenizer")
         if here.tokenizer.endswith(TWIN) and self.vocabulary > 1024:
             raise Needs(
                 "is judged at the documented size on GPT-2's own vocabulary: run `python -m repro"
                 " data fetch gpt2-bpe`"
             )
         return here
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return (self.data, self.pairs, self.passages, self.tokenizer)
 
     def content(self) -> str:
         cut = self.cut_tokenizer
@@ -189,7 +191,7 @@ class SharingArm(Arm):
         )
 
     @property
-    def starts_from(self) -> Run | None:
+    def starts_from(self) -> Run[SharingArm] | None:
         if self.teacher_width is None:
             return None
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -197,7 +199,7 @@ class SharingArm(Arm):
 
     @property
     def cut_tokenizer(self) -> str:
-        """The vocabulary by the name that `repro.data.bpe` has for it."""
+        """The name that `repro.data.bpe` has for the vocabulary."""
         return f"{self.tokenizer}:{self.vocabulary}"
 
     @property
@@ -211,7 +213,7 @@ class SharingArm(Arm):
 
     @property
     def products(self) -> float:
-        """Multiplications of one token, forwards."""
+        """The number of multiplications of one token, forwards."""
         layer = 12 * self.width**2 + 2 * self.context * self.width
         return self.layers * layer + self.width * self.vocabulary
 
@@ -221,9 +223,9 @@ class SharingArm(Arm):
 
     @property
     def label(self) -> str:
-        found = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
+        parts = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
         if self.sets < self.layers:
-            found.append(f"{self.sets} sets by {self.strategy}")
+            parts.append(f"{self.sets} sets by {self.strategy}")
         variants = {
             f"{self.key_heads} key heads": self.key_heads is not None,
             "no biases": not self.biases,
@@ -232,13 +234,13 @@ class SharingArm(Arm):
             f"{self.pruned:.0%} pruned": bool(self.pruned),
             "halting": self.halting,
         }
-        found += [text for text, is_so in variants.items() if is_so]
-        return ", ".join([*found, f"{self.steps:,} steps"])
+        parts += [text for text, is_so in variants.items() if is_so]
+        return ", ".join([*parts, f"{self.steps:,} steps"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeacherArm(SharingArm):
-    """The same, for others to be distilled from."""
+    """A model that others are distilled from."""
 
     keeps_weights: ClassVar[bool] = True
 
@@ -254,12 +256,12 @@ BASELINE = SharingArm()
 
 
 def sharing(family: str, strategy: Strategy) -> SharingArm:
-    """A family by a strategy; where several strategies come to the same, the first of them."""
+    """Return a family by a strategy, or by the first strategy that assigns the same sets."""
     arm = FAMILIES[family].but(strategy=strategy)
     same = (arm.but(strategy=other) for other in STRATEGIES)
     return next(other for other in same if other.order == arm.order)
 
 
 def untrained(arm: SharingArm) -> SharingArm:
-    """An arm to be counted, not trained."""
+    """Return an arm without training, for claims about its size alone."""
     return arm.but(recipe=arm.recipe.but(epochs=0), pairs_a_paradigm=1, last_words=1)

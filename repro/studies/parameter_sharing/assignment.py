@@ -1,8 +1,8 @@
-"""Which set of parameters each layer uses: the three strategies of Takase and Kiyono (2021).
+"""The three strategies of Takase and Kiyono (2021) that assign sets of parameters to layers.
 
 Layers and sets count from 0. The paper's rule for SEQUENCE starts a set every `layers // sets`
-layers; where that does not come out even, it makes more sets than were asked for (12 layers of 8
-sets: 12). `sequence` stays at the last set instead; `literal_sequence` is the rule as printed.
+layers; where that division leaves a remainder, it makes too many sets (12 for 12 layers of 8 sets).
+`sequence` stays at the last set instead; `literal_sequence` is the rule as printed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Order = tuple[int, ...]
 
 
 def sequence(layers: int, sets: int) -> Order:
-    """Neighbours share.
+    """Assign each set to neighbouring layers.
 
     >>> sequence(6, 3)
     (0, 0, 1, 1, 2, 2)
@@ -26,7 +26,7 @@ def sequence(layers: int, sets: int) -> Order:
 
 
 def literal_sequence(layers: int, sets: int) -> Order:
-    """The paper's rule, which keeps starting sets.
+    """Assign sets by the paper's rule, which may use more sets than there are.
 
     >>> max(literal_sequence(12, 8)) + 1
     12
@@ -36,7 +36,7 @@ def literal_sequence(layers: int, sets: int) -> Order:
 
 
 def cycle(layers: int, sets: int) -> Order:
-    """All sets in turn, again and again.
+    """Assign all sets in turn, again and again.
 
     >>> cycle(6, 3)
     (0, 1, 2, 0, 1, 2)
@@ -45,7 +45,7 @@ def cycle(layers: int, sets: int) -> Order:
 
 
 def cycle_reversed(layers: int, sets: int) -> Order:
-    """All sets in turn, the last time backwards.
+    """Assign all sets in turn, the last time backwards.
 
     >>> cycle_reversed(6, 3)
     (0, 1, 2, 2, 1, 0)
@@ -64,7 +64,7 @@ STRATEGIES: dict[Strategy, Callable[[int, int], Order]] = {
 
 
 def assigned(strategy: Strategy, *, layers: int, sets: int) -> Order:
-    """The set of each layer.
+    """Return the set of each layer.
 
     >>> assigned("cycle (rev)", layers=3, sets=3) == assigned("sequence", layers=3, sets=3)
     True

@@ -1,4 +1,4 @@
-"""Windows of paragraphs; for encoders, which places are masked.
+"""Windows of paragraphs, with masked places for encoders.
 
 Shapes: R runs, B windows, T tokens.
 """
@@ -21,17 +21,17 @@ from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
 
 MASKED = 0.15
 NOT_ASKED = -100
-"""What stands for a place whose token is not to be told."""
+"""The target at places whose token is not to be predicted."""
 
 FRAME = 2
-"""The ends of text around a sentence."""
+"""The number of ends of text around a sentence."""
 
 VALIDATION_WINDOWS = 32
 _VALIDATION_KEY = 1
 
 
 class SharingData:
-    """What is read for training, and what is scored."""
+    """Windows for training and validation, and the sentences and passages that are scored."""
 
     def __init__(self, arm: SharingArm, teacher: Parameters | None, device: torch.device) -> None:
         self.arm, self.teacher, self.device = arm, teacher, device
@@ -50,23 +50,25 @@ class SharingData:
         self.passages = load_passages(arm.passages, arm.variant, tokenizer=arm.cut_tokenizer)
 
     def _windows(self, tokens: Tokens) -> Tensor:  # [windows, T+1]
-        found = windows(tokens, length=self.arm.context).astype(np.int64)
-        return torch.from_numpy(found).to(self.device)
+        rows = windows(tokens, length=self.arm.context).astype(np.int64)
+        return torch.from_numpy(rows).to(self.device)
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """[n, 3]: the next windows of one pass after another, the key of each one's mask, and the
-        epoch."""
+        """Return [n, 3]: the next windows, the key of each one's mask, and the epoch.
+
+        The windows are read in one shuffled pass after another.
+        """
         size = STEPS_AN_EPOCH * self.arm.recipe.batch
         order = shuffled_passes(seed, lines=len(self.train), first=number * size, size=size)
         keys = torch.empty_like(order).random_(generator=stream(seed, f"masks/{number}"))
         return torch.stack([order, keys, torch.full_like(order, number)], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Lines [R, B, 3] to what is read and what is to be told, [R, B, T], and epochs [R, B]."""
+        """Turn lines [R, B, 3] into inputs and targets, [R, B, T], and epochs [R, B]."""
         return (*self.task(self.train[lines[..., 0]], lines[..., 1]), lines[..., 2])
 
     def task(self, lines: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """Windows [..., T+1] to what a model reads and what it is to tell."""
+        """Turn windows [..., T+1] into inputs and targets, [..., T]."""
         if self.arm.kind == "decoder":
             return lines[..., :-1], lines[..., 1:]
         text = lines[..., :-1]
@@ -74,13 +76,13 @@ class SharingData:
         return text.where(~hidden, self.mask), text.where(hidden, NOT_ASKED)
 
     def validation_task(self) -> tuple[Tensor, Tensor]:
-        """The same of the validation windows, masked alike for every run."""
+        """Return inputs and targets of the validation windows, masked alike for every run."""
         keys = torch.arange(len(self.validation)) + _VALIDATION_KEY
         return self.task(self.validation, keys)
 
 
 def masked_places(keys: Tensor, length: int) -> Tensor:
-    """[...] keys to [..., T]: of each window the same number of places, as its key draws them."""
+    """Draw as many masked places for each window, by its key: [...] keys to [..., T]."""
     generator = torch.Generator()
     rows = []
     for key in keys.flatten().tolist():

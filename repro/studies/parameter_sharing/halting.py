@@ -1,4 +1,4 @@
-"""Layers that each place repeats until it says that it is done (Graves 2016, Dehghani et al. 2019).
+"""Layers that each place repeats until it is done (Graves 2016, Dehghani et al. 2019).
 
 Shapes: B texts, T tokens, d width.
 """
@@ -13,14 +13,14 @@ DONE = 0.99
 
 
 class Halting(nn.Module):
-    """How likely each place is to be done, and the mixture of its states that this makes."""
+    """A layer that mixes a place's states by how likely the place is to be done after each."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.likely = nn.Linear(width, 1)
 
     def forward(self, h: Tensor, layers: list[nn.Module]) -> tuple[Tensor, Tensor]:
-        """[B, T, d] -> the mixture [B, T, d], and after how many layers a place was done [B, T]."""
+        """Return the mixture [B, T, d], and the number of layers of each place [B, T]."""
         spent = h.new_zeros(h.shape[:-1])  # [B, T], what the shares add up to so far
         mixture = torch.zeros_like(h)
         cost = torch.zeros_like(spent)

@@ -18,21 +18,21 @@ from repro.studies.parameter_sharing.halting import Halting
 
 @dataclass(frozen=True)
 class Shape:
-    """What a layer is like."""
+    """The sizes and variants of a layer."""
 
     width: int
     heads: int
     hidden: int
     context: int
-    """Tokens that can be read."""
+    """The number of tokens that can be read."""
 
     causal: bool
     key_heads: int | None = None
-    """Heads of keys and values, where groups of query heads share them; None for one each."""
+    """The number of key and value heads, each for a group of query heads; None for one each."""
 
     biases: bool = True
     compressed: int | None = None
-    """Linformer: keys and values of all places are mixed into so many."""
+    """Linformer: the number of places that keys and values are mixed into."""
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -49,7 +49,7 @@ class Shape:
 
 
 class Attention(nn.Module):
-    """Attention, of one kind or another."""
+    """Attention in any of the variants of a shape."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -70,8 +70,8 @@ class Attention(nn.Module):
         mixed = F.scaled_dot_product_attention(
             q, k, v, is_causal=self.shape.causal, enable_gqa=self.shape.key_heads is not None
         )
-        found: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
+        return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, h d/H] -> [B, h, T, d/H]
         return x.view(*x.shape[:2], -1, self.shape.width // self.shape.heads).transpose(1, 2)
@@ -90,12 +90,12 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
         x = x + self.attention(self.norm_attention(x))
-        found: Tensor = x + self.down(F.gelu(self.up(self.norm_feed_forward(x))))
-        return found
+        out: Tensor = x + self.down(F.gelu(self.up(self.norm_feed_forward(x))))
+        return out
 
 
 class SharingTransformer(nn.Module):
-    """A language model: causal, it tells what comes next; else, what stands behind a mask.
+    """A language model: a causal one predicts the next token, another one masked tokens.
 
     >>> shape = Shape(width=16, heads=2, hidden=32, context=8, causal=True)
     >>> SharingTransformer(shape, (0, 1, 0, 1), vocabulary=50)(torch.zeros(1, 4).long()).shape
@@ -114,13 +114,13 @@ class SharingTransformer(nn.Module):
         self.halting = Halting(shape.width) if halting else None
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """[B, T] -> [B, T, V], by the embedding read backwards."""
+        """Turn tokens [B, T] into logits [B, T, V], by the transposed embedding."""
         return self.with_cost(tokens)[0]
 
     def with_cost(self, tokens: Tensor, asked: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The same, and how many layers each place took, [B, T] or one number for all.
+        """Return logits, and the number of layers that each place took, [B, T] or one for all.
 
-        Of the places that are asked for alone, where they are given: [places, V].
+        Where places are asked for, the logits are of those alone: [places, V].
         """
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         layers = [self.sets[index] for index in self.order]

@@ -1,4 +1,4 @@
-"""Weights that are set to zero while a network trains: the smallest, in each matrix."""
+"""Pruning in training: the smallest weights of each matrix are set to zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 @torch.no_grad()
 def prune(layers: nn.Module, *, share: float) -> None:
-    """Set this share of every matrix to zero: its smallest numbers.
+    """Set the smallest numbers of every matrix to zero, this share of them.
 
     >>> prune(linear := nn.Linear(4, 2), share=0.5); int((linear.weight == 0).sum())
     4

@@ -5,14 +5,13 @@ Shapes: B windows, T tokens, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from repro.arm import Run
 from repro.core.initial import as_gpt2
+from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.core.weights import Parameters
 from repro.studies.parameter_sharing.arms import SharingArm
@@ -31,16 +30,15 @@ TAUGHT = 0.5
 
 TEMPERATURE = 2.0
 PONDER = 0.01
-"""What a layer costs where places halt."""
+"""The loss for each layer that a place takes, where places halt."""
 
 WINDOWS_AT_ONCE = 16
 
 
-class SharingModel:
-    """One run."""
+class SharingModel(ReferenceBase):
+    """One run of parameter sharing."""
 
-    def __init__(self, run: Run, data: SharingData, device: torch.device) -> None:
-        assert isinstance(run.arm, SharingArm)
+    def __init__(self, run: Run[SharingArm], data: SharingData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
         self.module = network(self.arm, data.vocabulary)
         as_gpt2(self.module, run.seed, layers=self.arm.layers)
@@ -53,9 +51,6 @@ class SharingModel:
         for parameter in self.module.parameters():
             if parameter.ndim == 2:
                 parameter.mul_(scale)
-
-    def lr_scales(self) -> Mapping[str, float]:
-        return {}
 
     def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
         if self.arm.pruned:
@@ -73,7 +68,7 @@ class SharingModel:
         return objective, plain
 
     def share_pruned(self, epoch: int) -> float:
-        """It grows evenly over the first half of training, and stays."""
+        """Return the share pruned in an epoch, which grows over the first half of training."""
         return self.arm.pruned * min(1.0, 2 * epoch / self.arm.recipe.epochs)
 
     def measure(self) -> Measures:
@@ -116,7 +111,7 @@ class SharingModel:
         return len(self.data.pairs.paradigm) // len(self.data.pairs.paradigms)
 
     def _on_validation(self) -> tuple[Tensor, float]:
-        """The loss, and how much the answers depend on what is read."""
+        """Return the loss, and how much the answers depend on the input."""
         x, y = self.data.validation_task()
         answers, wanted = [], []
         for read, tell in zip(
@@ -134,7 +129,7 @@ def _count(module: nn.Module) -> float:
 
 
 def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
-    """The network of an arm."""
+    """Build the network of an arm."""
     shape = Shape(
         width=arm.width,
         heads=arm.width // arm.head,
@@ -151,17 +146,19 @@ def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
 def taught_by(
     arm: SharingArm, parameters: Parameters | None, vocabulary: int, device: torch.device
 ) -> SharingTransformer | None:
-    """The teacher of an arm, if it has one."""
+    """Build the teacher of an arm, if it has one."""
     if arm.starts_from is None:
         return None
     assert parameters is not None
-    assert isinstance(arm.starts_from.arm, SharingArm)
     teacher = network(arm.starts_from.arm, vocabulary)
     teacher.load_state_dict(parameters)
     return teacher.to(device).requires_grad_(False)
 
 
 def distance(told: Tensor, wanted: Tensor) -> Tensor:
-    """Of answers from a teacher's, both softened (Hinton et al. 2015), as large as the loss."""
+    """Return the distance of answers from a teacher's, both softened (Hinton et al. 2015).
+
+    It is scaled to be as large as the loss.
+    """
     ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (told, wanted))
     return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

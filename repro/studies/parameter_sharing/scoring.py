@@ -1,9 +1,9 @@
-"""Scores of texts as the field takes them: BLiMP's pairs, and the last words of LAMBADA.
+"""Scores of texts as in the literature: BLiMP's pairs, and the last words of LAMBADA.
 
 A decoder's score of a text is the sum of its tokens' log-probabilities, each given those before it;
 the first one's, given the token between texts. An encoder's is the pseudo-log-likelihood (Salazar
 et al. 2020): each token's, given all others, with a mask in its place. Texts of one length are
-scored together, so that there is no padding to see.
+scored together, so that no padding is needed.
 
 Shapes: B texts, T tokens, V vocabulary.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Logits = Callable[[Tensor], Tensor]
-"""A model: tokens [B, T] to logits [B, T, V]."""
+"""A model as a function of tokens [B, T] that returns logits [B, T, V]."""
 
 TOKENS_AT_ONCE = 4096
 
@@ -28,7 +28,7 @@ Texts = Sequence[NDArray[np.uint16]]
 
 @dataclass(frozen=True)
 class Reader:
-    """A model, and how it reads: from left to right, or around a mask.
+    """A model that scores texts: from left to right, or around a mask.
 
     >>> Reader(model, end=1023).scores([np.array([5, 7], dtype=np.uint16)]).shape
     torch.Size([1])
@@ -36,28 +36,28 @@ class Reader:
 
     logits: Logits
     end: int
-    """The token between texts. A decoder reads it before a text; an encoder, after it too."""
+    """The token between texts: a decoder reads it before a text, an encoder after it too."""
 
     mask: int | None = None
-    """The token that stands for what an encoder is to tell; None for a decoder."""
+    """The token in place of those that an encoder is to predict; None for a decoder."""
 
     at_once: int = TOKENS_AT_ONCE
 
     @torch.no_grad()
     def scores(self, texts: Texts) -> Tensor:
-        """[texts]: the (pseudo-)log-likelihood of each."""
-        found = torch.zeros(len(texts), dtype=torch.float64)
+        """Return the (pseudo-)log-likelihood of each text."""
+        totals = torch.zeros(len(texts), dtype=torch.float64)
         score = self._left_to_right if self.mask is None else self._one_by_one
         for rows, tokens in self._by_length(texts, [0] * len(texts)):
-            found[rows] = score(tokens)
-        return found
+            totals[rows] = score(tokens)
+        return totals
 
     @torch.no_grad()
     def last_words(self, contexts: Texts, words: Texts, *, longest: int) -> LastWords:
-        """What follows each context: of a word, all tokens, each given those before it.
+        """Score the word after each context, by all of its tokens, each given those before it.
 
         A decoder reads the context alone, without a token before it; an encoder is shown a mask
-        for each of the word's tokens. Of what is longer than `longest`, the end is read.
+        for each of the word's tokens. Of texts longer than `longest`, the end is read.
         """
         score = torch.zeros(len(words), dtype=torch.float64)
         first = torch.zeros(len(words), dtype=torch.bool)
@@ -75,7 +75,7 @@ class Reader:
         return LastWords(score, first)
 
     def _of_last(self, tokens: Tensor, count: int) -> Tensor:
-        """[B, T] -> [B, n, V]: logits for the last `count` places."""
+        """Return logits for the last `count` places: [B, T] -> [B, n, V]."""
         if self.mask is None:
             return self.logits(tokens[:, :-1])[:, -count:]
         hidden = tokens.clone()
@@ -93,21 +93,21 @@ class Reader:
         asked = hidden.gather(1, place)
         framed = self._framed(hidden.scatter(1, place, self.mask))
         size = max(1, self.at_once // framed.shape[1])
-        found = [
+        told = [
             _told(self.logits(some)[torch.arange(len(some)), at[:, 0] + 1], wanted[:, 0])
             for some, at, wanted in zip(
                 *(torch.split(x, size) for x in (framed, place, asked)), strict=True
             )
         ]
-        return torch.cat(found).view(-1, count).sum(1)
+        return torch.cat(told).view(-1, count).sum(1)
 
     def _framed(self, tokens: Tensor) -> Tensor:
-        """[B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder: with the ends of text."""
+        """Add ends of text: [B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder."""
         ends = torch.full_like(tokens[:, :1], self.end)
         return torch.cat([ends, tokens] if self.mask is None else [ends, tokens, ends], dim=1)
 
     def _by_length(self, texts: Texts, kinds: Sequence[int]) -> Iterator[tuple[list[int], Tensor]]:
-        """Texts of one length and kind at a time: which they are, and their tokens [B, T]."""
+        """Yield texts of one length and kind at a time: their numbers, and their tokens [B, T]."""
         groups: dict[tuple[int, int], list[int]] = {}
         for row, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
             groups.setdefault((len(text), kind), []).append(row)
@@ -120,34 +120,34 @@ class Reader:
 
 
 def _told(logits: Tensor, tokens: Tensor) -> Tensor:
-    """[..., V], [...] -> [...]: the log-probability of each token."""
+    """Return the log-probability of each token: [..., V], [...] -> [...]."""
     log_p = logits.float().log_softmax(-1)
     return log_p.gather(-1, tokens[..., None]).squeeze(-1).double()
 
 
 @dataclass(frozen=True)
 class LastWords:
-    """What a model says of the last words of passages."""
+    """A model's predictions of the last words of passages."""
 
     score: Tensor
-    """[passages]: the log-probability of the whole word."""
+    """The log-probability of the whole word: [passages]."""
 
     is_first: Tensor
-    """[passages]: whether each of its tokens is the likeliest in its place."""
+    """True where each of a word's tokens is the likeliest in its place: [passages]."""
 
     @property
     def accuracy(self) -> float:
-        """The share of words that are told whole."""
+        """The share of words all of whose tokens are predicted."""
         return float(self.is_first.double().mean())
 
     @property
     def perplexity(self) -> float:
-        """Of the whole word, however many tokens it has."""
+        """The perplexity of whole words, however many tokens they have."""
         return float(self.score.neg().mean().exp())
 
 
 def preferred(good: Tensor, bad: Tensor) -> Tensor:
-    """[pairs]: 1 where the good sentence scores higher, a half where both score alike.
+    """Return for each pair 1 if the good sentence scores higher, a half if both score alike.
 
     >>> preferred(torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -2.0])).tolist()
     [1.0, 0.5]
@@ -156,7 +156,7 @@ def preferred(good: Tensor, bad: Tensor) -> Tensor:
 
 
 def by_paradigm(right: Tensor, paradigm: NDArray[np.int64]) -> list[float]:
-    """The mean of each paradigm, in their order.
+    """Return the mean of each paradigm, in their order.
 
     >>> by_paradigm(torch.tensor([1.0, 0.0, 1.0]), np.array([0, 0, 1]))
     [0.5, 1.0]
@@ -167,10 +167,10 @@ def by_paradigm(right: Tensor, paradigm: NDArray[np.int64]) -> list[float]:
 
 @torch.no_grad()
 def told_by_the_input(logits: Tensor) -> float:
-    """How much a model's answers depend on what it reads, in nats: [answers, V] -> one number.
+    """Return how much a model's answers [answers, V] depend on its input, in nats.
 
-    The mutual information of input and answer: the entropy of the mean answer less the mean
-    entropy. A collapsed model, which says the same whatever it reads, has 0.
+    It is the mutual information of input and answer: the entropy of the mean answer less the mean
+    entropy. A collapsed model, which answers the same to any input, has 0.
 
     >>> told_by_the_input(torch.zeros(3, 4))
     0.0

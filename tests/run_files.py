@@ -1,11 +1,15 @@
-"""Training that is interrupted, and the files that it goes on from."""
+"""The files of runs in memory, and training that is interrupted."""
 
 from repro.core.progress import Progress
 from repro.core.train import training
 
 
 class KeptFiles(dict):
-    """Checkpoints in memory, by run."""
+    """Checkpoints by run; `weights` returns the parameters that runs start from."""
+
+    def __init__(self, weights=None):
+        super().__init__()
+        self.load_weights = weights
 
     def load_checkpoint(self, run):
         return self.get(run)

@@ -1,4 +1,4 @@
-"""The decorator that makes a test a claim."""
+"""The decorators that make a test a claim, or a figure, of a source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def claim(
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
-    `documented` is what the source says came out. `only_at` names the one profile at which the
+    `documented` is the result that the source reports. `only_at` names the one profile at which the
     sentence can be judged, such as `paper` for a number that belongs to the documented size.
 
     >>> @claim("BP climbs with every trained block", source="004", documented="0.389 → 0.617")
@@ -25,4 +25,20 @@ def claim(
     mark: Callable[[Test], Test] = pytest.mark.claim(
         sentence, source=source, documented=documented, only_at=only_at
     )
+    return mark
+
+
+def figure(title: str, *, source: str, x: str, y: str) -> Callable[[Test], Test]:
+    """Mark a test as a figure of a source, drawn from the store.
+
+    It runs only where `--report` is given, and trains nothing. `x` labels the horizontal axis and
+    `y` is the metric drawn.
+
+    >>> @figure("Which rules use depth", source="004", x="trained blocks", y="accuracy")
+    ... def test_figure(plot):
+    ...     plot.panel("d=256").line("BP", D256_L4.ladder(), at=range(5))
+    """
+    import pytest
+
+    mark: Callable[[Test], Test] = pytest.mark.figure(title, source=source, x=x, y=y)
     return mark

@@ -1,0 +1,95 @@
+"""The data sets that an arm names, held against the files that its training opens."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.data.bpe import load_tokenizer
+from repro.data.files import TWIN
+from repro.data.locate import fixtures
+from repro.data.registry import data_sets
+from repro.studies.context_vector.arms import ADVANCED
+from repro.studies.depth_ladder.arms import D256_L4
+from repro.studies.early_exit.arms import STANDARD
+from repro.studies.find import study_of
+from repro.studies.finetuning.arms import (
+    FIRST_ROW,
+    LATER_ROWS,
+    ROWS,
+    BaselineArm,
+    FinetuneArm,
+    PretrainArm,
+)
+from repro.studies.finetuning.gpt import Gpt
+from repro.studies.finetuning.vocabulary import renumbered
+from repro.studies.parameter_sharing.arms import BASELINE
+
+CPU = torch.device("cpu")
+ARMS = {
+    "context": ADVANCED,
+    "ladder": D256_L4,
+    "sentences": STANDARD,
+    "early exit": STANDARD.but(data="wikitext-2"),
+    "pretraining": PretrainArm(),
+    "finetuning": FIRST_ROW,
+    "finetuning, adapters": ROWS[9],
+    "finetuning, random": ROWS[8],
+    "spam by length": BaselineArm(rule="length"),
+    "sharing": BASELINE,
+    "sharing, encoder": BASELINE.but(kind="encoder"),
+}
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """The paths of all files that this process opens, while tests of this module run."""
+    paths, is_on = [], [True]
+
+    def note(event, arguments):
+        if is_on and event == "open" and isinstance(arguments[0], str | Path):
+            paths.append(Path(arguments[0]))
+
+    sys.addaudithook(note)  # cannot be taken away again
+    yield paths
+    is_on.clear()
+
+
+def load(arm):
+    """Load the data of an arm as its training does."""
+    study = study_of(arm)
+    if isinstance(arm, BaselineArm):
+        study.train_outside(Run(arm, 1))
+    elif arm.starts_from is not None:
+        gpt = Gpt(arm.shape, vocabulary=arm.vocabulary)
+        study.load_from(arm, dict(gpt.named_parameters()), CPU)
+    else:
+        study.load(arm, CPU)
+
+
+@pytest.mark.parametrize("arm", ARMS.values(), ids=ARMS)
+def test_an_arm_names_the_sets_that_it_reads(arm, opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("REPRO_DATA", raising=False)
+    load_tokenizer.cache_clear()
+    renumbered.cache_clear()
+    here = arm.at("ci").located()
+    if isinstance(arm, FinetuneArm | PretrainArm):
+        here = here.but(vocabulary=512)  # fewer than the twin's, so that they have to be chosen
+    opened.clear()
+    load(here)
+    twins = [path.relative_to(fixtures()) for path in opened if path.is_relative_to(fixtures())]
+    read = {path.parts[0] + TWIN for path in twins}
+    assert read == {name for name in here.data_sets if name.endswith(TWIN)}
+
+
+def test_the_documented_sizes_name_the_published_weights():
+    assert FIRST_ROW.data_sets == ("sms-spam", "gpt2-bpe", "gpt2-small")
+    assert ROWS[7].data_sets[2:] == ("gpt2-xl",)
+    assert ROWS[8].data_sets[2:] == ()
+    rows = [*ROWS.values(), *LATER_ROWS.values()]
+    for arm in [*rows, *(arm for name, arm in ARMS.items() if name != "sentences")]:
+        assert set(arm.data_sets) <= set(data_sets())
