@@ -21,6 +21,7 @@ def meaning(node: ast.AST, *, is_attribute: bool = False) -> str:
 
     `is_attribute` is for statements that stand in a class body itself.
 
+    >>> import ast
     >>> meaning(ast.parse("x = 1  # one")) == meaning(ast.parse("x = 1"))
     True
     """

@@ -60,8 +60,9 @@ Place = tuple[str, str]
 def reached(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
     """Return the definitions that the roots reach, each with a digest of what it computes.
 
-    >>> reached([Root("repro.recipe", "Moment")], Modules()).keys()
-    dict_keys(['repro.recipe.Moment'])
+    >>> definitions = reached([Root("repro.recipe", "Recipe")], Modules())
+    >>> "repro.recipe.Stages" in definitions, "repro.recipe.Recipe.lr_factor" in definitions
+    (True, False)
     """
     walk = _Walk(modules)
     for root in roots:

@@ -120,7 +120,7 @@ def test_a_training_is_resumed_there_to_the_bit(engine, monkeypatch):
 
 def stepped(study, arm):
     """A program on the device after some steps, the last with a row less; and its losses."""
-    data = load_data(study, arm, DEVICE, Pretrained())
+    data = load_data(study, arm, DEVICE, KeptFiles(pretrained))
     stack, losses = StackedProgram(study, three_runs(arm), data, DEVICE), []
     total = EPOCHS * PER_EPOCH
     for step in range(total):

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from repro.arm import Needs, Run
-from repro.core.train import train, training
+from repro.core.train import Finished, train, training
 from repro.core.weights import to_file
 from repro.studies.parameter_sharing import reference
 from repro.studies.parameter_sharing.arms import (
@@ -84,7 +84,8 @@ def test_a_run_is_trained_scored_and_measured(kind):
 def test_with_as_many_sets_as_layers_the_strategies_are_one_run():
     def parameters(**changes):
         arm = TeacherArm(**TINY | changes, recipe=SMALL.recipe)
-        *_, finished = training(STUDY, [Run(arm, 3)], engine="loop", device=CPU)
+        events = training(STUDY, [Run(arm, 3)], engine="loop", device=CPU)
+        [finished] = (event for event in events if isinstance(event, Finished))
         return finished.weights, finished.values
 
     first, *others = (parameters(strategy=strategy, sets=3) for strategy in STRATEGIES)
