@@ -27,7 +27,7 @@ class TrainingSlots:
 
     @property
     def count(self) -> int:
-        """How many processes may train at once."""
+        """The number of processes that may train at once."""
         return len(self.names)
 
     def take(self) -> None:

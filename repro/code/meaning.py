@@ -57,7 +57,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 
 def is_prose(node: object) -> bool:
-    """Whether a statement is a string alone: a docstring, or the text below an attribute."""
+    """Return whether a statement is a string alone: a docstring, or an attribute's text."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -78,7 +78,7 @@ def _without_messages(value: object) -> object:
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether an expression is a text written in the source, also one put together."""
+    """Return whether an expression is a text written in the source, also one put together."""
     if isinstance(node, ast.BinOp):
         return is_text(node.left) or is_text(node.right)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -292,7 +292,7 @@ def _without_scopes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _acts(statement: ast.stmt) -> bool:
-    """Whether importing a statement does more than bind names."""
+    """Return whether importing a statement does more than bind names."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         calls = [_head(each) for each in statement.decorator_list]
         is_made_by_another = isinstance(statement, ast.ClassDef) and bool(statement.keywords)

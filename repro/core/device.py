@@ -34,7 +34,7 @@ def resolve_device(name: str) -> str:
 
 
 def _has_plainly_none() -> bool:
-    """Whether torch need not be asked for an accelerator: a build without, or no driver to load."""
+    """Return whether there can be no accelerator: torch was built without, or has no driver."""
     build = metadata.version("torch").partition("+")[2]
     if build == "cpu":
         return True
@@ -58,7 +58,7 @@ def one_thread() -> None:
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Whether this is what a device says when it is full; CPU and MPS say it in plain words."""
+    """Return whether a device says that it is full; CPU and MPS say it in plain words."""
     import torch
 
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):

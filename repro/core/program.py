@@ -43,7 +43,7 @@ class Program(Protocol):
         """Evaluate every run."""
 
     def states(self) -> list[RunState]:
-        """What `restore` needs to go on from here, a state a run."""
+        """Return the states that `restore` goes on from, one a run."""
 
     def restore(self, states: Sequence[RunState]) -> None:
         """Go on from these states."""
@@ -96,10 +96,10 @@ class LoopProgram:
         return loss.detach().expand(len(self.runs))
 
     def measure(self) -> list[Measures]:
-        found = self.model.module.state_dict()
+        state = self.model.module.state_dict()
         for model in self.measured:
             if model is not self.model:
-                model.module.load_state_dict(found)
+                model.module.load_state_dict(state)
         with torch.no_grad():
             return [model.measure() for model in self.measured]
 
@@ -172,7 +172,7 @@ class StackedProgram:
             return self.step(*batch)
 
     def _step(self, *batch: Tensor) -> Tensor:
-        """What the device does in a step; all that changes from step to step is in tensors."""
+        """Carry out a step on the device; all that changes from step to step is in tensors."""
         losses, gradients = self.model.gradients(*batch)
         if self.clips:
             self._clip(gradients)

@@ -1,4 +1,4 @@
-"""What a study must keep to with random numbers, looked at when its programs train.
+"""Checks that a study draws its random numbers from the streams of its runs.
 
 What is drawn from torch's global generator depends on whatever ran before in the same process. A
 run that used it could not be resumed, trained in other company, or trained again to the same bits.
@@ -25,7 +25,7 @@ class BadRandomness(Exception):
 
 @contextmanager
 def drawing_from(seed: int) -> Iterator[None]:
-    """Within it, torch's global generators draw from this seed; after it, they are as before."""
+    """Let torch's global generators draw from a seed; afterwards they are as before."""
     cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=cuda):
         torch.manual_seed(seed)

@@ -104,7 +104,7 @@ class Trials:
 
     @property
     def p(self) -> float | None:
-        """Of all findings together, for the error over the whole suite."""
+        """The p of all findings together, for the error over the whole suite."""
         return conjunction(*self.findings).p if self.findings else None
 
     @property

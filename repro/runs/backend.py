@@ -26,7 +26,7 @@ class Backend(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many jobs are carried out at the same time, also for other processes."""
+        """The number of jobs that are carried out at the same time, also for other processes."""
 
     @property
     def remarks(self) -> Sequence[str]:

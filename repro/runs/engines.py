@@ -55,7 +55,7 @@ class Engines:
             write_beside(self._folder / self.name_of(arm), json.dumps(asdict(speed)))
 
     def seconds(self, runs: Sequence[Run]) -> float:
-        """How long runs of one program take one process to their last epoch: timed, or guessed."""
+        """Return how long runs of one program take one process to their last epoch."""
         rows = dict.fromkeys(map(self.row, runs))
         speed = self.of(runs[0].arm)
         if speed is not None:

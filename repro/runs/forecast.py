@@ -16,11 +16,11 @@ class Forecast:
         self._engines, self._results = engines, results
 
     def is_timed(self, run: Run) -> bool:
-        """Whether the program of a run was timed; else its seconds are a guess."""
+        """Return whether the program of a run was timed; else its seconds are a guess."""
         return self._engines.of(run.arm) is not None
 
     def seconds(self, runs: Sequence[Run]) -> float:
-        """How long runs of one program take."""
+        """Return how long runs of one program take."""
         seconds = self._engines.seconds(runs)
         if not runs[0].arm.stops_early:
             return seconds
@@ -28,7 +28,7 @@ class Forecast:
         return seconds * sum(shares) / len(shares) if shares else seconds
 
     def of_all(self, runs: Iterable[Run]) -> float:
-        """How long runs of many programs take."""
+        """Return how long runs of many programs take."""
         programs: dict[str, list[Run]] = {}
         for run in runs:
             programs.setdefault(run.arm.program, []).append(run)

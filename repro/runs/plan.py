@@ -65,12 +65,12 @@ class Plan:
 
     @property
     def claims(self) -> int:
-        """How many claims there are."""
+        """The number of claims."""
         return len(self._claims)
 
     @property
     def decided(self) -> int:
-        """How many claims miss no run any more."""
+        """The number of claims that miss no run any more."""
         return sum(claim.is_decided for claim in self._claims)
 
     def missing(self) -> list[Run]:

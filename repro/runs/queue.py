@@ -54,7 +54,7 @@ class Queue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing left to take."""
+        """True where nothing is left to take."""
         return not any(self._programs)
 
     def take(self, room: int, *, among: int) -> Iterator[Job]:

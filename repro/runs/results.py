@@ -12,7 +12,7 @@ from repro.store import Result, Store, run_key
 
 
 class Results:
-    """What the store holds of runs. It trains nothing and times nothing.
+    """A view of the results in a store. It trains nothing and times nothing.
 
     `failures` says why runs could not be trained in this session. With `machine`, results from
     other machines count as missing.
@@ -32,7 +32,7 @@ class Results:
         self._keys: dict[Run, str] = {}
 
     def get(self, run: Run) -> Result | None:
-        """The stored result of a run, without its weights; None where there is none."""
+        """Return the stored result of a run, without its weights; None where there is none."""
         if run not in self._read:
             stored = self._store.at(self.key(run)) if self._has_key(run) else None
             if stored is None or self._is_from_elsewhere(stored):
@@ -41,19 +41,19 @@ class Results:
         return self._read[run]
 
     def read(self) -> Iterable[tuple[Run, Result]]:
-        """The results that this process has read so far."""
+        """Return the results that this process has read so far."""
         return self._read.items()
 
     def failed(self, run: Run) -> str | None:
-        """The reason why a run could not be trained; None where nobody tried, or it could."""
+        """Return why a run could not be trained; None where nobody tried, or it could."""
         return self._failures.get(run)
 
     def is_settled(self, run: Run) -> bool:
-        """Whether there is nothing left to train of a run: it is stored, or has failed."""
+        """Return whether a run needs no more training: it is stored, or has failed."""
         return run in self._failures or self.get(run) is not None
 
     def key(self, run: Run) -> str:
-        """The key that a run is stored under. Its engine must be settled."""
+        """Return the key that a run is stored under. Its engine must be settled."""
         if run in self._keys:
             return self._keys[run]
         key = run_key(self.identity(run))
@@ -62,7 +62,7 @@ class Results:
         return key
 
     def identity(self, run: Run) -> Identity:
-        """The identity of a run. Its engine must be settled.
+        """Return the identity of a run. Its engine must be settled.
 
         It names the machine only where a session insists on its own, and another has been first.
         """

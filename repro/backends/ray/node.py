@@ -30,7 +30,7 @@ SECONDS_BETWEEN_PROGRESS = 0.5
 
 
 class Facts(NamedTuple):
-    """What of a node decides keys, and which chip it has."""
+    """The version of torch on a node, which is part of keys, and its chip."""
 
     torch: str
     machine: str

@@ -1,0 +1,132 @@
+"""The queue: what can start, in which order, and that nobody else has it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from repro.arm import Arm, Run
+from repro.core.speed import Speed
+from repro.recipe import Recipe
+from repro.runs.jobs import Batch, Timing
+from repro.runs.queue import LEAST_WIDTH
+from tests.local_work import LocalWork
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base(Arm):
+    study: ClassVar[str] = "none"
+    keeps_weights: ClassVar[bool] = True
+    epochs: int = 1
+    data: str = "none"
+    recipe: Recipe = Recipe(epochs=1, batch=4, lr=0.1)
+
+    def content(self):
+        return "none"
+
+    @property
+    def steps(self):
+        return self.epochs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(Base):
+    keeps_weights: ClassVar[bool] = False
+
+    @property
+    def starts_from(self):
+        return Run(Base(), 7)
+
+
+SHORT, LONG, BASE = Tuned(epochs=2), Tuned(epochs=9), Tuned().starts_from
+
+
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch):
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+
+
+def process(folder, *, engine="loop", width=1, settled=(Base(), SHORT, LONG)):
+    """One of the processes that share a store; some programs are timed already."""
+    work = LocalWork(folder)
+    for arm in settled:
+        work.engines.settle(arm, Speed(engine, width, 0.5))
+    return work, work.work._queue
+
+
+def stored(work, run):
+    work.store.put(work.results.identity(run), {"steps": 1}, {})
+
+
+def taken(queue, runs, *, room=99, among=1):
+    queue.fill(runs)
+    return list(queue.take(room, among=among))
+
+
+def runs_of(arm, count=3):
+    return [Run(arm, seed) for seed in range(count)]
+
+
+def test_a_program_is_timed_before_its_runs_have_keys(tmp_path):
+    work, queue = process(tmp_path, settled=())
+    [job] = taken(queue, [BASE])
+    assert isinstance(job, Timing)
+    assert job.arms == (Base(),)
+    assert not taken(process(tmp_path, settled=())[1], [BASE])  # a neighbour is timing it
+    work.engines.settle(Base(), Speed("loop", 1, 0.5))
+    queue.over(job)
+    assert isinstance(taken(queue, [BASE])[0], Batch)
+
+
+def test_runs_wait_for_what_they_start_from_and_then_the_longest_comes_first(tmp_path):
+    work, queue = process(tmp_path)
+    wanted = [*runs_of(SHORT), *runs_of(LONG), BASE]
+    [first] = taken(queue, wanted)
+    assert first.runs == [BASE]
+    stored(work, BASE)
+    queue.over(first)
+    jobs = taken(queue, wanted[:-1])
+    assert [run for job in jobs for run in job.runs] == [*runs_of(LONG), *runs_of(SHORT)]
+    assert {job.start.key for job in jobs} == {work.results.key(BASE)}
+
+
+def test_what_starts_from_a_failure_fails_too(tmp_path):
+    work, queue = process(tmp_path)
+    work.work._failures[BASE] = "no numbers today"
+    assert not taken(queue, runs_of(SHORT))
+    assert "no numbers today" in work.results.failed(Run(SHORT, 0))
+
+
+def test_nobody_else_has_the_runs_of_a_batch_until_it_is_over(tmp_path):
+    stored(process(tmp_path)[0], BASE)
+    (_, mine), (_, theirs) = process(tmp_path), process(tmp_path)
+    jobs = taken(mine, runs_of(SHORT), room=2)
+    assert [job.runs for job in jobs] == [[Run(SHORT, 0)], [Run(SHORT, 1)]]
+    assert [job.runs for job in taken(theirs, runs_of(SHORT))] == [[Run(SHORT, 2)]]
+    mine.over(jobs[0])
+    assert [job.runs for job in taken(theirs, runs_of(SHORT))] == [[Run(SHORT, 0)]]
+
+
+def test_a_batch_is_as_wide_as_its_program_pays_shared_among_those_who_train(tmp_path):
+    work, queue = process(tmp_path, engine="stacked", width=16)
+    stored(work, BASE)
+    jobs = taken(queue, runs_of(SHORT, 40), room=1)
+    assert len(jobs[0].runs) == 16
+    queue.over(jobs[0])
+    jobs = taken(queue, runs_of(SHORT, 20), room=1, among=2)
+    assert len(jobs[0].runs) == 10
+    queue.over(jobs[0])
+    jobs = taken(queue, runs_of(SHORT, 8), room=1, among=4)
+    assert len(jobs[0].runs) == LEAST_WIDTH
+    queue.over(jobs[0])
+    queue.narrow(SHORT.program, 3)
+    assert [len(job.runs) for job in taken(queue, runs_of(SHORT, 7))] == [3, 3, 1]
+
+
+def test_what_is_stored_meanwhile_is_left_out(tmp_path):
+    work, queue = process(tmp_path)
+    stored(work, BASE)
+    queue.fill(runs_of(SHORT, 2))
+    stored(work, Run(SHORT, 0))
+    assert [job.runs for job in queue.take(99, among=1)] == [[Run(SHORT, 1)]]
+    assert queue.is_empty
