@@ -27,6 +27,16 @@ else:  # without what makes a bare `Run` a `Run[Arm]`, which only type checkers 
 Settings = dict[str, Any]
 
 
+def _with_types(value: object) -> object:
+    """Return a setting with the types in it, for `repr` to show."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return type(value), [_with_types(getattr(value, field.name)) for field in fields]
+    if isinstance(value, tuple | list):
+        return [_with_types(each) for each in value]
+    return type(value), value
+
+
 class Needs(Exception):
     """Raised where a claim cannot be run because something is missing; says how to provide it."""
 
@@ -84,6 +94,26 @@ class Arm:
         @property
         def recipe(self) -> Recipe:
             """The optimiser, schedule and stopping rule; black boxes have none."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("__eq__", "__hash__"):  # else each subclass would get those of a data class
+            if name not in cls.__dict__:
+                setattr(cls, name, getattr(Arm, name))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two arms are the same, also in the types of their settings.
+
+        Python calls `1`, `1.0` and `True` equal, and `0.0` and `-0.0`; they may train differently.
+        """
+        return isinstance(other, Arm) and self._exact == other._exact
+
+    def __hash__(self) -> int:
+        return hash(self._exact)
+
+    @cached_property
+    def _exact(self) -> str:
+        return repr(_with_types(self))
 
     def but(self, **changes: Any) -> Self:
         """Return the same arm with some settings changed."""

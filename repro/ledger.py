@@ -9,6 +9,7 @@ another kind of machine trains other runs.
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 NAME = "ledger.toml"
+
+VERDICTS = ("reproduced", "refuted", "inconclusive")
+"""The verdicts that can be accepted; a claim that was not run has none."""
 
 _HEAD = """\
 # The verdicts that were last accepted, one entry a claim, profile and data set.
@@ -64,11 +68,11 @@ class Ledger:
     def read(cls, path: Path) -> Ledger:
         """Return the ledger at a path; an empty one where there is no file."""
         try:
-            tables = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
-            return cls(path, [Entry(**table) for table in tables])
+            tables = tomllib.loads(path.read_text(encoding="utf-8"))
+            return cls(path, _entries(tables))
         except FileNotFoundError:
             return cls(path, [])
-        except (tomllib.TOMLDecodeError, TypeError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # of which TOML's and Unicode's errors are kinds
             raise LedgerError(
                 f"The ledger {path} cannot be read ({error}); restore it from version control."
             ) from error
@@ -84,6 +88,54 @@ class Ledger:
         beside = self.path.with_suffix(f".{os.getpid()}.new")
         beside.write_bytes(_HEAD.encode() + b"".join(blocks))
         beside.replace(self.path)
+
+
+def _entries(tables: dict[str, Any]) -> list[Entry]:
+    """Return the entries in the tables of a file; raises ValueError where one is not sound."""
+    if unknown := tables.keys() - {"claim"}:
+        raise ValueError(f"it has {sorted(unknown)[0]!r} where only [[claim]] tables belong")
+    entries: dict[tuple[str, str, str], Entry] = {}
+    for table in _listed(tables.get("claim", [])):
+        entry = _entry(table)
+        if entry.place in entries:
+            raise ValueError(f"{entry.claim} has two entries at {entry.profile} on {entry.data}")
+        entries[entry.place] = entry
+    return list(entries.values())
+
+
+def _listed(tables: object) -> list[dict[str, Any]]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError("it has [claim] where [[claim]] belongs")
+    return tables
+
+
+def _entry(table: dict[str, Any]) -> Entry:
+    name = table.get("claim", "an entry")
+    try:
+        entry = Entry(**table)
+    except TypeError as error:
+        raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
+    for key, value in vars(entry).items():
+        if key != "past" and not isinstance(value, str):
+            raise ValueError(f"{name}: its {key} is {value!r} and no text")
+    if entry.verdict not in VERDICTS:
+        raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
+    _require_past(entry)
+    return entry
+
+
+def _require_past(entry: Entry) -> None:
+    sound = isinstance(entry.past, list) and all(
+        isinstance(each, list)
+        and len(each) == 3
+        and all(isinstance(number, int | float) and math.isfinite(number) for number in each)
+        and each[1] >= 0
+        and isinstance(each[2], int)
+        and each[2] > 0
+        for each in entry.past or ()
+    )
+    if entry.past and not sound:
+        raise ValueError(f"{entry.claim}: its past is no list of [mean, spread, seeds]")
 
 
 def _encoded(entry: Entry) -> bytes:

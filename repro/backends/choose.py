@@ -32,6 +32,21 @@ def backend_named(
     """
     if name == "local":
         return LocalBackend(store, device=device, processes=processes, session=session)
+    address = require_backend(name)
+    from repro.backends.ray.backend import RayBackend
+
+    return RayBackend(
+        store,
+        address=address,
+        device=device,
+        processes=processes,
+        project=project,
+        same_machine=same_machine,
+    )
+
+
+def require_backend(name: str) -> str:
+    """Return the address of a cluster's backend; raises ValueError where it cannot be used."""
     if name != "ray" and not name.startswith("ray://"):
         raise ValueError(
             f"There is no executor {name!r}; choose local, ray (at RAY_ADDRESS), or"
@@ -44,13 +59,7 @@ def backend_named(
         import ray  # noqa: F401
     except ImportError as error:
         raise ValueError(NO_RAY.format(name=name)) from error
-    from repro.backends.ray.backend import RayBackend
+    from repro.backends.ray.cluster import require_somebody
 
-    return RayBackend(
-        store,
-        address=address,
-        device=device,
-        processes=processes,
-        project=project,
-        same_machine=same_machine,
-    )
+    require_somebody(address)
+    return address

@@ -43,6 +43,9 @@ class Measured:
     They are given where comparisons are to count the error of having drawn these and no others.
     """
 
+    origin: object = None
+    """The arm and the metric, where they are known: nothing is compared with itself."""
+
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
             raise ValueError(
@@ -246,7 +249,17 @@ def above(
     arm = high if isinstance(high, Measured) else low
     assert isinstance(arm, Measured)  # one side is always an arm
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
-    return Comparison(_side(arm, high), _side(arm, low), arm.scale, arm.metric, bound)
+    return _compared(_side(arm, high), _side(arm, low), arm, bound)
+
+
+def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
+    """Compare two sides as a metric is compared; raises ValueError where they are one."""
+    first, second = (getattr(side, "origin", None) for side in (high, low))
+    if first is not None and first == second:
+        raise ValueError(
+            f"The claim compares {arm.label} with itself: let the two arms differ in a setting."
+        )
+    return Comparison(high, low, arm.scale, arm.metric, bound)
 
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
@@ -256,7 +269,7 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
             "natural unit of the metric"
         )
-    return Comparison(arm, other, arm.scale, arm.metric, Bound(plus=-margin))
+    return _compared(arm, other, arm, Bound(plus=-margin))
 
 
 def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:

@@ -13,6 +13,7 @@ import pytest
 from repro.document import ANY_PROFILE
 from repro.judge import Excess, Outcome, has_shrunk
 from repro.ledger import NAME, Entry, Ledger
+from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, named, outcome_of, past_of
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
@@ -73,7 +74,7 @@ class Gate:
             raised,
             arms=list(arms),
             command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
-            ledger=self._ledger_of(item),
+            ledger=self.ledger_of(item),
             accepted=entry.verdict if entry else None,
             agrees=agrees,
         )
@@ -102,10 +103,10 @@ class Gate:
         return f" --profile {profile}{budget}"
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
-        return self._ledger_of(item).entry(claim_id(item), profile, named(data))
+        return self.ledger_of(item).entry(claim_id(item), profile, named(data))
 
-    def _ledger_of(self, item: pytest.Item) -> Ledger:
-        """Return the ledger beside the file of a claim."""
+    def ledger_of(self, item: pytest.Item) -> Ledger:
+        """Return the ledger beside the file of a claim; raises LedgerError."""
         folder = item.path.parent
         if folder not in self.ledgers:
             self.ledgers[folder] = Ledger.read(folder / NAME)
@@ -167,8 +168,7 @@ def _record(
     accepted: str | None,
     agrees: str,
 ) -> ClaimRecord:
-    mark = item.get_closest_marker("claim")
-    assert mark is not None
+    mark = mark_of(item)
     text = "\n".join(map(str, gathered.findings))
     if not text or outcome is Outcome.NOT_RUN:
         text = str(raised)
@@ -178,10 +178,10 @@ def _record(
     holds = outcome is Outcome.REPRODUCED
     return ClaimRecord(
         claim=claim_id(item),
-        sentence=mark.args[0],
-        source=mark.kwargs["source"],
+        sentence=mark.sentence,
+        source=mark.source,
         about=_about(item),
-        documented=mark.kwargs.get("documented", ""),
+        documented=mark.documented,
         profile=gathered.profile_name,
         data=named(gathered.data),
         verdict=outcome,
@@ -207,32 +207,6 @@ def _about(item: pytest.Item) -> str:
     assert isinstance(item, pytest.Function)
     docstring = item.module.__doc__ or ""
     return " ".join(docstring.strip().split("\n\n")[0].split())
-
-
-def claim_id(item: pytest.Item) -> str:
-    """Return a claim's name in the ledger: its source, its test and its parameters.
-
-    It is not the node id, which other plugins rewrite.
-    """
-    assert isinstance(item, pytest.Function)
-    mark = item.get_closest_marker("claim")
-    assert mark is not None
-    callspec = getattr(item, "callspec", None)
-    source = mark.kwargs["source"].split(",")[0].strip()
-    name = item.originalname.removeprefix("test_")
-    return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
-
-
-def require_distinct(items: Sequence[pytest.Item]) -> None:
-    """Raise ValueError where two claims have the same name in a ledger."""
-    known: dict[str, pytest.Item] = {}
-    for item in items:
-        other = known.setdefault(claim_id(item), item)
-        if other is not item:
-            raise ValueError(
-                f"Two claims are called {claim_id(item)}: {other.nodeid} and {item.nodeid}; a"
-                " claim is known by its source and its test's name, so rename one of the tests."
-            )
 
 
 def change(accepted: str | None, outcome: Outcome) -> str:

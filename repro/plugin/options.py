@@ -1,13 +1,16 @@
-"""The options of the plugin on pytest's command line."""
+"""The options of the plugin on pytest's command line, checked before anything starts."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 DEFAULT_STORE = ".repro"
+
+_NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -37,3 +40,80 @@ def store_folder(config: pytest.Config) -> Path:
     """Return the folder in which the command line, the environment or the project keeps results."""
     named = config.getoption("store") or os.environ.get("REPRO_STORE")
     return Path(named or config.rootpath / DEFAULT_STORE)
+
+
+def check_options(config: pytest.Config) -> None:
+    """End pytest with one sentence where an option or a ledger is bad.
+
+    This is done in the process that owns the session, before xdist starts its workers: an error in
+    a worker reaches nobody as a sentence. Options at their defaults are not looked at, so that a
+    session without claims loads nothing for them.
+    """
+    try:
+        _check_what_is_trained(config)
+        _require_folder("--store", store_folder(config))
+        if report := config.getoption("report"):
+            _require_folder("--report", Path(report))
+        _check_ledgers(config)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _check_what_is_trained(config: pytest.Config) -> None:
+    option = config.getoption
+    if option("require_verdict") and option("gate"):
+        raise ValueError(
+            "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
+            "give one of them."
+        )
+    if option("profile") != "ci" or option("seed_budget") is not None:
+        from repro.runs.profiles import profile_named
+
+        profile_named(option("profile"), budget=option("seed_budget"))
+    if option("engine") != "auto":
+        from repro.runs.engines import require_engine
+
+        require_engine(option("engine"))
+    if option("executor") != "local":
+        from repro.backends.choose import require_backend
+
+        require_backend(option("executor"))
+    elif option("device") != "auto":
+        from repro.core.device import resolve_device
+
+        resolve_device(option("device"))
+
+
+def _require_folder(option: str, folder: Path) -> None:
+    """Raise ValueError where a folder cannot be made or written to."""
+    place = folder.absolute()
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise ValueError(f"{option} {folder} cannot be used: {place} is not a folder.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise ValueError(f"{option} {folder} cannot be used: {place} may not be written to.")
+
+
+def _check_ledgers(config: pytest.Config) -> None:
+    """Raise ValueError where a ledger that this session will need cannot be read."""
+    for path in _ledgers_below(config):
+        from repro.ledger import Ledger, LedgerError
+
+        try:
+            Ledger.read(path)
+        except LedgerError as error:
+            raise ValueError(str(error)) from error
+
+
+def _ledgers_below(config: pytest.Config) -> Iterator[Path]:
+    """Yield the ledgers in the folders that pytest is asked to collect, as it walks them."""
+    for argument in config.args:
+        path = Path(config.invocation_params.dir, argument.partition("::")[0])
+        start = path if path.is_dir() else path.parent
+        for folder, below, files in os.walk(start):
+            if "ledger.toml" in files or "ledger.toml" in below:
+                yield Path(folder, "ledger.toml")
+            if not path.is_dir():
+                break
+            below[:] = [x for x in below if not x.startswith(".") and x not in _NOT_LOOKED_INTO]

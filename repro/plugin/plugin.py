@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.plugin.options import add_options, store_folder
+from repro.plugin import completeness
+from repro.plugin.completeness import Completeness, claims_among
+from repro.plugin.options import add_options, check_options, store_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,6 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
     config.addinivalue_line("markers", "figure(title, source, x, y): a figure, for --report")
+    if not hasattr(config, "workerinput"):
+        check_options(config)
+        config.pluginmanager.register(Completeness(), completeness.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,8 +74,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if session.config.getoption("plan"):
         session.config.stash[PLAN_TEXT] = claims.describe_plan()
         return True
-    claims.train()
+    if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
+        claims.train()
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    claims = item.config.stash.get(SESSION, None)
+    if claims is not None and item in claims.refused:
+        pytest.fail(claims.refused[item], pytrace=False)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -126,13 +139,19 @@ def pytest_runtest_makereport(
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
     report = yield
-    session.judge(item, call, report)
+    try:
+        session.judge(item, call, report)
+    except Exception as error:  # none may leave a hook: the others would not be judged
+        report.outcome = "failed"
+        report.longrepr = f"This claim could not be judged: {type(error).__name__}: {error}"
     return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     claims = session.config.stash.get(SESSION, None)
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[completeness.CLAIMS] = claims_among(session.items)
     if claims is not None and output is not None:
         output["repro"] = claims.account()
 

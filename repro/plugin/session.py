@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Self, TypedDict
 
 import pytest
+from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from repro.arm import Run
 from repro.backends.choose import backend_named
 from repro.document import Document
-from repro.plugin.gate import Gate, require_distinct
+from repro.ledger import LedgerError
+from repro.plugin.claims import BadClaim, mark_of, namesakes
+from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.plugin.options import store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
 from repro.runs.backend import TrainingStopped
-from repro.runs.plan import Plan
+from repro.runs.plan import Plan, RunsMissing
 from repro.runs.profiles import profile_named
 from repro.runs.work import Work
 from repro.store import Store, StoreError
 from repro.store.errors import warn
-
-_ENDS_OF_TESTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
-"""Raised by a claim that ends itself; none is an `Exception`. Such a claim has no runs to plan."""
 
 
 class Account(TypedDict):
@@ -72,22 +71,37 @@ class ClaimSession:
             project=_project(config),
             same_machine=option("same_machine"),
         )
-        self.gate = _gate(config, seeds=self.profile.looks[-1])
+        self.gate = Gate(
+            accept=option("update_ledger"),
+            insist=option("require_verdict"),
+            sparing=option("gate"),
+            seeds=self.profile.looks[-1],
+        )
         self.items = [item for item in items if item.get_closest_marker("claim")]
-        require_distinct(self.items)
+        self.refused = self._refused()
+        self.is_worker = hasattr(config, "workerinput")
         self.show = watch_for(config)
         self.asked: set[Run] = set()
         self.evidence: dict[pytest.Item, Gathered] = {}
 
+    def _refused(self) -> dict[pytest.Item, str]:
+        """Return the claims that cannot be judged at all, each with the reason."""
+        refused: dict[pytest.Item, str] = {}
+        for item in self.items:
+            try:
+                mark_of(item)
+                self.gate.ledger_of(item)
+            except (BadClaim, LedgerError) as error:
+                refused[item] = str(error)
+        return namesakes(item for item in self.items if item not in refused) | refused
+
     def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
         """Make a fresh view of the results for one reading of a claim."""
-        mark = item.get_closest_marker("claim")
-        assert mark is not None
         trials = Trials(
             self.work.results,
             self.profile,
             self.asked,
-            only_at=mark.kwargs.get("only_at"),
+            only_at=mark_of(item).only_at,
             spared=partial(self.gate.spared, item),
             explains=explains,
         )
@@ -105,9 +119,13 @@ class ClaimSession:
         return Plot(item, self.work.results, self.profile)
 
     def plan(self) -> Plan:
-        """Make the plan over all selected claims, but for those that a document alone decides."""
+        """Make the plan over the claims that can be judged and that no document alone decides."""
         return Plan(
-            [self._reader(item) for item in self.items if not _is_about_a_document(item)],
+            [
+                self._reader(item)
+                for item in self.items
+                if not (item in self.refused or _is_about_a_document(item) or _is_skipped(item))
+            ],
             is_settled=self.work.results.is_settled,
             asked=self.asked,
         )
@@ -122,8 +140,12 @@ class ClaimSession:
             # that more seeds are needed, or not, is all that a plan has to know
             trials = {"trials": self.trials_of(item, explains=False)} if takes_trials else {}
             given = {**values, **trials}
-            with suppress(*_ENDS_OF_TESTS):
+            try:
                 item.obj(**given)
+            except (RunsMissing, KeyboardInterrupt):
+                raise
+            except BaseException:  # also sys.exit: whatever it is, the test will say it again
+                return
 
         return read
 
@@ -134,7 +156,10 @@ class ClaimSession:
             try:
                 self.work.train(plan, self.show)
             except TrainingStopped as stopped:
-                pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+                if self.is_worker:  # whose exit would not say why: every claim that is open does
+                    self.work.give_up(str(stopped))
+                else:
+                    pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
 
     def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
         """Return whether a verdict or a sentence says all there is to say of a claim's end."""
@@ -165,20 +190,18 @@ def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -
     return Store(store_folder(config), report=report)
 
 
-def _gate(config: pytest.Config, *, seeds: int) -> Gate:
-    insist, sparing = config.getoption("require_verdict"), config.getoption("gate")
-    if insist and sparing:
-        raise ValueError(
-            "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
-            "give one of them."
-        )
-    accept = config.getoption("update_ledger")
-    return Gate(accept=accept, insist=insist, sparing=sparing, seeds=seeds)
-
-
 def _project(config: pytest.Config) -> Path:
     """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
     return config.inipath.parent if config.inipath else config.invocation_params.dir
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Return whether a mark says that pytest will not run a test."""
+    try:
+        skipped, xfailed = evaluate_skip_marks(item), evaluate_xfail_marks(item)
+    except BaseException:  # a condition that cannot be evaluated: pytest will say so
+        return True
+    return skipped is not None or (xfailed is not None and not xfailed.run)
 
 
 def _is_about_a_document(item: pytest.Item) -> bool:

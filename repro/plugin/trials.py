@@ -78,6 +78,7 @@ class Trials:
         for arm in arms:
             here = arm.at(profile).located()
             require_hashable(here)
+            self.results.require_sound(here)
             if here in trials:
                 raise ValueError(
                     f"trials(...) is asked to compare {here.label} with itself: two of its arms are"
@@ -216,6 +217,7 @@ class Trial:
             values=values,
             scale=Scale(metric.scale, count=metric.examples),
             by_example=self._by_example(metric.sampled) if metric.sampled else None,
+            origin=(self.arm, name, index),
         )
 
     def _by_example(self, name: str) -> Callable[[int], NDArray[np.float64]]:

@@ -24,6 +24,12 @@ USUAL_RATE = 2e10
 """Multiplications a second of one core, to guess by: 1.5e10 to 4e10 were measured."""
 
 
+def require_engine(name: str) -> None:
+    """Raise ValueError where there is no such engine."""
+    if name not in NAMES:
+        raise ValueError(f"There is no engine {name!r}; choose one of {', '.join(NAMES)}.")
+
+
 class Engines:
     """The speeds of programs on a kind of device, read from the store and added to it.
 
@@ -31,8 +37,7 @@ class Engines:
     """
 
     def __init__(self, store: Store, *, wanted: str, device: str) -> None:
-        if wanted not in NAMES:
-            raise ValueError(f"There is no engine {wanted!r}; choose one of {', '.join(NAMES)}.")
+        require_engine(wanted)
         self.wanted, self.device = wanted, device
         self._folder = store.root / "engines"
         self._folder.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from repro.arm import Run
+from repro.arm import Arm, Run
 from repro.runs.engines import Engines
 from repro.runs.identity import Identity, identity, name_of
 from repro.store import Result, Store, run_key
@@ -28,6 +28,8 @@ class Results:
     ) -> None:
         self._store, self._engines = store, engines
         self._failures, self._machine = failures, machine
+        self.missing_because: str | None = None
+        """The reason why nothing that is missing can be trained any more, if there is one."""
         self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
 
@@ -46,7 +48,17 @@ class Results:
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""
+        if self.missing_because is not None and self.get(run) is None:
+            return self._failures.get(run, self.missing_because)
         return self._failures.get(run)
+
+    def require_sound(self, arm: Arm) -> None:
+        """Ask an arm for all that planning will ask of it, so that its errors come up here."""
+        run = Run(arm, 0)
+        identity(run, engine="", device=self._engines.device)
+        self._engines.seconds([run])
+        if arm.starts_from is not None:
+            self.require_sound(arm.starts_from.arm)
 
     def is_settled(self, run: Run) -> bool:
         """Return whether a run needs no more training: it is stored, or has failed."""

@@ -77,6 +77,10 @@ class Work:
             for job in self._jobs.values():
                 self._queue.over(job)
 
+    def give_up(self, why: str) -> None:
+        """Let every run that is missing from now on fail with this sentence."""
+        self.results.missing_because = why
+
     def _until_next_look(self, status: Status, show: Show) -> None:
         looked = time.monotonic()
         is_due = False

@@ -40,6 +40,9 @@ class Stored:
         self.by_seed = by_seed
         self.looked_up = 0
 
+    def require_sound(self, arm):
+        pass
+
     def failed(self, run):
         return None
 

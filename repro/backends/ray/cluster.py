@@ -197,7 +197,7 @@ def of_one_kind(nodes: Sequence[Node], *, same_machine: bool) -> list[Node]:
 
 def join(address: str, environment: dict[str, Any]) -> None:
     """Join the cluster at an address; raises `ClusterError` where that cannot be done."""
-    _require_somebody(address)
+    require_somebody(address)
     # on where Ray has it; who runs a cluster without it has to say so
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
@@ -214,7 +214,8 @@ def join(address: str, environment: dict[str, Any]) -> None:
         ) from error
 
 
-def _require_somebody(address: str) -> None:
+def require_somebody(address: str) -> None:
+    """Raise `ClusterError` where nobody answers at an address."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         raise ClusterError(

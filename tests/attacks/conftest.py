@@ -1,0 +1,3 @@
+from tests.plugin.conftest import project
+
+__all__ = ["project"]
