@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from repro.ledger import Entry, Ledger, LedgerError
+from repro.ledger import VERDICTS, Entry, Ledger, LedgerError
 
 ROOT = Path(__file__).parents[1]
 LEDGERS = [
@@ -15,9 +15,10 @@ LEDGERS = [
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
-PAST = st.lists(st.tuples(NUMBER, NUMBER, st.integers(1, 1000)))
+PAST = st.lists(st.tuples(NUMBER, NUMBER.map(abs), st.integers(1, 1000)))
+FIELDS = [*[TEXT] * 3, st.sampled_from(VERDICTS), *[TEXT] * 3]
 ENTRIES = st.lists(
-    st.builds(Entry, *[TEXT] * 7, machine=TEXT, past=PAST), unique_by=lambda entry: entry.place
+    st.builds(Entry, *FIELDS, machine=TEXT, past=PAST), unique_by=lambda entry: entry.place
 )
 
 

@@ -38,7 +38,9 @@ class Completeness:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if exitstatus == pytest.ExitCode.OK and not _is_about_nothing(session.config):
+        was_stopped = session.shouldfail or session.shouldstop
+        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if exitstatus in ended and not was_stopped and not _is_about_nothing(session.config):
             self.lost = sorted(self.collected - self.reported)
         if self.lost:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

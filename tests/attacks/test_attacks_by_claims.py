@@ -62,8 +62,10 @@ CLUMSY = {
                                           " object.__setattr__(self, 'more', [])"),
     "training that fails": arm("recipe = None"),
 }  # fmt: skip
-ONE_PROCESS = pytest.param((), id="one process")
-TWO_WORKERS = pytest.param(("-n", "2", "--dist", "loadfile"), marks=pytest.mark.processes, id="-n2")
+
+
+def under_xdist(case):
+    return pytest.param(case, ("-n", "2"), marks=pytest.mark.processes)
 
 
 @pytest.fixture
@@ -86,16 +88,32 @@ def judged(project, *options, apart):
     return start("-p", "no:cacheprovider", "--seed-budget", "2", *options)
 
 
-@pytest.mark.parametrize("workers", [ONE_PROCESS, TWO_WORKERS])
 @pytest.mark.parametrize("text", CLUMSY.values(), ids=CLUMSY)
-def test_what_one_claim_does_wrong_costs_that_claim_alone(clumsy, text, workers):
-    result = judged(clumsy(text), *workers, apart=bool(workers))
+def test_what_one_claim_does_wrong_costs_that_claim_alone(clumsy, text):
+    result = judged(clumsy(text), apart=False)
     outcomes = result.parseoutcomes()
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 2  # the sound one is open
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     shown = result.stdout.str()
     assert "900/sound" in shown
     assert "test_clumsy" in shown
+    assert "INTERNALERROR" not in shown + result.stderr.str()
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "2", "--dist", "loadfile"]])
+def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
+    project = clumsy(MARKED + BODY)
+    for number, text in enumerate(CLUMSY.values()):
+        own = text.replace("test_clumsy", f"test_clumsy_{number}")
+        (project.path / "clumsy" / f"test_clumsy_{number}.py").write_text(HEAD + own)
+    result = judged(project, *workers, apart=True)
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 2  # two sound ones are open
+    shown = result.stdout.str()
+    assert "900/sound" in shown
+    assert "901/clumsy " in shown
+    assert all(f"test_clumsy_{number}" in shown for number in range(len(CLUMSY)))
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
@@ -134,8 +152,13 @@ def ledger_of(kind):
     return texts.get(kind, what + sound).encode()
 
 
-@pytest.mark.parametrize("workers", [ONE_PROCESS, TWO_WORKERS])
-@pytest.mark.parametrize("kind", LEDGERS)
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        *((kind, ()) for kind in LEDGERS),
+        under_xdist("a merge marker"),
+    ],
+)
 def test_a_bad_ledger_is_one_sentence_before_anything_trains(clumsy, kind, workers):
     project = clumsy(MARKED + BODY)
     (project.path / "sound" / "ledger.toml").write_bytes(ledger_of(kind))
@@ -170,13 +193,13 @@ def test_a_ledger_that_goes_bad_while_claims_train_costs_its_claims_alone(clumsy
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "2", "--dist", "loadfile"], ["-n", "1"]])
+@pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "1"], []])
 def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
-        "import pytest\n\n@pytest.hookimpl(wrapper=True)\n"
+        "import pytest\n\n@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_runtest_protocol(item):\n"
-        "    return True if 'sound' in item.nodeid else (yield)\n"
+        "    return True if 'sound' in item.nodeid else None\n"
     )
     result = judged(project, *workers, apart=True)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -210,8 +233,13 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("workers", [ONE_PROCESS, TWO_WORKERS])
-@pytest.mark.parametrize("sentence", OPTIONS)
+@pytest.mark.parametrize(
+    ("sentence", "workers"),
+    [
+        *((sentence, ()) for sentence in OPTIONS),
+        under_xdist("is not a folder"),
+    ],
+)
 def test_a_bad_option_is_one_sentence(clumsy, sentence, workers):
     project = clumsy(MARKED + BODY)
     result = judged(project, *OPTIONS[sentence], *workers, apart=bool(workers))

@@ -11,7 +11,7 @@ def run(project, claims):
 
 
 @pytest.mark.parametrize(
-    "arms", ["Line(), Line()", "[Line(), Line(target=2.0), Line()]", "Line(target=1), Line()"]
+    "arms", ["Line(), Line()", "[Line(), Line(target=2.0), Line()]", "Line(target=1.0), Line()"]
 )
 def test_an_arm_is_not_compared_with_itself(project, arms):
     claims = f'@claim("x", source="900")\ndef test_it(trials):\n    trials({arms})\n'
@@ -34,8 +34,8 @@ def test_two_claims_of_one_name_are_refused(project):
     claims = '@claim("x", source="900")\ndef test_it(trials):\n    pass\n'
     (project.path / "test_others.py").write_text(HEAD + claims)
     result = run(project, claims)
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
         ["*Two claims are called 900/it: *test_lines.py::test_it and test_others.py::test_it*"]
     )
 
