@@ -270,3 +270,33 @@ def test_an_arm_is_not_compared_with_itself_in_two_calls(clumsy):
     )
     result = judged(project, "-k", "clumsy", apart=False)
     result.stdout.fnmatch_lines(["*compares * with itself*"])
+
+
+STOPS = """
+import pytest
+from repro.backends.local import LocalBackend
+from repro.runs.backend import TrainingStopped
+from repro.runs.events import Trained
+
+whole = LocalBackend.events
+
+def events(self):
+    for event in whole(self):
+        yield event
+        if isinstance(event, Trained):
+            raise TrainingStopped("The cluster at 10.0.0.1:6379 is lost.")
+
+LocalBackend.events = events
+"""
+
+
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.processes)])
+def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
+    project = clumsy(MARKED + BODY)
+    (project.path / "conftest.py").write_text(STOPS)
+    result = judged(project, *workers, apart=True)
+    assert result.ret in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED)
+    shown = result.stdout.str() + result.stderr.str()
+    assert "The cluster at 10.0.0.1:6379 is lost." in shown
+    assert "Traceback" not in shown
+    assert "INTERNALERROR" not in shown
