@@ -328,7 +328,7 @@ FAULTS = [
     Fault(
         "runs that share a training are measured at its start",
         "repro/core/program.py",
-        "model.module.load_state_dict(found)",
+        "model.module.load_state_dict(state)",
         "pass",
     ),
     Fault(

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
@@ -51,15 +51,32 @@ HARMLESS_DECORATORS = frozenset(
 
 @dataclass(frozen=True)
 class Definition:
-    """Statements that bind one name, or one member of a class."""
+    """Statements that bind one name, or one member of a class; looked into when reached."""
 
     name: str
-    digest: str
-    references: tuple[str, ...]
-    """Dotted names that it reads, such as `entry.read`."""
+    statements: Sequence[ast.stmt] = field(repr=False)
+    is_member: bool = False
 
-    mentions: frozenset[str]
-    """Attributes that it names, of whatever object."""
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what the statements compute."""
+        texts = (meaning(each, is_attribute=self.is_member) for each in self.statements)
+        return hashlib.sha256("\n".join((self.name, *texts)).encode()).hexdigest()
+
+    @cached_property
+    def references(self) -> Sequence[str]:
+        """The dotted names that the statements read, such as `entry.read`."""
+        types = (part for each in self.statements for part in type_names(each))
+        return list(dict.fromkeys(_chains([*self._nodes, *types])))
+
+    @cached_property
+    def mentions(self) -> frozenset[str]:
+        """The attributes that the statements name, of whatever object."""
+        return frozenset(_mentioned(self._nodes))
+
+    @cached_property
+    def _nodes(self) -> Sequence[ast.AST]:
+        return [node for each in self.statements for node in computed(each)]
 
 
 @dataclass
@@ -162,9 +179,9 @@ class _Parser:
             if isinstance(last, ast.ClassDef) and len(statements) == 1:
                 self._class(last)
             else:
-                self.module.definitions[name] = _definition(name, statements)
+                self.module.definitions[name] = Definition(name, statements)
         if self.effects:
-            self.module.effects = _definition("<module>", self.effects)
+            self.module.effects = Definition("<module>", self.effects)
         return self.module
 
     def _imports(self, tree: ast.Module) -> None:
@@ -215,10 +232,10 @@ class _Parser:
             body=head,
             decorator_list=node.decorator_list,
         )
-        self.module.definitions[node.name] = _definition(node.name, [shell])
+        self.module.definitions[node.name] = Definition(node.name, [shell])
         self.module.classes[node.name] = ClassBody(
             {
-                name: _definition(f"{node.name}.{name}", statements, in_class=True)
+                name: Definition(f"{node.name}.{name}", statements, is_member=True)
                 for name, statements in members.items()
             },
             tuple(_base(each) for each in node.bases),
@@ -227,18 +244,6 @@ class _Parser:
 
 def _base(node: ast.expr) -> str:
     return _dotted(node.value if isinstance(node, ast.Subscript) else node) or ""
-
-
-def _definition(name: str, statements: Sequence[ast.stmt], *, in_class: bool = False) -> Definition:
-    text = "\n".join(meaning(each, is_attribute=in_class) for each in statements)
-    nodes = [node for each in statements for node in computed(each)]
-    types = [part for each in statements for part in type_names(each)]
-    return Definition(
-        name,
-        hashlib.sha256(f"{name}: {text}".encode()).hexdigest(),
-        tuple(dict.fromkeys(_chains([*nodes, *types]))),
-        frozenset(_mentioned(nodes)),
-    )
 
 
 def _chains(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -67,6 +67,7 @@ def ran_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
+@cache
 def torch_version() -> str:
     """The version of torch, without the name of its build; read without importing it."""
     return metadata.version("torch").partition("+")[0]
