@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 Stages = tuple[tuple[int, float], ...]
 """A number that changes with the epoch: (first epoch counted from 0, number), in order."""
@@ -32,6 +32,27 @@ class Moment:
         return self.step // self.per_epoch
 
 
+Optimiser = Literal["adamw", "adam"]
+Schedule = Literal["constant", "cosine"]
+Precision = Literal["float32", "bfloat16", "float16"]
+
+_CHOICES = {
+    "optimiser": get_args(Optimiser),
+    "schedule": get_args(Schedule),
+    "precision": get_args(Precision),
+}
+_WHOLE = {"epochs": 0, "batch": 1, "warmup": 0, "measure_every": 1, "patience": 0}
+"""The settings that are whole numbers, with the least that each may be."""
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_norm(value: object) -> bool:
+    return _is_number(value) and value > 0  # type: ignore[operator]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """Optimiser, schedule and stopping rule of a run.
@@ -47,9 +68,9 @@ class Recipe:
     epochs: int
     batch: int
     lr: float
-    optimiser: Literal["adamw", "adam"] = "adamw"
+    optimiser: Optimiser = "adamw"
     weight_decay: float = 0.0
-    schedule: Literal["constant", "cosine"] = "constant"
+    schedule: Schedule = "constant"
     warmup: int = 0
     """Number of steps over which the learning rate rises linearly from zero."""
     clip: float | Stages | None = None
@@ -65,30 +86,34 @@ class Recipe:
     The next such measurement stops it; None never stops it."""
     least_gain: float = 0.0
     """The amount by which a monitored value must be below the last better one to be better."""
-    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    precision: Precision = "float32"
     """The type of matrix products; `float16` also scales the loss to keep small gradients."""
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("batch", 1), ("warmup", 0), ("measure_every", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"Recipe: {name} is {getattr(self, name)}; give at least {least}.")
-        if not self.lr > 0:
-            raise ValueError(f"Recipe: lr is {self.lr}; give a positive learning rate.")
-        if self.least_gain < 0:
-            raise ValueError(f"Recipe: least_gain is {self.least_gain}; give 0 or more.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                listed = ", ".join(map(repr, choices))
+                raise self._refused(name, f"choose one of {listed}")
+        for name, least in _WHOLE.items():
+            value = getattr(self, name)
+            is_unset = name == "patience" and value is None
+            if not (is_unset or (type(value) is int and value >= least)):
+                raise self._refused(name, f"give a whole number of at least {least}")
+        for name in ("weight_decay", "least_gain"):
+            if not (_is_number(getattr(self, name)) and getattr(self, name) >= 0):
+                raise self._refused(name, "give a number of at least 0")
+        if not (_is_number(self.lr) and self.lr > 0):
+            raise self._refused("lr", "give a positive number")
         if isinstance(self.clip, tuple):
             starts = [start for start, _ in self.clip]
-            if (
-                starts[:1] != [0]
-                or starts != sorted(set(starts))
-                or min(norm for _, norm in self.clip) <= 0
-            ):
-                raise ValueError(
-                    f"Recipe: clip is {self.clip}; give positive norms with the epochs that they"
-                    " start at, from 0 upwards."
-                )
-        elif self.clip is not None and not self.clip > 0:
-            raise ValueError(f"Recipe: clip is {self.clip}; give a positive norm, or None.")
+            are_stages = starts[:1] == [0] and starts == sorted(set(starts))
+            if not (are_stages and all(_is_norm(norm) for _, norm in self.clip)):
+                raise self._refused("clip", "give positive norms with their first epochs")
+        elif not (self.clip is None or _is_norm(self.clip)):
+            raise self._refused("clip", "give a positive norm, or None")
+
+    def _refused(self, name: str, instead: str) -> ValueError:
+        return ValueError(f"Recipe: {name} is {getattr(self, name)!r}; {instead}.")
 
     def but(self, **changes: Any) -> Recipe:
         """Return the same recipe with some numbers changed."""

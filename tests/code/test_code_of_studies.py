@@ -33,7 +33,7 @@ HARMLESS = [
         "WARMUP_STEPS, TIMED_STEPS = 2, 6",
         "WARMUP_STEPS, TIMED_STEPS = 3, 9",
     ),
-    ("repro/recipe.py", "give at least {least}", "it has to be at least {least}"),
+    ("repro/recipe.py", "give a positive number", "it has to be positive"),
     ("repro/studies/early_exit/arms.py", "\nONE_LAYER", "\nPRESET = ExitArm()\nONE_LAYER"),
     ("repro/studies/early_exit/model.py", "from __future__", "# a comment\nfrom __future__"),
 ]

@@ -361,33 +361,33 @@ def test_measures_are_what_they_are_called(threshold):
 
 
 SPELLED_OUT = {
-    "standard": {"layer_weights": (0, 0, 1)},
-    "deep supervision": {"layer_weights": (1 / 3, 1 / 3, 1 / 3)},
+    "standard": {"layer_weights": (0.0, 0.0, 1.0)},
+    "deep supervision": {"layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)},
     "deep supervision, early exit": {
-        "layer_weights": (1 / 3, 1 / 3, 1 / 3),
+        "layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0),
         "routing_threshold": 0.7,
     },
-    "auxiliary loss": {"layer_weights": (0.5, 0, 0.5), "routing_threshold": 0.95},
-    "asymmetric 0.7": {"layer_weights": (0.7, 0, 0.3), "routing_threshold": 0.95},
-    "asymmetric 0.8": {"layer_weights": (0.8, 0, 0.2), "routing_threshold": 0.95},
-    "with L2 loss": {"layer_weights": (0.7, 1, 0.3), "routing_threshold": 0.95},
-    "deep focus": {"layer_weights": (0.3, 0, 0.7), "routing_threshold": 0.95},
+    "auxiliary loss": {"layer_weights": (0.5, 0.0, 0.5), "routing_threshold": 0.95},
+    "asymmetric 0.7": {"layer_weights": (0.7, 0.0, 0.3), "routing_threshold": 0.95},
+    "asymmetric 0.8": {"layer_weights": (0.8, 0.0, 0.2), "routing_threshold": 0.95},
+    "with L2 loss": {"layer_weights": (0.7, 1.0, 0.3), "routing_threshold": 0.95},
+    "deep focus": {"layer_weights": (0.3, 0.0, 0.7), "routing_threshold": 0.95},
     "dynamic alpha": {
-        "layer_weights": (0.7, 0, 0.3),
+        "layer_weights": (0.7, 0.0, 0.3),
         "routing_threshold": 0.95,
         "alpha_path": "linear",
     },
     "decreasing rates": {
-        "layer_weights": (0.7, 0, 0.3),
+        "layer_weights": (0.7, 0.0, 0.3),
         "routing_threshold": 0.95,
         "layer_lr_scales": (1.0, 0.5, 0.1),
     },
     "increasing rates": {
-        "layer_weights": (0.7, 0, 0.3),
+        "layer_weights": (0.7, 0.0, 0.3),
         "routing_threshold": 0.95,
         "layer_lr_scales": (0.1, 0.5, 1.0),
     },
-    "one layer": {"layer_weights": (1,)},
+    "one layer": {"layer_weights": (1.0,)},
 }
 
 
