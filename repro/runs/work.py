@@ -13,6 +13,7 @@ from repro.runs.backend import Backend, TrainingStopped
 from repro.runs.engines import Engines
 from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
 from repro.runs.forecast import Forecast
+from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job
 from repro.runs.plan import Plan
 from repro.runs.progress import Pace, Status, training_of
@@ -104,8 +105,12 @@ class Work:
         match event:
             case Trained(run, values, provenance, weights):
                 how = {**provenance, **commit_of(self._project)}
-                self._store.put(self.results.identity(run), values, how, weights=weights)
-                self.trained += 1
+                try:
+                    self._store.put(self.results.identity(run), values, how, weights=weights)
+                except (TypeError, ValueError) as error:  # a value that no file can hold
+                    self._failures[run] = f"{name_of(run)}, has no result to store: {error}"
+                else:
+                    self.trained += 1
             case Failed(run, why):
                 self._failures[run] = why
             case Narrowed(program, width):

@@ -113,3 +113,18 @@ def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monk
     assert tried == [3, 3]
     assert done.work.trained == 6
     assert done.engines.seconds(runs) == pytest.approx(done.engines.seconds(runs[:2]))
+
+
+def test_a_checkpoint_that_cannot_be_read_is_reported_in_a_line_and_dropped(tmp_path):
+    reports = []
+    here = LocalWork(tmp_path / "here", engine="loop", report=reports.append)
+    here.engines.settle(ARM, Speed("loop", 1, 0.5))
+    key = here.results.key(RUNS[0])
+    here.store.checkpoints.save(key, b"of another torch")
+    here.train(RUNS[:1])
+    (line,) = reports
+    assert "\n" not in line
+    assert "seed 0 cannot be used" in line
+    assert here.store.checkpoints.load(key) is None
+    there = worked(tmp_path / "there", RUNS[:1], engine="loop")
+    assert here.values(RUNS[0]) == there.values(RUNS[0])
