@@ -25,6 +25,8 @@ POLL_SECONDS = 0.01
 
 _ATTEMPTS = 100
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_IN_PLACE = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+"""A file where a folder should be, or the other way about: which one has to be said."""
 
 
 class Lock:
@@ -163,4 +165,7 @@ def explained(
         yield
     except OSError as error:
         what, advice = full if error.errno in _FULL else refused
-        raise raised(f"{what} ({error.strerror or error}); {advice}.") from error
+        why = error.strerror or str(error)
+        if error.errno in _IN_PLACE and error.filename is not None:
+            why += f": {os.fsdecode(error.filename)}"
+        raise raised(f"{what} ({why}); {advice}.") from error

@@ -154,3 +154,14 @@ def test_an_error_is_one_sentence(code, sentence):
     ):
         raise OSError(code, os.strerror(code))
     assert str(error.value) == sentence
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(ValueError, match=rf"\(Not a directory: {tmp_path}/file/x\); o"),
+        explained(
+            ValueError, full=("It is full", "make room"), refused=("It is closed", "open it")
+        ),
+    ):
+        (tmp_path / "file" / "x").read_text()
