@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,9 @@ from filelock import FileLock, Timeout
 
 POLL_SECONDS = 0.01
 """Seconds between two attempts to take a lock that somebody holds."""
+
+UNKNOWN = "another process"
+"""A holder that has left no word."""
 
 _ATTEMPTS = 100
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -93,7 +97,31 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
             if is_something_else or attempts == _ATTEMPTS:
                 raise
             continue  # its last user has just removed the empty folder
+        _sign(path)
         return Lock(lock)
+
+
+def holder(path: Path) -> str:
+    """Return who holds the lock of this file, in words.
+
+    >>> with try_lock(folder / "a.lock"):
+    ...     holder(folder / "a.lock").startswith("process ")
+    True
+    """
+    try:
+        return path.read_text() or UNKNOWN
+    except (OSError, ValueError):
+        return UNKNOWN
+
+
+def _sign(path: Path) -> None:
+    """Leave a word of who holds the lock of this file; without room there is none."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
+        try:
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

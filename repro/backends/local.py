@@ -11,6 +11,7 @@ from repro.backends.files import StoreFiles
 from repro.backends.slots import TrainingSlots, slots_on
 from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress
+from repro.runs.backend import SECONDS_UNTIL_SAID
 from repro.runs.batch import measure_program, train_batch
 from repro.runs.events import Advanced, Ended, Event, Timed
 from repro.runs.jobs import Job, Timing
@@ -27,6 +28,7 @@ class LocalBackend:
     ) -> None:
         self.device = resolve_device(device)
         self.remarks: Sequence[str] = ()
+        self.waits_for = ""
         self._store, self._processes = store, processes
         self._session = session or str(os.getpid())
         self._job: Job | None = None
@@ -40,8 +42,9 @@ class LocalBackend:
         return self._slots.count
 
     def room(self) -> int:
-        self._slots.take()
-        return 1
+        has_one = self._slots.take(SECONDS_UNTIL_SAID)
+        self.waits_for = "" if has_one else f"a slot to train in, held by {self._slots.holders}"
+        return int(has_one)
 
     def start(self, job: Job) -> None:
         self._job = job

@@ -6,6 +6,7 @@ numbers out of the caches (four on two cores took 1.1 to 1.2 times as long as tw
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import tempfile
@@ -31,13 +32,22 @@ class TrainingSlots:
         """How many processes may train at once."""
         return len(self.names)
 
-    def take(self) -> None:
-        """Wait for a slot, unless this process has one."""
+    def take(self, seconds: float = math.inf) -> bool:
+        """Wait for a slot, unless this process has one; return whether it has one now."""
+        began = time.monotonic()
         while self.lock is None:
             locks = map(self.locks.try_lock, self.names)
             self.lock = next((lock for lock in locks if lock is not None), None)
             if self.lock is None:
+                if time.monotonic() - began > seconds:
+                    return False
                 time.sleep(POLL_SECONDS)
+        return True
+
+    @property
+    def holders(self) -> str:
+        """The processes that have the slots, in words."""
+        return " and ".join(dict.fromkeys(map(self.locks.holder, self.names)))
 
     def give_back(self) -> None:
         """Let another process have the slot."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from repro.arm import Run
-from repro.runs.backend import Backend, TrainingStopped
+from repro.runs.backend import SECONDS_UNTIL_SAID, Backend, TrainingStopped
 from repro.runs.engines import Engines
 from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
 from repro.runs.forecast import Forecast
@@ -63,6 +63,7 @@ class Work:
         self._queue = Queue(store, self.engines, self.results, self.forecast, self._failures)
         self._jobs: dict[int, Job] = {}
         self._paces: dict[int, Pace] = {}
+        self._idle_since: float | None = None
 
     def train(self, plan: Plan, show: Show) -> None:
         """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
@@ -135,7 +136,19 @@ class Work:
         )
 
     def _now(self, status: Status) -> Status:
-        return replace(status, training=training_of(list(self._paces.values())))
+        training = training_of(list(self._paces.values()))
+        return replace(status, training=training, waits_for=self._waits_for())
+
+    def _waits_for(self) -> str:
+        """What this process has waited for long, in words; empty where it has not."""
+        held = self._queue.held_elsewhere
+        if self._jobs or not held:
+            self._idle_since = None
+            return self._backend.waits_for
+        if self._idle_since is None:
+            self._idle_since = time.monotonic()
+        is_long = time.monotonic() - self._idle_since > SECONDS_UNTIL_SAID
+        return held if is_long else self._backend.waits_for
 
 
 def _one_at_a_time(batch: Batch) -> str:

@@ -1,4 +1,5 @@
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -6,7 +7,7 @@ import time
 
 import pytest
 
-from repro.backends import slots
+from repro.backends import local, slots
 from repro.backends.local import LocalBackend
 from repro.backends.slots import TrainingSlots, slots_folder, slots_on
 from repro.runs.backend import TrainingStopped
@@ -57,6 +58,28 @@ def test_a_slot_that_one_has_is_not_waited_for(tmp_path):
     only.give_back()
     only.give_back()
     assert Locks(tmp_path).try_lock("one") is not None
+
+
+def test_a_wait_that_is_too_long_ends_and_says_who_has_the_slots(tmp_path):
+    first, second = (TrainingSlots(Locks(tmp_path), ["one"]) for _ in range(2))
+    assert first.take(0)
+    assert not second.take(0)
+    assert second.holders == f"process {os.getpid()} on {socket.gethostname()}"
+    first.give_back()
+    assert second.take(0)
+
+
+def test_a_backend_that_waits_for_a_slot_for_long_says_so(elsewhere, monkeypatch):
+    monkeypatch.setattr(local, "SECONDS_UNTIL_SAID", 0.0)
+    mine, other = (
+        LocalBackend(Store(elsewhere), device="cpu", processes=1, session="one") for _ in range(2)
+    )
+    assert other.room() == 1
+    assert mine.room() == 0
+    assert mine.waits_for.startswith(f"a slot to train in, held by process {os.getpid()} on ")
+    other.stop()
+    assert mine.room() == 1
+    assert mine.waits_for == ""
 
 
 def test_a_waiting_process_gets_the_slot_of_a_killed_one(tmp_path):
