@@ -21,6 +21,7 @@ from repro.runs.provenance import commit_of
 from repro.runs.queue import Queue
 from repro.runs.results import Results
 from repro.store import Store, StoreError
+from repro.store.upkeep import tidy
 
 SECONDS_BETWEEN_LOOKS = 1.0
 """Between two looks at what is missing, while there is something to start."""
@@ -68,6 +69,7 @@ class Work:
     def train(self, plan: Plan, show: Show) -> None:
         """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
         try:
+            tidy(self._store)
             while missing := plan.missing():
                 self._queue.fill(missing)
                 self._until_next_look(self._status(plan, missing), show)
