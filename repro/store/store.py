@@ -88,7 +88,7 @@ class Store:
             _write(fresh, files)
             with self._entry_lock(key):
                 if self._read_or_move_aside(key) is None:
-                    if not path.parent.exists():
+                    if not path.parent.is_dir():
                         path.parent.mkdir(exist_ok=True)
                         _sync_folder(self._runs)
                     os.rename(fresh, path)

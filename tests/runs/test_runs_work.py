@@ -1,7 +1,12 @@
 """The loop that trains: what it cannot store or use is said in one sentence."""
 
+import errno
+import io
+import itertools
 import math
 import os
+import re
+import shutil
 
 import pytest
 
@@ -11,6 +16,8 @@ from repro.core.speed import Speed
 from repro.core.train import Finished
 from repro.recipe import Recipe
 from repro.runs import work
+from repro.runs.backend import TrainingStopped
+from repro.store import StoreError
 from repro.studies.depth_ladder.arms import LadderArm
 from tests.local_work import LocalWork
 
@@ -66,3 +73,102 @@ def test_a_process_that_waits_for_a_neighbour_says_whom_it_waits_for(
         assert what in each
         assert f"held by process {os.getpid()} on " in each
     assert seen[-1] == ""
+
+
+SENTENCE = re.compile(r"The store \S+ (is full|cannot be used) \([^\n]*\); [^\n]*\.")
+FOLDERS = ("runs", "engines", "locks", "tmp", "checkpoints", "damaged", "in-training")
+
+
+@pytest.fixture
+def saving(monkeypatch):
+    """Keeps a checkpoint wherever there may be one."""
+
+    def training_that_saves(study, runs, **options):
+        return training(study, runs, **options, save_seconds=-1.0)
+
+    monkeypatch.setattr(driver, "training", training_that_saves)
+
+
+def said_by_a_session(folder, show=lambda status: None):
+    """What a session says that could not train everything; None where it could."""
+    try:
+        here = LocalWork(folder, engine="loop", report=lambda line: None)
+        here.engines.settle(ARM, Speed("loop", 2, 0.5))
+        here.train(RUNS, show)
+    except (StoreError, TrainingStopped) as error:
+        return str(error)
+    assert [here.results.failed(run) for run in RUNS] == [None, None]
+    return None
+
+
+@pytest.mark.usefixtures("saving")
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_file_in_place_of_a_folder_of_the_store_is_named_in_a_sentence(name, tmp_path):
+    (tmp_path / name).write_text("")
+    said = said_by_a_session(tmp_path)
+    if name != "damaged":  # there is no need of it
+        assert SENTENCE.fullmatch(said)
+        assert str(tmp_path / name) in said
+
+
+@pytest.mark.usefixtures("saving")
+@pytest.mark.parametrize("kind", ["runs", "checkpoints"])
+def test_a_file_in_place_of_a_run_s_folder_or_of_those_that_begin_alike(kind, tmp_path):
+    here = LocalWork(tmp_path, engine="loop")
+    here.engines.settle(ARM, Speed("loop", 2, 0.5))
+    key = here.results.key(RUNS[0])
+    place = tmp_path / kind / key[:2]
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("")
+    said = said_by_a_session(tmp_path)
+    assert SENTENCE.fullmatch(said)
+    assert str(place) in said
+    place.unlink()
+    (place / key).mkdir(parents=True)
+    said = said_by_a_session(tmp_path)
+    assert said is None or SENTENCE.fullmatch(said)
+
+
+@pytest.mark.usefixtures("saving")
+@pytest.mark.parametrize("when", range(4))
+def test_a_store_that_is_deleted_while_it_is_trained_for(when, tmp_path):
+    seen = []
+
+    def show(status):
+        seen.append(status)
+        if len(seen) == when + 1:
+            shutil.rmtree(tmp_path / "store")
+
+    said = said_by_a_session(tmp_path / "store", show)
+    assert said is None or SENTENCE.fullmatch(said)
+
+
+@pytest.mark.usefixtures("saving")
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
+def test_no_room_for_one_more_file_is_one_sentence_wherever_it_comes(code, tmp_path, monkeypatch):
+    left = [0]
+
+    def limited(make, is_new):
+        def made(path, *more, **named):
+            if str(path).startswith(str(tmp_path)) and is_new(*more, **named):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise OSError(code, os.strerror(code), str(path))
+            return make(path, *more, **named)
+
+        return made
+
+    monkeypatch.setattr(os, "mkdir", limited(os.mkdir, lambda *more, **named: True))
+    monkeypatch.setattr(
+        os, "open", limited(os.open, lambda flags=0, *more, **named: flags & os.O_CREAT)
+    )
+    monkeypatch.setattr(
+        io, "open", limited(io.open, lambda mode="r", *more, **named: mode[0] in "wx")
+    )
+    for room in itertools.count():
+        left[0] = room
+        said = said_by_a_session(tmp_path / f"store{room}")
+        if said is None:
+            break
+        assert SENTENCE.fullmatch(said)
+    assert room > 20
