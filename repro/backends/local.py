@@ -10,7 +10,7 @@ from functools import cached_property
 from repro.arm import Run
 from repro.backends.files import StoreFiles
 from repro.backends.slots import TrainingSlots, slots_on
-from repro.core.device import machine, resolve_device
+from repro.core.device import machine, resolve_device, torch_version
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
 from repro.runs.backend import SECONDS_UNTIL_SAID
@@ -78,7 +78,8 @@ class LocalBackend:
             yield from self._train(job)
 
     def _speed(self, job: Timing) -> Speed:
-        name = f"{program_name(job.arm.program)}.timing"
+        conditions = (job.engine, self.device, torch_version())  # what the timing's lock is by
+        name = f"{program_name(job.arm.program)}.{'-'.join(conditions)}"
         if self._crashes.counts({name: f"a few steps of {job.arm.label}"})[name] >= MOST:
             return unknown_speed(job.engine)
         self._crashes.start([name])

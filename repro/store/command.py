@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from repro.store.errors import StoreError
 from repro.store.store import Store
 from repro.store.upkeep import DAY, Item, items, remove_old
 
@@ -39,8 +38,7 @@ def add_to(commands: Any) -> None:
 def show(chosen: argparse.Namespace) -> int:
     """Print how much of each kind the store holds, and its runs by arm and code."""
     root = _root(chosen)
-    if not (root / "runs").is_dir():
-        print(f"There is no store in {root} yet.")
+    if not _is_store(root):
         return 0
     whole = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
     print(f"{root}: {_size(whole)}")
@@ -55,8 +53,8 @@ def show(chosen: argparse.Namespace) -> int:
 def prune(chosen: argparse.Namespace) -> int:
     """Remove what is older than so many days, and print what that was."""
     root = _root(chosen)
-    if not (root / "runs").is_dir():
-        raise StoreError(f"There is no store in {root}; name one with --store.")
+    if not _is_store(root):
+        return 0
     store, days = Store(root), chosen.older_than
     kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
     for kind in kinds:
@@ -64,6 +62,14 @@ def prune(chosen: argparse.Namespace) -> int:
         stays = f"; {in_use} in use by a running session stay" if in_use else ""
         print(f"{kind} older than {days:g} days: {len(removed)} removed{stays}")
     return 0
+
+
+def _is_store(root: Path) -> bool:
+    """Whether there is a store to look at, which none is made for; say so if not."""
+    is_there = (root / "runs").is_dir()
+    if not is_there:
+        print(f"There is no store in {root} yet.")
+    return is_there
 
 
 def _root(chosen: argparse.Namespace) -> Path:
