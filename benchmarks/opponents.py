@@ -92,6 +92,9 @@ class Untrained:
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         raise AssertionError("nothing is trained to its end here")
 
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        raise AssertionError("nothing is loaded here")
+
 
 def start_of(arm: Arm) -> Untrained | None:
     return Untrained(arm) if isinstance(arm, FinetuneArm) else None

@@ -11,8 +11,10 @@ from repro.data import command as data
 from repro.data.locate import DataError
 from repro.ledger import LedgerError
 from repro.report import findings
+from repro.store import StoreError
+from repro.store import command as store
 
-COMMANDS = (data, findings)
+COMMANDS = (data, findings, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
 
 
@@ -30,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except (DataError, LedgerError) as error:
+    except (DataError, LedgerError, StoreError) as error:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

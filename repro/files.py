@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,13 @@ from filelock import FileLock, Timeout
 POLL_SECONDS = 0.01
 """Seconds between two attempts to take a lock that somebody holds."""
 
+UNKNOWN = "another process"
+"""A holder that has left no word."""
+
 _ATTEMPTS = 100
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_IN_PLACE = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+"""A file where a folder should be, or the other way about: which one has to be said."""
 
 
 class Lock:
@@ -91,7 +97,31 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
             if is_something_else or attempts == _ATTEMPTS:
                 raise
             continue  # its last user has just removed the empty folder
+        _sign(path)
         return Lock(lock)
+
+
+def holder(path: Path) -> str:
+    """Return who holds the lock of this file, in words.
+
+    >>> with try_lock(folder / "a.lock"):
+    ...     holder(folder / "a.lock").startswith("process ")
+    True
+    """
+    try:
+        return path.read_text() or UNKNOWN
+    except (OSError, ValueError):
+        return UNKNOWN
+
+
+def _sign(path: Path) -> None:
+    """Leave a word of who holds the lock of this file; without room there is none."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
+        try:
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -163,4 +193,7 @@ def explained(
         yield
     except OSError as error:
         what, advice = full if error.errno in _FULL else refused
-        raise raised(f"{what} ({error.strerror or error}); {advice}.") from error
+        why = error.strerror or str(error)
+        if error.errno in _IN_PLACE and error.filename is not None:
+            why += f": {os.fsdecode(error.filename)}"
+        raise raised(f"{what} ({why}); {advice}.") from error

@@ -11,9 +11,9 @@ from repro.store import Store
 class LocalWork:
     """What one process of a session has, over a store in a folder."""
 
-    def __init__(self, folder, *, engine="auto", same_machine=False, **options):
+    def __init__(self, folder, *, engine="auto", same_machine=False, session=None, **options):
         self.store = Store(folder, **options)
-        backend = LocalBackend(self.store, device="cpu", processes=1)
+        backend = LocalBackend(self.store, device="cpu", processes=1, session=session)
         self.work = Work(
             self.store, backend, engine=engine, project=Path(__file__).parent,
             same_machine=same_machine,

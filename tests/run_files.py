@@ -5,10 +5,11 @@ from repro.core.train import training
 
 
 class KeptFiles(dict):
-    """Checkpoints by run; `weights` returns the parameters that runs start from."""
+    """Checkpoints by run, and why some were dropped; `weights` returns what runs start from."""
 
     def __init__(self, weights=None):
         super().__init__()
+        self.dropped = {}
         self.load_weights = weights
 
     def load_checkpoint(self, run):
@@ -16,6 +17,10 @@ class KeptFiles(dict):
 
     def save_checkpoint(self, run, payload):
         self[run] = payload
+
+    def drop_checkpoint(self, run, why):
+        del self[run]
+        self.dropped[run] = why
 
 
 def train_until(step, study, runs, *, files, **options):

@@ -3,12 +3,13 @@
 import doctest
 import errno
 import os
+import socket
 import threading
 
 import pytest
 
 from repro import files
-from repro.files import beside, explained, try_lock, wait_for_lock, write_beside
+from repro.files import beside, explained, holder, try_lock, wait_for_lock, write_beside
 
 
 def test_the_documented_examples_run(tmp_path):
@@ -43,6 +44,26 @@ def test_whoever_waits_gets_the_lock_when_it_is_released(tmp_path):
         events.append("released")
     waiter.join()
     assert events == ["released", "taken"]
+
+
+def test_a_lock_says_who_holds_it(tmp_path):
+    path = tmp_path / "lock"
+    assert holder(path) == "another process"
+    path.write_text("process 1 on a machine that has been off since, and has a long name")
+    with wait_for_lock(path):
+        assert holder(path) == f"process {os.getpid()} on {socket.gethostname()}"
+    path.write_bytes(b"\xff")
+    assert holder(path) == "another process"
+
+
+def test_a_lock_is_taken_though_there_is_no_room_for_a_word(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with wait_for_lock(tmp_path / "lock"):
+        assert try_lock(tmp_path / "lock") is None
+        assert holder(tmp_path / "lock") == "another process"
 
 
 def test_a_folder_that_another_holder_removes_is_made_again(tmp_path):
@@ -154,3 +175,14 @@ def test_an_error_is_one_sentence(code, sentence):
     ):
         raise OSError(code, os.strerror(code))
     assert str(error.value) == sentence
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(ValueError, match=rf"\(Not a directory: {tmp_path}/file/x\); o"),
+        explained(
+            ValueError, full=("It is full", "make room"), refused=("It is closed", "open it")
+        ),
+    ):
+        (tmp_path / "file" / "x").read_text()

@@ -25,6 +25,12 @@ class StoreFiles:
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         self._store.checkpoints.save(self._keys[run], payload)
 
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        self._store.checkpoints.drop(self._keys[run])
+        self._store.report(
+            f"The checkpoint of {name_of(run)} cannot be used ({why}); the run starts again."
+        )
+
     def load_weights(self, run: Run) -> bytes:
         assert self._start is not None
         assert self._start.run == run

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from repro.arm import Run
 from repro.backends.files import StoreFiles
 from repro.backends.slots import TrainingSlots, slots_on
-from repro.core.device import machine, resolve_device
+from repro.core.device import machine, resolve_device, torch_version
 from repro.core.progress import Progress
+from repro.core.speed import Speed, unknown_speed
+from repro.runs.backend import SECONDS_UNTIL_SAID
 from repro.runs.batch import measure_program, train_batch
-from repro.runs.events import Advanced, Ended, Event, Timed
-from repro.runs.jobs import Job, Timing
+from repro.runs.crashes import CAUSES, MOST, Crashes, program_name
+from repro.runs.events import Advanced, Ended, Event, Failed, Timed, Trained
+from repro.runs.identity import name_of
+from repro.runs.jobs import Batch, Job, Timing
 from repro.store import Store
 
 POLL_SECONDS = 0.1
+
+RETRY = "it is not tried again in this session; the same command tries it again"
 
 
 class LocalBackend:
@@ -27,8 +34,10 @@ class LocalBackend:
     ) -> None:
         self.device = resolve_device(device)
         self.remarks: Sequence[str] = ()
+        self.waits_for = ""
         self._store, self._processes = store, processes
-        self._session = session or str(os.getpid())
+        self._session = session or secrets.token_hex(8)
+        self._crashes = Crashes(store, session=self._session)
         self._job: Job | None = None
 
     @property
@@ -40,8 +49,9 @@ class LocalBackend:
         return self._slots.count
 
     def room(self) -> int:
-        self._slots.take()
-        return 1
+        has_one = self._slots.take(SECONDS_UNTIL_SAID)
+        self.waits_for = "" if has_one else f"a slot to train in, held by {self._slots.holders}"
+        return int(has_one)
 
     def start(self, job: Job) -> None:
         self._job = job
@@ -57,18 +67,56 @@ class LocalBackend:
         self._slots.give_back()
 
     def stop(self) -> Sequence[Event]:
+        self._crashes.end_all()
         self._slots.give_back()
         return ()
 
     def _carry_out(self, job: Job) -> Iterator[Event]:
-        files = StoreFiles(self._store, job)
         if isinstance(job, Timing):
-            speed = measure_program(job.arms, engine=job.engine, device=self.device, files=files)
-            yield Timed(job.number, speed)
+            yield Timed(job.number, self._speed(job))
+        else:
+            yield from self._train(job)
+
+    def _speed(self, job: Timing) -> Speed:
+        conditions = (job.engine, self.device, torch_version())  # what the timing's lock is by
+        name = f"{program_name(job.arm.program)}.{'-'.join(conditions)}"
+        if self._crashes.counts({name: f"a few steps of {job.arm.label}"})[name] >= MOST:
+            return unknown_speed(job.engine)
+        self._crashes.start([name])
+        files = StoreFiles(self._store, job)
+        speed = measure_program(job.arms, engine=job.engine, device=self.device, files=files)
+        self._crashes.end([name])
+        return speed
+
+    def _train(self, job: Batch) -> Iterator[Event]:
+        """Train a batch; one run at a time once training them together has ended a process."""
+        program = program_name(job.arm.program)
+        names = {run: f"{program}.{key}" for run, key in zip(job.runs, job.keys, strict=True)}
+        counts = self._crashes.counts({names[run]: name_of(run) for run in job.runs})
+        for run, name in names.items():
+            if counts[name] >= MOST:
+                self._crashes.give_up(name)
+                yield Failed(run, f"{name_of(run)}, ended its process twice ({CAUSES}); {RETRY}")
+        left = [run for run, name in names.items() if counts[name] < MOST]
+        given_up = self._crashes.given_up(program)
+        if given_up >= MOST:
+            why = f"{given_up} runs of its program ended their process twice ({CAUSES}); {RETRY}"
+            yield from (Failed(run, f"{name_of(run)}, is not trained: {why}") for run in left)
             return
-        engine = job.speed.engine
-        for event in train_batch(job.runs, engine=engine, device=self.device, files=files):
+        is_suspect = any(counts[names[run]] for run in left)
+        width = 1 if is_suspect else max(1, len(left))
+        for first in range(0, len(left), width):
+            yield from self._train_noted(job, left[first : first + width], names)
+
+    def _train_noted(
+        self, job: Batch, runs: Sequence[Run], names: Mapping[Run, str]
+    ) -> Iterator[Event]:
+        self._crashes.start(names[run] for run in runs)
+        files, engine = StoreFiles(self._store, job), job.speed.engine
+        for event in train_batch(runs, engine=engine, device=self.device, files=files):
             yield Advanced(job.number, event) if isinstance(event, Progress) else event
+            if isinstance(event, Trained | Failed):
+                self._crashes.end([names[event.run]])
 
     @cached_property
     def _slots(self) -> TrainingSlots:

@@ -16,5 +16,8 @@ class RunFiles(Protocol):
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         """Keep a checkpoint in place of the run's last one."""
 
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        """Forget a checkpoint that nothing can go on from, and say so."""
+
     def load_weights(self, run: Run) -> bytes:
         """Return the parameters of a finished run, which other runs start from."""

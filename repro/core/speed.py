@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -16,3 +17,8 @@ class Speed:
     """The reason why the stacked engine did not get through a few steps."""
     memory: int = 0
     """Bytes that its process held at most while it was timed; 0 where nobody looked."""
+
+
+def unknown_speed(engine: str) -> Speed:
+    """Return a speed for a program that could not be timed: training will tell why."""
+    return Speed("loop" if engine == "auto" else engine, 1, math.inf)

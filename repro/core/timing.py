@@ -6,7 +6,6 @@ program is timed for a few steps by both engines before it is trained for the fi
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from repro.arm import Arm, Run
 from repro.core.device import ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.program import ENGINES
-from repro.core.speed import Speed
+from repro.core.speed import Speed, unknown_speed
 from repro.core.study import Data, Study, TrainsOutside
 from repro.core.weights import load_data
 from repro.recipe import Moment
@@ -53,7 +52,7 @@ def measure_speed(
         candidates = [("stacked", narrow), *candidates, *(("stacked", width) for width in wider)]
     if engine != "auto":
         candidates = [c for c in candidates if c[0] == engine]
-    best = Speed("loop" if engine == "auto" else engine, 1, math.inf)
+    best = unknown_speed(engine)
     refused = ""
     with suppress(Exception):
         data = load_data(study, arms[0], device, files)

@@ -52,6 +52,7 @@ class RunLog:
 
     def add(self, measures: Measures, monitor: str | None) -> bool:
         """Take a measurement in; return whether the run should stop early."""
+        measures = {name: _plain(value, name) for name, value in measures.items()}
         for name, value in measures.items():
             self.history.setdefault(name, []).append(value)
         recipe = self.run.arm.recipe
@@ -118,14 +119,22 @@ def training(
         )
     if isinstance(study, TrainsOutside):
         for run in runs:
-            values = {"measures": study.train_outside(run), "history": {}, "steps": 0}
-            yield Finished(run, values)
+            measured = study.train_outside(run)
+            measures = {name: _plain(value, name) for name, value in measured.items()}
+            yield Finished(run, {"measures": measures, "history": {}, "steps": 0})
         return
     data = load_data(study, runs[0].arm, device, files)
     look_at_initialisation(study, runs[0], data, device)
     for step, group in _by_step(runs, files).items():
         for part in [group] if engine == "stacked" else _by_training(group):
-            program = ENGINES[engine](study, [run for run, _ in part], data, device)
+            theirs = [run for run, _ in part]
+            program = ENGINES[engine](study, theirs, data, device)
+            if files is not None and _drop_unfit(part, program, files):
+                yield from training(
+                    study, theirs, engine=engine, device=device, files=files,
+                    save_seconds=save_seconds,
+                )  # fmt: skip
+                continue
             on_its_way = _Training(study, program, data, device, step)
             on_its_way.restore([saved for _, saved in part if saved is not None])
             yield from on_its_way.finish(files, save_seconds)
@@ -147,10 +156,66 @@ def _by_step(runs: Sequence[Run], files: RunFiles | None) -> dict[int, list[Save
     """Group runs, with what was saved of them, by the step that they go on from."""
     groups: dict[int, list[Saved]] = {}
     for run in runs:
-        payload = files.load_checkpoint(run) if files is not None else None
-        saved = torch.load(io.BytesIO(payload), weights_only=True) if payload else None
+        saved = _load(run, files) if files is not None else None
         groups.setdefault(saved["step"] if saved else 0, []).append((run, saved))
     return groups
+
+
+def _load(run: Run, files: RunFiles) -> Any:
+    """Return what was saved of a run; what cannot be read is dropped, and counts as nothing."""
+    payload = files.load_checkpoint(run)
+    if payload is None:
+        return None
+    try:
+        saved = torch.load(io.BytesIO(payload), weights_only=True)
+        step, state, record = saved["step"], saved["state"], saved["record"]
+        is_known = record.keys() == vars(RunLog(run)).keys() - {"run"}
+        if isinstance(step, int) and isinstance(state, dict) and is_known:
+            return saved
+        why = "it is not written as this version writes"
+    except Exception as error:  # torch.load raises whatever the bytes lead it to
+        why = f"{type(error).__name__}: {error}".partition("\n")[0]
+    files.drop_checkpoint(run, why)
+    return None
+
+
+def _drop_unfit(part: Sequence[Saved], program: Program, files: RunFiles) -> bool:
+    """Drop what was saved of runs and does not fit their program; return whether any was."""
+    states = program.states() if any(saved is not None for _, saved in part) else []
+    unfit = [
+        run
+        for (run, saved), state in zip(part, states, strict=False)
+        if saved is not None and not _fits(saved["state"], state)
+    ]
+    for run in unfit:
+        files.drop_checkpoint(run, "its tensors are not those of the model")
+    return bool(unfit)
+
+
+def _fits(saved: RunState, state: RunState) -> bool:
+    """Whether a saved state has all that a state at the start has, in the same shapes.
+
+    It has more where an optimiser keeps moments, which there are none of before the first step.
+    """
+    return all(name in saved and saved[name].shape == x.shape for name, x in state.items())
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Return a measure as numbers and lists of Python's own, which a checkpoint can be read from.
+
+    >>> _plain(np.float64(0.5), "accuracy")
+    0.5
+    """
+    if hasattr(value, "tolist"):  # of NumPy or torch, whatever its dimensions
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item, name) for item in value]
+    if value is None or type(value) in (bool, int, float):
+        return value
+    raise TypeError(
+        f"the measure {name!r} is {value!r}, a {type(value).__name__}; give a number, or a list of"
+        " numbers."
+    )
 
 
 class _Training:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from repro.plugin.crashed import UNSTARTED
+
 NAME = "repro-completeness"
 CLAIMS = "repro.claims"
 """The claims that a worker collected, among what it tells the controller when it has finished."""
@@ -34,7 +36,8 @@ class Completeness:
         self.collected.update(getattr(node, "workeroutput", {}).get(CLAIMS, ()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.reported.add(report.nodeid)
+        if report.outcome != UNSTARTED:
+            self.reported.add(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

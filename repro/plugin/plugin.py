@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.plugin import completeness
+from repro.plugin import completeness, crashed
 from repro.plugin.completeness import Completeness, claims_among
+from repro.plugin.crashed import Unstarted
 from repro.plugin.options import add_options, check_options, store_folder
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
+        config.pluginmanager.register(Unstarted(), crashed.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -26,6 +26,8 @@ def progress_line(statuses: Sequence[Status], *, now: float, width: int) -> str:
         line += f" | {batch.name} x{batch.runs} {batch.step}/{batch.total}"
         if batch.run_steps_per_second:  # unknown when a batch has just begun
             line += f" ({batch.run_steps_per_second:.0f}/s)"
+    for what in sorted({status.waits_for for status in statuses} - {""}):
+        line += f" | waits for {what}"
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

@@ -8,6 +8,9 @@ from typing import Protocol
 from repro.runs.events import Event
 from repro.runs.jobs import Job
 
+SECONDS_UNTIL_SAID = 30.0
+"""A wait for others that takes longer is told."""
+
 
 class TrainingStopped(Exception):
     """Nothing more can be trained now; says why. All results so far are stored."""
@@ -32,8 +35,12 @@ class Backend(Protocol):
     def remarks(self) -> Sequence[str]:
         """Sentences about it that a reader of the results should know."""
 
+    @property
+    def waits_for(self) -> str:
+        """What it has waited for long, in words; empty where it has not."""
+
     def room(self) -> int:
-        """Wait until a job can be started if need be; return how many."""
+        """Wait until a job can be started, but not for ever; return how many can be."""
 
     def start(self, job: Job) -> None:
         """Begin a job; what comes of it is in `events`."""

@@ -11,9 +11,11 @@ from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.core.speed import Speed
+from repro.runs.crashes import exit_refused
 from repro.runs.events import Failed, Narrowed, Trained
 from repro.runs.identity import name_of
 from repro.runs.provenance import provenance
+from repro.store import StoreError
 from repro.studies.find import study_of
 
 
@@ -83,13 +85,16 @@ def _train_together(
     left = list(runs)
     try:
         study, at = study_of(runs[0].arm), torch.device(device)
-        for event in training(study, runs, engine=engine, device=at, files=files):
-            if isinstance(event, Finished):
-                left.remove(event.run)
-                how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
-                yield Trained(event.run, event.values, how, event.weights)
-            else:
-                yield event
+        with exit_refused():
+            for event in training(study, runs, engine=engine, device=at, files=files):
+                if isinstance(event, Finished):
+                    left.remove(event.run)
+                    how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
+                    yield Trained(event.run, event.values, how, event.weights)
+                else:
+                    yield event
+    except StoreError:  # it is the store that fails, and no run
+        raise
     except Exception as error:
         if ran_out_of_memory(error):
             shortage.append(str(error))

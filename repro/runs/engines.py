@@ -11,14 +11,26 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from repro.arm import Arm, Run
 from repro.core.device import torch_version
 from repro.core.speed import Speed
 from repro.files import write_beside
 from repro.store import Store
+from repro.store.errors import explained
 
 NAMES = ("auto", "loop", "stacked")
+
+FORMAT = 2
+"""The number of the form that speeds are written in; files of another one are not looked at."""
+
+WIDEST = 4096
+"""Runs that nobody stacks more of."""
+
+SLOWEST = 24 * 60 * 60
+"""Seconds that no step of one run takes."""
 
 USUAL_RATE = 2e10
 """Multiplications a second of one core, to guess by: 1.5e10 to 4e10 were measured."""
@@ -39,16 +51,17 @@ class Engines:
     def __init__(self, store: Store, *, wanted: str, device: str) -> None:
         require_engine(wanted)
         self.wanted, self.device = wanted, device
-        self._folder = store.root / "engines"
-        self._folder.mkdir(exist_ok=True)
+        self._store, self._folder = store, store.root / "engines"
+        with explained(store.root):
+            self._folder.mkdir(exist_ok=True)
         self._speeds: dict[str, Speed] = {}
+        self._reported: set[Path] = set()
 
     def of(self, arm: Arm) -> Speed | None:
         """The speed of an arm's program; None until it is settled."""
         if arm.program not in self._speeds:
-            try:
-                speed = Speed(**json.loads((self._folder / self.name_of(arm)).read_text()))
-            except (OSError, ValueError, TypeError):
+            speed = self._read(self._folder / self.name_of(arm))
+            if speed is None:
                 return None
             self._speeds[arm.program] = speed
         return self._speeds[arm.program]
@@ -57,7 +70,8 @@ class Engines:
         """Train an arm's program like this from now on; in later sessions too if it was timed."""
         self._speeds[arm.program] = speed
         if math.isfinite(speed.seconds):
-            write_beside(self._folder / self.name_of(arm), json.dumps(asdict(speed)))
+            with explained(self._store.root):
+                write_beside(self._folder / self.name_of(arm), _as_text(speed))
 
     def seconds(self, runs: Sequence[Run]) -> float:
         """Return how long runs of one program take one process to their last epoch."""
@@ -74,5 +88,41 @@ class Engines:
 
     def name_of(self, arm: Arm) -> str:
         """The name that an arm's program goes by in the store, in its files and its locks."""
-        program = json.dumps([arm.program, self.wanted, self.device, torch_version()])
-        return hashlib.sha256(program.encode()).hexdigest()[:32]
+        program = [FORMAT, arm.program, self.wanted, self.device, torch_version()]
+        return hashlib.sha256(json.dumps(program).encode()).hexdigest()[:32]
+
+    def _read(self, path: Path) -> Speed | None:
+        """Return the speed in a file; None where there is none or, with a report, a damaged one."""
+        try:
+            return _from_text(path.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError):
+            if path not in self._reported:
+                self._store.report(f"The timing {path} is damaged; its program is timed again.")
+            self._reported.add(path)
+            return None
+
+
+def _as_text(speed: Speed) -> str:
+    return json.dumps({"speed": asdict(speed), "sha256": _sum(asdict(speed))})
+
+
+def _from_text(text: str) -> Speed:
+    """Return the speed that was written so; raises ValueError, TypeError or KeyError."""
+    content = json.loads(text)
+    speed = Speed(**content["speed"])
+    is_sound = (
+        content["sha256"] == _sum(asdict(speed))
+        and speed.engine in NAMES[1:]
+        and 1 <= speed.width <= WIDEST
+        and 0 <= speed.seconds < SLOWEST
+        and speed.memory >= 0
+    )
+    if not is_sound:
+        raise ValueError(f"{text} is no speed as it was written")
+    return speed
+
+
+def _sum(speed: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(speed, sort_keys=True).encode()).hexdigest()

@@ -3,27 +3,37 @@
 A claim is read by running its test against the results: it either comes to a verdict or stops at
 the runs that it misses. So the first reading finds the arms of every claim, and later ones find the
 further seeds of those that are undecided, before any test is judged for good.
+
+Reading must come to the same while the results are the same. A claim that asks for other arms each
+time would have runs trained for ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
-from repro.arm import Run
-
-
-class RunsMissing(Exception):
-    """A claim needs runs that are not stored yet."""
-
-    def __init__(self, runs: Iterable[Run]) -> None:
-        self.runs = tuple(runs)
-        super().__init__(f"{len(self.runs)} runs are not trained yet")
+from repro.arm import Arm, Run
+from repro.runs.identity import name_of
 
 
 class TrainingFailed(Exception):
     """A run that a claim needs could not be trained; says which, and why."""
+
+
+class RunsMissing(TrainingFailed):
+    """A claim needs runs that are not stored yet.
+
+    Its text is for a claim that is judged, when all runs are there that it asked for before.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self.runs = tuple(runs)
+        super().__init__(
+            f"asks for other arms each time it is read: {name_of(self.runs[0])}, was not planned;"
+            " let the arms of a claim depend on nothing but the results."
+        )
 
 
 @dataclass
@@ -33,17 +43,31 @@ class PlannedClaim:
     read: Callable[[], None]
     missing: tuple[Run, ...] = ()
     is_decided: bool = False
+    arms: set[Arm] = field(default_factory=set)
+    """Those whose runs it has ever stopped at."""
 
-    def read_again(self) -> None:
+    def read_again(self, is_settled: Callable[[Run], bool]) -> None:
         """Read the claim; whatever else ends its test is the test's to report when it is run."""
+        self.missing = self._stops_at()
+        new = {run.arm for run in self.missing} - self.arms
+        if self.arms and new and self._stops_elsewhere(is_settled):
+            self.missing = ()
+        self.arms |= new
+        self.is_decided = not self.missing
+
+    def _stops_at(self) -> tuple[Run, ...]:
         try:
             self.read()
         except RunsMissing as stopped:
-            self.missing = stopped.runs
+            return stopped.runs
         except Exception:
-            self.missing, self.is_decided = (), True
-        else:
-            self.missing, self.is_decided = (), True
+            return ()
+        return ()
+
+    def _stops_elsewhere(self, is_settled: Callable[[Run], bool]) -> bool:
+        """Whether another reading stops at other runs, though nobody has trained all of these."""
+        others = set(self._stops_at()) - set(self.missing)
+        return bool(others) and not all(map(is_settled, self.missing))
 
 
 class Plan:
@@ -83,6 +107,6 @@ class Plan:
         for claim in self._claims:
             claim.missing = tuple(run for run in claim.missing if not is_settled(run))
             if not claim.missing and not claim.is_decided:
-                claim.read_again()
+                claim.read_again(self._is_settled)
             missing.update(dict.fromkeys(claim.missing))
         return list(missing)

@@ -45,6 +45,9 @@ class Status:
 
     training: Training | None = None
 
+    waits_for: str = ""
+    """What the process has waited for long, in words; empty where it has not."""
+
     @property
     def stored(self) -> int:
         """Runs that were there at that look."""

@@ -18,6 +18,7 @@ from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job, Start, Timing
 from repro.runs.results import Results
 from repro.store import Store
+from repro.store.locks import Lock
 
 LEAST_WIDTH = 8
 """Runs worth stacking, though a smaller batch would share the work out more evenly."""
@@ -45,12 +46,22 @@ class Queue:
         self._numbers = itertools.count(1)
         self._started: set[Run] = set()
         self._widest: dict[str, int] = {}
+        self._refused: tuple[str, str] | None = None  # of a lock: what it is of, and its name
 
     def fill(self, missing: Sequence[Run]) -> None:
         """Take in the runs that are missing now, in place of those that were."""
+        self._refused = None
         startable = self._startable(missing)
         waiting = (run for run in missing if run in startable and run not in self._started)
         self._programs = [deque(runs) for runs in self._by_program(list(waiting))]
+
+    @property
+    def held_elsewhere(self) -> str:
+        """What another process has in hand of what was missing, in words; empty if nothing."""
+        if self._refused is None:
+            return ""
+        what, name = self._refused
+        return f"{what}, held by {self._store.locks.holder(name)}"
 
     @property
     def is_empty(self) -> bool:
@@ -68,6 +79,7 @@ class Queue:
                 if job is None:
                     break
                 room -= 1
+                self._refused = None
                 yield job
 
     def over(self, job: Job) -> None:
@@ -92,7 +104,7 @@ class Queue:
 
     def _timing(self, program: deque[Run]) -> Timing | None:
         arm = program[0].arm
-        lock = self._store.locks.try_lock(f"engine-{self._engines.name_of(arm)}")
+        lock = self._lock(f"the timing of {arm.label}", f"engine-{self._engines.name_of(arm)}")
         if lock is None:
             return None
         with ExitStack() as stack:
@@ -132,7 +144,7 @@ class Queue:
         """Take the lock of a run that nobody has stored or holds."""
         if self._results.get(run) is not None:
             return False
-        lock = self._store.locks.try_lock(self._results.key(run))
+        lock = self._lock(name_of(run), self._results.key(run))
         if lock is None:
             return False
         if self._results.get(run) is not None:  # stored by its last holder, between the two looks
@@ -140,6 +152,12 @@ class Queue:
             return False
         stack.enter_context(lock)
         return True
+
+    def _lock(self, what: str, name: str) -> Lock | None:
+        lock = self._store.locks.try_lock(name)
+        if lock is None:
+            self._refused = what, name
+        return lock
 
     def _start(self, arm: Arm) -> Start | None:
         run = arm.starts_from

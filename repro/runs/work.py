@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from repro.arm import Run
-from repro.runs.backend import Backend, TrainingStopped
+from repro.runs.backend import SECONDS_UNTIL_SAID, Backend, TrainingStopped
 from repro.runs.engines import Engines
 from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
 from repro.runs.forecast import Forecast
+from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job
 from repro.runs.plan import Plan
 from repro.runs.progress import Pace, Status, training_of
@@ -20,6 +21,7 @@ from repro.runs.provenance import commit_of
 from repro.runs.queue import Queue
 from repro.runs.results import Results
 from repro.store import Store, StoreError
+from repro.store.upkeep import tidy
 
 SECONDS_BETWEEN_LOOKS = 1.0
 """Between two looks at what is missing, while there is something to start."""
@@ -62,10 +64,12 @@ class Work:
         self._queue = Queue(store, self.engines, self.results, self.forecast, self._failures)
         self._jobs: dict[int, Job] = {}
         self._paces: dict[int, Pace] = {}
+        self._idle_since: float | None = None
 
     def train(self, plan: Plan, show: Show) -> None:
         """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
         try:
+            tidy(self._store)
             while missing := plan.missing():
                 self._queue.fill(missing)
                 self._until_next_look(self._status(plan, missing), show)
@@ -108,8 +112,12 @@ class Work:
         match event:
             case Trained(run, values, provenance, weights):
                 how = {**provenance, **commit_of(self._project)}
-                self._store.put(self.results.identity(run), values, how, weights=weights)
-                self.trained += 1
+                try:
+                    self._store.put(self.results.identity(run), values, how, weights=weights)
+                except (TypeError, ValueError) as error:  # a value that no file can hold
+                    self._failures[run] = f"{name_of(run)}, has no result to store: {error}"
+                else:
+                    self.trained += 1
             case Failed(run, why):
                 self._failures[run] = why
             case Narrowed(program, width):
@@ -134,7 +142,19 @@ class Work:
         )
 
     def _now(self, status: Status) -> Status:
-        return replace(status, training=training_of(list(self._paces.values())))
+        training = training_of(list(self._paces.values()))
+        return replace(status, training=training, waits_for=self._waits_for())
+
+    def _waits_for(self) -> str:
+        """What this process has waited for long, in words; empty where it has not."""
+        held = self._queue.held_elsewhere
+        if self._jobs or not held:
+            self._idle_since = None
+            return self._backend.waits_for
+        if self._idle_since is None:
+            self._idle_since = time.monotonic()
+        is_long = time.monotonic() - self._idle_since > SECONDS_UNTIL_SAID
+        return held if is_long else self._backend.waits_for
 
 
 def _one_at_a_time(batch: Batch) -> str:

@@ -51,6 +51,7 @@ class Checkpoints:
             except FileNotFoundError:
                 return None
         if digest != _digest(key, payload):
+            self.drop(key)
             self.report(f"The checkpoint {path} is damaged; the run will start again.")
             return None
         return payload

@@ -66,7 +66,7 @@ def read(folder: Path, key: str) -> Result | None:
     try:
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
             raise Damaged("is not a folder")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # or its folder is none, as `put` will say
         return None
     files = _files(folder)
     if files.pop(_SUMS) != _sums(files):

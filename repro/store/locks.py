@@ -39,9 +39,13 @@ class Locks:
                 return files.wait_for_lock(self.folder / name, timeout=timeout)
             except TimeoutError as error:
                 raise StoreError(
-                    f"Another process has held {self.folder / name} for {timeout:g} s; end it if"
-                    " it hangs, and try again."
+                    f"{self.folder / name} has been held for {timeout:g} s by {self.holder(name)};"
+                    " end it if it hangs, and try again."
                 ) from error
+
+    def holder(self, name: str) -> str:
+        """Return who holds a lock, in words."""
+        return files.holder(self.folder / name)
 
     def sweep(self) -> None:
         """Remove the files of killed holders, each under its lock."""

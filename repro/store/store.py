@@ -6,6 +6,7 @@ A damaged one is moved aside and the run is trained again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -87,12 +88,22 @@ class Store:
             _write(fresh, files)
             with self._entry_lock(key):
                 if self._read_or_move_aside(key) is None:
-                    if not path.parent.exists():
+                    if not path.parent.is_dir():
                         path.parent.mkdir(exist_ok=True)
                         _sync_folder(self._runs)
                     os.rename(fresh, path)
                     _sync_folder(path.parent)
         self.checkpoints.drop(key)
+
+    def remove(self, key: str) -> None:
+        """Remove the stored run of a key at once; whoever asks for it holds the run's lock."""
+        with (
+            explained(self.root),
+            self._scratch.place() as aside,
+            self._entry_lock(key),
+            contextlib.suppress(FileNotFoundError),
+        ):
+            os.rename(self._path(key), aside)
 
     def entries(self) -> Iterator[Result]:
         """Yield all stored runs in the order of their keys, verified as by `get`."""
@@ -124,6 +135,8 @@ class Store:
         except Damaged as damage:
             aside = self._free_place_aside(key)
             os.rename(path, aside)
+            with contextlib.suppress(OSError):  # it may be another user's
+                os.utime(aside, follow_symlinks=False)  # its age counts from now on
             self.report(
                 f"The stored run {key} {damage}; it was moved to {aside} and will be trained again."
             )

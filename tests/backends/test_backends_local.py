@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+import repro.backends.local
 from repro.arm import Run
+from repro.backends.local import LocalBackend
 from repro.core import train as driver
 from repro.core.speed import Speed
 from repro.core.train import Finished
@@ -113,3 +115,98 @@ def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monk
     assert tried == [3, 3]
     assert done.work.trained == 6
     assert done.engines.seconds(runs) == pytest.approx(done.engines.seconds(runs[:2]))
+
+
+def test_a_checkpoint_that_cannot_be_read_is_reported_in_a_line_and_dropped(tmp_path):
+    reports = []
+    here = LocalWork(tmp_path / "here", engine="loop", report=reports.append)
+    here.engines.settle(ARM, Speed("loop", 1, 0.5))
+    key = here.results.key(RUNS[0])
+    here.store.checkpoints.save(key, b"of another torch")
+    here.train(RUNS[:1])
+    (line,) = reports
+    assert "\n" not in line
+    assert "seed 0 cannot be used" in line
+    assert here.store.checkpoints.load(key) is None
+    there = worked(tmp_path / "there", RUNS[:1], engine="loop")
+    assert here.values(RUNS[0]) == there.values(RUNS[0])
+
+
+class Died(BaseException):
+    """Stands for the end of a process: nothing is put in order."""
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch):
+    """Trains runs in one process of a session, of which the run of seed 3 is the end."""
+    batches = []
+    monkeypatch.setattr(LocalBackend, "stop", lambda self: ())
+
+    def ends(study, runs, **options):
+        batches.append([run.seed for run in runs])
+        if any(run.seed == 3 for run in runs):
+            raise Died
+        return training(study, runs, **options)
+
+    monkeypatch.setattr(driver, "training", ends)
+
+    def start(runs=RUNS, *, session="one"):
+        """Whether the process came to its end, and what it has to say of each run."""
+        del batches[:]
+        here = LocalWork(tmp_path, engine="stacked", session=session, report=lambda line: None)
+        here.engines.settle(ARM, Speed("stacked", 8, 0.5))
+        try:
+            here.train(runs)
+        except Died:
+            return list(batches), None
+        return list(batches), [here.results.failed(run) for run in runs]
+
+    return start
+
+
+def test_the_run_that_ends_its_process_is_found_and_given_up(process):
+    batches, after = process()
+    assert (batches, after) == ([[0, 1, 2, 3, 4, 5, 6, 7]], None)
+    batches, after = process()
+    assert (batches, after) == ([[0], [1], [2], [3]], None)
+    for _ in range(2):  # another process of the session need not find out for itself
+        batches, after = process()
+        assert all(3 not in batch for batch in batches)
+        assert [seed for seed, why in enumerate(after) if why] == [3]
+        assert "seed 3, ended its process twice (a crash in native code, os._exit" in after[3]
+
+
+def test_the_next_session_tries_again(process):
+    for _ in range(3):
+        process()
+    batches, _ = process(session="two")
+    assert batches == [[3]]
+
+
+def test_a_program_whose_runs_keep_ending_processes_is_given_up(process, monkeypatch):
+    def ends(study, runs, **options):
+        raise Died
+
+    monkeypatch.setattr(driver, "training", ends)
+    for _ in range(3):  # all eight, and two of them alone
+        assert process()[1] is None
+    _, after = process()
+    assert sum("ended its process twice" in why for why in after) == 2
+    assert sum("is not trained: 2 runs of its program ended" in why for why in after) == 6
+
+
+def test_a_program_that_ends_the_process_that_times_it_is_trained_by_the_loop(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(LocalBackend, "stop", lambda self: ())
+
+    def ends(*arguments, **options):
+        raise Died
+
+    monkeypatch.setattr(repro.backends.local, "measure_program", ends)
+    for _ in range(2):
+        with pytest.raises(Died):
+            LocalWork(tmp_path, session="one").train(RUNS[:2])
+    done = LocalWork(tmp_path, session="one").train(RUNS[:2])
+    assert done.work.trained == 2
+    assert {done.engines.of(run.arm).engine for run in RUNS} == {"loop"}

@@ -1,12 +1,16 @@
+import os
+import socket
+import stat
 import subprocess
 import sys
 import time
 
 import pytest
 
-from repro.backends import slots
+from repro.backends import local, slots
 from repro.backends.local import LocalBackend
-from repro.backends.slots import TrainingSlots, slots_on
+from repro.backends.slots import TrainingSlots, slots_folder, slots_on
+from repro.runs.backend import TrainingStopped
 from repro.store import Store
 from repro.store.locks import Locks
 
@@ -25,8 +29,10 @@ time.sleep(60)
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A machine without other sessions."""
+    """A machine without other sessions; its temporary folder."""
     monkeypatch.setattr(slots.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    return tmp_path
 
 
 def of_two_sessions(device):
@@ -52,6 +58,28 @@ def test_a_slot_that_one_has_is_not_waited_for(tmp_path):
     only.give_back()
     only.give_back()
     assert Locks(tmp_path).try_lock("one") is not None
+
+
+def test_a_wait_that_is_too_long_ends_and_says_who_has_the_slots(tmp_path):
+    first, second = (TrainingSlots(Locks(tmp_path), ["one"]) for _ in range(2))
+    assert first.take(0)
+    assert not second.take(0)
+    assert second.holders == f"process {os.getpid()} on {socket.gethostname()}"
+    first.give_back()
+    assert second.take(0)
+
+
+def test_a_backend_that_waits_for_a_slot_for_long_says_so(elsewhere, monkeypatch):
+    monkeypatch.setattr(local, "SECONDS_UNTIL_SAID", 0.0)
+    mine, other = (
+        LocalBackend(Store(elsewhere), device="cpu", processes=1, session="one") for _ in range(2)
+    )
+    assert other.room() == 1
+    assert mine.room() == 0
+    assert mine.waits_for.startswith(f"a slot to train in, held by process {os.getpid()} on ")
+    other.stop()
+    assert mine.room() == 1
+    assert mine.waits_for == ""
 
 
 def test_a_waiting_process_gets_the_slot_of_a_killed_one(tmp_path):
@@ -89,3 +117,68 @@ def test_sessions_do_not_wait_for_each_others_cores(elsewhere):
 def test_a_session_shares_its_work_among_those_that_train(tmp_path, monkeypatch):
     monkeypatch.setattr(slots, "cores", lambda: 2)
     assert LocalBackend(Store(tmp_path), device="cpu", processes=4).slots == 2
+
+
+def test_the_folder_of_slots_is_closed_to_others(elsewhere):
+    before = os.umask(0)
+    try:
+        folder = slots_folder()
+        slots_on("cuda", processes=1, session="this").take()
+    finally:
+        os.umask(before)
+    assert folder == elsewhere / f"repro-slots-{os.getuid()}"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert slots_folder() == folder
+
+
+def test_the_folder_of_slots_needs_no_name_of_a_user(elsewhere, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)  # of whom no list of users knows
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(TrainingStopped, match="repro-slots-4000000, for the slots"):
+        slots_folder()  # it was made by somebody else than this user
+
+
+def of_another_user(folder, monkeypatch):
+    folder.mkdir(mode=0o700)
+    other = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other)
+    folder.rename(folder.with_name(f"repro-slots-{os.getuid()}"))
+
+
+def open_to_all(folder, monkeypatch):
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def a_link(folder, monkeypatch):
+    (folder.parent / "target").mkdir(mode=0o700)
+    folder.symlink_to(folder.parent / "target")
+
+
+def a_link_to_nothing(folder, monkeypatch):
+    folder.symlink_to(folder.parent / "target")
+
+
+def a_file(folder, monkeypatch):
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("made", [of_another_user, open_to_all, a_link, a_link_to_nothing, a_file])
+def test_a_folder_that_another_user_may_have_made_is_refused(elsewhere, monkeypatch, made):
+    made(elsewhere / f"repro-slots-{os.getuid()}", monkeypatch)
+    with pytest.raises(TrainingStopped, match=r"/repro-slots-\d+, for the slots .*; .*TMPDIR"):
+        slots_on("cuda", processes=1, session="this")
+    target = elsewhere / "target"
+    assert not target.exists() or not list(target.iterdir())
+
+
+def test_the_user_s_own_runtime_folder_is_preferred(elsewhere, monkeypatch):
+    runtime = elsewhere / "runtime"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    assert slots_folder() == runtime / "repro-slots"
+    runtime.chmod(0o755)
+    assert slots_folder().parent == elsewhere
+    runtime.rmdir()
+    assert slots_folder().parent == elsewhere

@@ -1,7 +1,10 @@
 """The driver: interruption, divergence and early stopping leave other runs as they would be."""
 
 import dataclasses
+import io
+import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -33,6 +36,84 @@ def test_resumed_training_is_bit_for_bit_the_undisturbed_one(engine, monkeypatch
         train_until(step, STUDY, RUNS, engine=engine, device=CPU, files=kept)
     resumed = dict(train(STUDY, RUNS, engine=engine, device=CPU, files=kept))
     assert resumed == undisturbed
+
+
+class Measuring:
+    """A study with these measures in place of its own."""
+
+    def __init__(self, **measures):
+        self.measures = measures
+
+    def __getattr__(self, name):
+        return getattr(STUDY, name)
+
+    def reference(self, run, data, device):
+        model = STUDY.reference(run, data, device)
+        model.measure = lambda: dict(self.measures)
+        return model
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64(0.5), np.float32(0.5), np.array(0.5), torch.tensor(0.5), np.int64(3), 2, True,
+        np.array([0.5, 1.5]), torch.tensor([[1, 2], [3, 4]]), [np.float32(0.5)], (1.0, 2.0), None,
+    ],
+)  # fmt: skip
+def test_training_goes_on_from_measures_of_whatever_library(value):
+    study, run = Measuring(own=value), Run(ARM, 1)
+    kept = KeptFiles()
+    train_until(20, study, [run], engine="loop", device=CPU, files=kept)
+    ((_, values),) = train(study, [run], engine="loop", device=CPU, files=kept)
+    assert kept.dropped == {}
+    (first, *rest) = values["history"]["own"]
+    assert np.array_equal(first, value)
+    assert rest == [first] * 2
+    assert json.loads(json.dumps(values)) == values
+
+
+@pytest.mark.parametrize("value", ["0.5", {"a": 1.0}, [0.5, "x"], 1j])
+def test_a_measure_that_is_no_number_is_refused_in_one_sentence(value):
+    with pytest.raises(TypeError, match=r"the measure 'own' is .*; give a number, or a list of"):
+        list(train(Measuring(own=value), [Run(ARM, 1)], engine="loop", device=CPU))
+
+
+def as_saved(payload, change):
+    saved = torch.load(io.BytesIO(payload), weights_only=True)
+    change(saved)
+    buffer = io.BytesIO()
+    torch.save(saved, buffer)
+    return buffer.getvalue()
+
+
+def set_head(saved, tensor):
+    saved["state"]["parameter/head.weight"] = tensor
+
+
+CHANGES = {
+    "no step": lambda saved: saved.pop("step"),
+    "no state": lambda saved: saved["state"].clear(),
+    "no tensor of a name": lambda saved: saved["state"].pop("parameter/head.weight"),
+    "a tensor that would be spread": lambda saved: set_head(saved, torch.zeros(1)),
+    "a tensor of another shape": lambda saved: set_head(saved, torch.zeros(3, 5)),
+    "a record of another version": lambda saved: saved["record"].update(more=1),
+    "no history": lambda saved: saved["record"].pop("history"),
+    "a class": lambda saved: saved["record"].update(best=np.float64(0.5)),
+}
+
+
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+@pytest.mark.parametrize("change", [*CHANGES, "no file of torch"])
+def test_a_checkpoint_that_does_not_fit_is_dropped_and_its_run_starts_again(engine, change):
+    undisturbed = dict(train(STUDY, RUNS, engine=engine, device=CPU))
+    kept = KeptFiles()
+    train_until(20, STUDY, RUNS, engine=engine, device=CPU, files=kept)
+    broken = next(iter(kept))
+    whole = kept[broken]
+    kept[broken] = as_saved(whole, CHANGES[change]) if change in CHANGES else b"no file of torch"
+    assert dict(train(STUDY, RUNS, engine=engine, device=CPU, files=kept)) == undisturbed
+    assert list(kept.dropped) == [broken]
+    assert "\n" not in kept.dropped[broken]
 
 
 def test_the_step_a_loss_was_lost_at_is_recorded_and_the_others_go_on():

@@ -6,10 +6,10 @@ from repro.report.progress import progress_line, stopped_line
 from repro.runs.progress import Status, Training
 
 
-def status(*, looked_at=0.0, missing=60, seconds_left=90.0, slots=2, **training):
+def status(*, looked_at=0.0, missing=60, seconds_left=90.0, slots=2, waits_for="", **training):
     return Status(
         claims=66, decided=12, asked=255, missing=missing, looked_at=looked_at,
-        seconds_left=seconds_left, slots=slots,
+        seconds_left=seconds_left, slots=slots, waits_for=waits_for,
         training=Training(**{"run_steps_per_second": 0.0, **training}) if training else None,
     )  # fmt: skip
 
@@ -31,6 +31,12 @@ def test_the_newest_look_counts_and_everything_in_training_is_shown():
     assert stopped_line([older, newer]).startswith("stopped with at least 215 of 255 runs stored")
 
 
+def test_a_long_wait_is_shown_once_however_many_wait():
+    waiting = [status(waits_for="a slot, held by process 7 on here")] * 3
+    line = progress_line([status(), *waiting], now=0, width=200)
+    assert line.endswith("left | waits for a slot, held by process 7 on here")
+
+
 @pytest.mark.parametrize("width", [20, 60, 79])
 def test_it_never_wraps(width):
     line = progress_line([status(name="BP k=4", runs=8, step=1, total=2)] * 4, now=0, width=width)
@@ -39,7 +45,11 @@ def test_it_never_wraps(width):
 
 
 def test_statuses_travel_as_text():
-    for each in (status(), status(name="BP k=4", runs=8, step=1, total=2)):
+    for each in (
+        status(),
+        status(waits_for="a slot"),
+        status(name="BP k=4", runs=8, step=1, total=2),
+    ):
         assert Status.from_json(each.as_json()) == each
     with pytest.raises((ValueError, TypeError, KeyError)):
         Status.from_json('{"claims": 1}')

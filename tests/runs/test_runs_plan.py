@@ -1,4 +1,9 @@
-"""A plan over claims that share runs."""
+"""A plan over claims: those that share runs, and one that never asks for the same."""
+
+import itertools
+from dataclasses import dataclass
+
+import pytest
 
 from repro.arm import Run
 from repro.own.arm import OutsideArm
@@ -31,3 +36,73 @@ def test_runs_that_claims_share_are_wanted_and_looked_up_once():
     assert (plan.claims, plan.decided) == (2, 1)
     stored.add(LAST)
     assert plan.missing() == []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wide(OutsideArm):
+    study = "none"
+    data: str = "none"
+    width: int = 1
+
+
+def asking(arms, *, stored, seeds=2):
+    """A reader of a claim that asks for the arms that `arms()` names one after another."""
+
+    def read():
+        for arm in arms():
+            missing = [run for seed in range(seeds) if (run := Run(arm, seed)) not in stored]
+            if missing:
+                raise RunsMissing(missing)
+
+    return read
+
+
+def trained(read, stored, *, looks=20):
+    """Train whatever a claim asks for; how many runs that took, and how its plan ended."""
+    plan = Plan([read], is_settled=stored.__contains__, asked=set())
+    for _ in range(looks):
+        if not (missing := plan.missing()):
+            return len(stored), plan.decided
+        stored |= set(missing)
+    return len(stored), plan.decided
+
+
+def test_a_claim_that_asks_for_other_arms_each_time_is_given_up_after_its_first():
+    stored, widths = set(), itertools.count()
+    read = asking(lambda: [Wide(width=next(widths))], stored=stored)
+    assert trained(read, stored) == (2, 1)
+    with pytest.raises(RunsMissing, match=r"asks for other arms each time it is read: .*, seed 0"):
+        read()
+
+
+def test_a_claim_may_ask_for_more_once_it_has_judged_some():
+    stored = set()
+    assert trained(asking(lambda: (Wide(width=n) for n in range(9)), stored=stored), stored) == (
+        18,
+        1,
+    )
+
+
+def test_a_claim_may_choose_its_arms_by_the_results():
+    stored = set()
+
+    def best():
+        yield Wide(width=1)
+        yield Wide(width=2 if len(stored) % 3 else 3)  # whatever it reads of what is stored
+
+    assert trained(asking(best, stored=stored), stored)[1] == 1
+
+
+def test_what_another_process_trains_between_two_readings_is_no_change_of_mind():
+    stored = set()
+    wanted = asking(lambda: (Wide(width=n) for n in range(3)), stored=stored)
+
+    def read():
+        try:
+            wanted()
+        except RunsMissing as stopped:
+            if Run(Wide(width=1), 0) in stopped.runs:
+                stored.update(stopped.runs)  # by the time that it is read again
+            raise
+
+    assert trained(read, stored) == (6, 1)

@@ -81,6 +81,10 @@ class RayBackend:
         return self.cluster.machine
 
     @property
+    def waits_for(self) -> str:
+        return ""  # how busy a cluster is has a place of its own to look at
+
+    @property
     def slots(self) -> int:
         return self.cluster.slots
 

@@ -145,6 +145,11 @@ class _ShippedFiles:
         assert self._letters is not None
         self._letters.checkpoint(run, payload)
 
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        """Start the run again; the next checkpoint takes the place of this one in the store."""
+        assert self._letters is not None
+        del self._checkpoints[self._letters.places[run].run]
+
     def load_weights(self, run: Run) -> bytes:
         assert self._shipment.start is not None
         content: bytes = ray.get(self._shipment.start.content)

@@ -1,0 +1,112 @@
+"""The command `store`: shows what a store holds and how old it is, and removes what is old."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from repro.store.store import Store
+from repro.store.upkeep import DAY, Item, items, remove_old
+
+DEFAULT_STORE = ".repro"
+"""The store of the project that one is in, where neither an option nor REPRO_STORE names one."""
+
+
+def add_to(commands: Any) -> None:
+    """Add `store` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("store", help="show what a store holds, or remove what is old")
+    parser.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
+    parser.set_defaults(run=show)
+    actions = parser.add_subparsers(metavar="ACTION")
+    pruning = actions.add_parser(
+        "prune", help="remove runs that are old, and are trained again where a claim needs them"
+    )
+    pruning.add_argument("--older-than", type=_days, required=True, metavar="DAYS")
+    pruning.add_argument("--damaged", action="store_true", help="damaged runs instead of runs")
+    pruning.add_argument("--checkpoints", action="store_true", help="checkpoints instead of runs")
+    pruning.add_argument("--store", metavar="DIR", default=argparse.SUPPRESS)
+    pruning.set_defaults(run=prune)
+
+
+def show(chosen: argparse.Namespace) -> int:
+    """Print how much of each kind the store holds, and its runs by arm and code."""
+    root = _root(chosen)
+    if not _is_store(root):
+        return 0
+    whole = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
+    print(f"{root}: {_size(whole)}")
+    for kind in ("runs", "checkpoints", "damaged"):
+        print(f"  {kind:12} {_summary(list(items(root, kind)), with_size=True)}")
+    print("runs by arm and code (only its claims can tell whether one is needed):")
+    for line in _by_origin(list(items(root, "runs"))):
+        print(f"  {line}")
+    return 0
+
+
+def prune(chosen: argparse.Namespace) -> int:
+    """Remove what is older than so many days, and print what that was."""
+    root = _root(chosen)
+    if not _is_store(root):
+        return 0
+    store, days = Store(root), chosen.older_than
+    kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
+    for kind in kinds:
+        removed, in_use = remove_old(store, kind, days=days)
+        stays = f"; {in_use} in use by a running session stay" if in_use else ""
+        print(f"{kind} older than {days:g} days: {len(removed)} removed{stays}")
+    return 0
+
+
+def _is_store(root: Path) -> bool:
+    """Whether there is a store to look at, which none is made for; say so if not."""
+    is_there = (root / "runs").is_dir()
+    if not is_there:
+        print(f"There is no store in {root} yet.")
+    return is_there
+
+
+def _root(chosen: argparse.Namespace) -> Path:
+    return Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE).absolute()
+
+
+def _days(text: str) -> float:
+    days = float(text)
+    if not 0 <= days < 1e6:
+        raise ValueError
+    return days
+
+
+def _summary(found: Sequence[Item], *, with_size: bool = False) -> str:
+    if not found:
+        return "0"
+    size = f", {_size(sum(item.bytes for item in found))}" if with_size else ""
+    ages = sorted(time.time() - item.written for item in found)
+    return f"{len(found)}{size}, written {_age(ages[-1])} to {_age(ages[0])} ago"
+
+
+def _by_origin(runs: Sequence[Item]) -> Iterator[str]:
+    """Yield a line for each arm and code, the newest first."""
+    groups: dict[str, list[Item]] = {}
+    for run in sorted(runs, key=lambda run: -run.written):
+        groups.setdefault(run.origin, []).append(run)
+    for origin, theirs in groups.items():
+        yield f"{origin}: {_summary(theirs)}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _age(seconds: float) -> str:
+    for name, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds / length)
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "under a minute"

@@ -1,0 +1,135 @@
+"""The loop of work over a backend that is made up: jobs go out, events come back."""
+
+from pathlib import Path
+
+import pytest
+
+from repro.arm import Run
+from repro.core.progress import Progress
+from repro.core.speed import Speed
+from repro.runs.backend import TrainingStopped
+from repro.runs.events import Advanced, Ended, Failed, Timed, Trained
+from repro.runs.jobs import Timing
+from repro.runs.plan import Plan, RunsMissing
+from repro.runs.work import Work
+from repro.store import Store, StoreError
+from tests.runs.test_runs_results import Any
+
+RUNS = [Run(Any(), seed) for seed in range(3)]
+
+
+class MadeUp:
+    """A third backend: it trains nothing, and returns the seed."""
+
+    device, machine, slots, remarks = "cpu", "none", 2, ("a remark",)
+
+    def __init__(self):
+        self.jobs, self.stopped = [], False
+
+    def room(self):
+        return 2 - len(self.jobs)
+
+    def start(self, job):
+        self.jobs.append(job)
+
+    def events(self):
+        for job in self.jobs:
+            if isinstance(job, Timing):
+                yield Timed(job.number, Speed("loop", 1, 0.5))
+            else:
+                yield Advanced(job.number, Progress(len(job.runs), 5, 10))
+        for job in self.jobs:
+            for run in () if isinstance(job, Timing) else job.runs:
+                yield self.end(run)
+            yield Ended(job.number)
+        self.jobs = []
+
+    def end(self, run):
+        return Trained(run, {"measures": {"seed": run.seed}}, {"seconds": 1.0})
+
+    def stop(self):
+        self.stopped = True
+        return ()
+
+
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch):
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+
+
+def work_of(folder, backend):
+    return Work(Store(folder), backend, engine="auto", project=Path(__file__).parent)
+
+
+def train(work, runs=RUNS):
+    statuses = []
+
+    def read():
+        if missing := [run for run in runs if not work.results.is_settled(run)]:
+            raise RunsMissing(missing)
+
+    plan = Plan([read], is_settled=work.results.is_settled, asked=set(runs))
+    work.train(plan, statuses.append)
+    return statuses
+
+
+def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
+    backend = MadeUp()
+    work = work_of(tmp_path, backend)
+    statuses = train(work)
+    assert [work.results.get(run).values["measures"]["seed"] for run in RUNS] == [0, 1, 2]
+    assert work.trained == 3
+    assert backend.stopped
+    assert (statuses[0].asked, statuses[0].missing, statuses[0].slots) == (3, 3, 2)
+    assert max(s.training.runs for s in statuses if s.training) == 2  # side by side
+    again = work_of(tmp_path, MadeUp())
+    assert not train(again)
+    assert again.trained == 0
+
+
+def test_provenance_says_which_commit_the_project_is_at(tmp_path):
+    work = work_of(tmp_path, MadeUp())
+    train(work, RUNS[:1])
+    assert {"seconds", "commit", "uncommitted_changes"} <= set(work.results.get(RUNS[0]).provenance)
+
+
+def test_a_failure_is_kept_and_the_others_go_on(tmp_path):
+    class Half(MadeUp):
+        def end(self, run):
+            return Failed(run, f"seed {run.seed} is odd") if run.seed % 2 else super().end(run)
+
+    work = work_of(tmp_path, Half())
+    train(work)
+    assert work.trained == 2
+    assert work.results.failed(RUNS[1]) == "seed 1 is odd"
+
+
+def test_a_store_that_cannot_be_written_stops_the_training_in_a_sentence(tmp_path, monkeypatch):
+    def full(*given, **options):
+        raise StoreError("The store is full.")
+
+    backend = MadeUp()
+    work = work_of(tmp_path, backend)
+    monkeypatch.setattr(work._store, "put", full)
+    with pytest.raises(TrainingStopped, match="is full"):
+        train(work)
+    assert backend.stopped
+
+
+def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
+    class Interrupted(MadeUp):
+        def events(self):
+            if any(not isinstance(job, Timing) for job in self.jobs):
+                raise KeyboardInterrupt
+            yield from super().events()
+
+        def stop(self):
+            return [Trained(RUNS[0], {"measures": {"seed": 0}}, {})]  # came in at the last moment
+
+    work = work_of(tmp_path, Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        train(work)
+    assert work.results.get(RUNS[0]) is not None
+    others = work_of(tmp_path, MadeUp())
+    train(others)
+    assert others.trained == 2

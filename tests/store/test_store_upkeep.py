@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from repro.__main__ import main
+from repro.plugin.options import DEFAULT_STORE
+from repro.store import Store, command, run_key
+from repro.store.upkeep import DAY, items, remove_old, tidy
+
+pytestmark = pytest.mark.usefixtures("without_waiting_for_the_disk")
+
+HOLD = """if True:
+    import sys
+    from repro.store import Store
+    held = Store(sys.argv[1]).locks.try_lock(sys.argv[2])
+    print("held", flush=True)
+    input()
+"""
+
+
+def identity(seed: int, code: str = "c0de") -> dict[str, object]:
+    return {"seed": seed, "code": code, "arm": {"arm": "Line"}}
+
+
+def put(store: Store, seed: int, *, days: float, code: str = "c0de") -> Path:
+    """Store a run that looks as old as that."""
+    store.put(identity(seed, code), {"loss": 0.5}, {})
+    key = run_key(identity(seed, code))
+    return aged(store.root / "runs" / key[:2] / key, days)
+
+
+def save(store: Store, seed: int, *, days: float) -> Path:
+    key = run_key(identity(seed))
+    store.checkpoints.save(key, b"weights")
+    return aged(store.root / "checkpoints" / key[:2] / key, days)
+
+
+def aged(path: Path, days: float) -> Path:
+    then = time.time() - days * DAY
+    os.utime(path, (then, then))
+    return path
+
+
+def damage(store: Store, path: Path) -> Path:
+    """Have a run found damaged now; where it was moved to."""
+    (path / "result.json").write_text("{}")
+    assert store.at(path.name) is None
+    return store.root / "damaged" / f"{path.name}-1"
+
+
+def test_old_checkpoints_damage_and_notes_go_and_no_run_does(store: Store) -> None:
+    old, young = save(store, 1, days=31), save(store, 2, days=29)
+    run = put(store, 3, days=1000)
+    gone, kept = (damage(store, put(store, seed, days=0)) for seed in (4, 5))
+    aged(gone, 31)
+    note = store.root / "in-training" / "program.run"
+    note.parent.mkdir()
+    note.write_text("")
+    aged(note, 31)
+    tidy(store)
+    assert not any(path.exists() for path in (old, gone, note))
+    assert all(path.exists() for path in (young, run, kept))
+
+
+def test_what_is_found_damaged_is_as_old_as_its_finding(store: Store) -> None:
+    aside = damage(store, put(store, 1, days=1000))
+    tidy(store)
+    assert aside.exists()
+
+
+def test_nothing_to_tidy_costs_little(store: Store) -> None:
+    for seed in range(50):
+        put(store, seed, days=100)
+    began = time.perf_counter()
+    tidy(store)
+    assert time.perf_counter() - began < 0.1
+
+
+def test_what_a_running_session_holds_stays(
+    store: Store, python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    held, free = put(store, 1, days=9), put(store, 2, days=9)
+    checkpoint = save(store, 1, days=9)
+    holder = python(HOLD, store.root, run_key(identity(1)))
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    assert [item.path for item in remove_old(store, "runs", days=8)[0]] == [free]
+    assert remove_old(store, "checkpoints", days=8) == ([], 1)
+    assert held.exists()
+    assert checkpoint.exists()
+    assert not free.exists()
+
+
+def test_a_checkpoint_that_is_saved_meanwhile_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(store, 1, days=9)
+    take = store.locks.try_lock
+
+    def after_its_holder(name: str) -> object:
+        save(store, 1, days=0)
+        return take(name)
+
+    monkeypatch.setattr(store.locks, "try_lock", after_its_holder)
+    assert remove_old(store, "checkpoints", days=8) == ([], 0)
+    assert path.exists()
+
+
+def test_a_removed_run_is_as_if_it_had_never_been(store: Store, reports: list[str]) -> None:
+    put(store, 1, days=9)
+    remove_old(store, "runs", days=8)
+    assert store.get(identity(1)) is None
+    assert list((store.root / "tmp").iterdir()) == []
+    assert list((store.root / "locks").iterdir()) == []
+    assert reports == []
+    put(store, 1, days=0)
+    assert store.get(identity(1)) is not None
+
+
+def test_other_files_are_nothing_of_the_store(store: Store) -> None:
+    run = put(store, 1, days=9)
+    (run.parent / ".DS_Store").write_text("a file manager's")
+    (store.root / "runs" / "notes").write_text("a person's")
+    assert [item.key for item in items(store.root, "runs")] == [run.name]
+
+
+def test_the_command_shows_numbers_sizes_and_ages(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(store, 1, days=40.5, code="0" * 64)
+    (put(store, 2, days=3.5, code="f" * 64) / "result.json").write_text("x" * 3_000_000)
+    put(store, 3, days=2.2 / 24, code="f" * 64)
+    save(store, 4, days=1.5)
+    unreadable = put(store, 5, days=50.5)
+    (unreadable / "identity.json").write_text("{")
+    aged(unreadable, 50.5)
+    assert main(["store", "--store", str(store.root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{store.root}: 3.0 MB"
+    assert lines[1:4] == [
+        "  runs         4, 3.0 MB, written 50 days to 2 hours ago",
+        "  checkpoints  1, 0.0 MB, written 1 day to 1 day ago",
+        "  damaged      0",
+    ]
+    assert lines[5:] == [
+        "  Line, code ffffffffffff: 2, written 3 days to 2 hours ago",
+        "  Line, code 000000000000: 1, written 40 days to 40 days ago",
+        "  not readable: 1, written 50 days to 50 days ago",
+    ]
+    assert unreadable.exists()
+
+
+def test_the_command_prunes_what_it_is_told_and_nothing_else(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, young = put(store, 1, days=9), put(store, 2, days=7)
+    checkpoint = save(store, 3, days=9)
+    aside = aged(damage(store, put(store, 4, days=0)), 9)
+    monkeypatch.setenv("REPRO_STORE", str(store.root))
+    pruning = ["store", "prune", "--older-than", "8"]
+    assert main([*pruning, "--damaged", "--checkpoints"]) == 0
+    assert not checkpoint.exists()
+    assert not aside.exists()
+    assert old.exists()
+    assert main([*pruning, "--store", str(store.root)]) == 0
+    assert not old.exists()
+    assert young.exists()
+    assert capsys.readouterr().out.splitlines() == [
+        "damaged older than 8 days: 1 removed",
+        "checkpoints older than 8 days: 1 removed",
+        "runs older than 8 days: 1 removed",
+    ]
+
+
+def test_the_command_makes_no_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REPRO_STORE", raising=False)
+    assert main(["store"]) == 0
+    assert main(["store", "prune", "--older-than", "1"]) == 0
+    line = f"There is no store in {tmp_path / DEFAULT_STORE} yet.\n"
+    assert capsys.readouterr().out == 2 * line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("days", ["-1", "nan", "soon", "inf"])
+def test_an_age_that_is_none_is_refused(days: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["store", "prune", f"--older-than={days}"])
+    assert "argument --older-than: invalid" in capsys.readouterr().err
+
+
+def test_the_command_and_the_sessions_have_one_default() -> None:
+    assert command.DEFAULT_STORE == DEFAULT_STORE
