@@ -118,7 +118,8 @@ STATUSES = [
     b"HTTP/1.1 200 OK", b"HTTP/1.1 206 Partial", b"HTTP/1.1 100 Continue", b"HTTP/1.1 103 Early",
     b"HTTP/1.1 204 None", b"HTTP/1.1 304 Same", b"HTTP/1.1 302 Found", b"HTTP/1.1 401 No",
     b"HTTP/1.1 416 Range", b"HTTP/1.1 503 \x1b[31m\x9b1m\x07\r", b"HTTP/1.1 999 ",
-    b"HTTP/9.9 200 OK",    b"HTTP/1.1 -20 X", b"ICY 200 OK", b"\xff\xfe", b"", b"HTTP/1.1 404 " + b"x" * 60_000,
+    b"HTTP/9.9 200 OK", b"HTTP/1.1 -20 X", b"ICY 200 OK", b"\xff\xfe", b"",
+    b"HTTP/1.1 404 " + b"x" * 60_000,
 ]  # fmt: skip
 """First lines of an answer."""
 

@@ -156,7 +156,7 @@ REFUSED = {
         "leads outside",
     ),
     "tar: a crowd": (gzip.compress(CROWD, 1), "more than the 10000 members"),
-    "tar: ends in a member": (gzip.compress(header("text", tarfile.REGTYPE, 100)), "damaged"),
+    "tar: ends in a member": (gzip.compress(header("text", tarfile.REGTYPE, 100)), "bytes short"),
 }  # fmt: skip
 
 
