@@ -41,6 +41,15 @@ TEXTS = (
 )
 """Hostile texts of some pieces."""
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+SETTINGS = st.dictionaries(TEXTS, JSON, max_size=4)
+"""Settings as a file of results may hold them: any JSON."""
+
 NAMES = st.sampled_from(
     ["text", "a/text", "../text", "/tmp/text", "C:/text", "C:text", "\\\\host\\text", "..\\text",
      "text\0/../x", "a\0text", "./text", "a/../text", "text/", "", ".", "..", "\x1b[31mtext",

@@ -278,7 +278,9 @@ def _written(value: Any) -> str:
         return ", ".join(map(_written, value))
     if isinstance(value, float):
         return f"{value:.6g}"
-    return {None: "none", True: "yes", False: "no"}.get(value, str(value))
+    if isinstance(value, bool):  # and not 1 or 0, which are equal to them
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
 
 
 def counted(claims: Sequence[Claim]) -> list[tuple[Outcome, int]]:
