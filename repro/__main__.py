@@ -13,6 +13,7 @@ from repro.ledger import LedgerError
 from repro.report import findings
 from repro.store import StoreError
 from repro.store import command as store
+from repro.text import shown
 
 COMMANDS = (data, findings, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
     except (DataError, LedgerError, StoreError) as error:
-        print(error, file=sys.stderr)
+        print(shown(str(error)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

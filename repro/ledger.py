@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from repro.text import HIDDEN
 
 NAME = "ledger.toml"
 
@@ -155,5 +158,12 @@ def _encoded(entry: Entry) -> bytes:
 
 
 def _quoted(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")  # the one difference of a JSON string from a TOML string
+    return HIDDEN.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(hidden: re.Match[str]) -> str:
+    """Return a hidden character as TOML writes it; half a character stays, TOML has none."""
+    code = ord(hidden[0])
+    if 0xD800 <= code <= 0xDFFF:
+        return hidden[0]
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -21,24 +21,36 @@ from typing import IO
 from repro.data.disk import explained
 from repro.data.download import SourceFailed
 from repro.data.registry import File
+from repro.data.tar import Stream, tar_members
+from repro.text import shown
+
+MOST_MEMBERS = 10_000
+"""Members that an archive may have; the sets' own have a hundred."""
 
 _CHUNK = 2**20
+
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The ways of compression that are unpacked; others may ask for gigabytes of memory."""
 
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
-    gzip.BadGzipFile,
     zlib.error,
-    lzma.LZMAError,
+    struct.error,
     EOFError,
-    RuntimeError,  # an encrypted member, or a way of compression that is not known
+    OSError,  # also a place before the start of the file; what a disk refuses is a `DataError`
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    RuntimeError,  # an encrypted member
 )
+"""What the readers of the standard library raise on bytes that are no archive."""
 
 
 def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -> None:
     """Unpack the wanted files, by their names, from any folder of a zip or tar.gz archive.
 
-    A tar.gz may unpack to `at_most` bytes in all.
+    It may unpack to `at_most` bytes in all.
 
     >>> unpack(folder / "set.zip", [File("five.txt", bytes=5)], folder, at_most=100)
     >>> (folder / "five.txt").read_text()
@@ -46,70 +58,73 @@ def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -
     """
     files = {file.name: file for file in wanted}
     try:
-        with archive.open("rb") as opened:
+        with _Modest(archive) as opened:
             kind = opened.read(2)
             opened.seek(0)
             if kind == b"PK":
-                written = _unpack_zip(opened, files, into)
+                written = _unpack_zip(opened, files, into, at_most)
             elif kind == b"\x1f\x8b":
                 written = _unpack_tar(opened, files, into, at_most)
             else:
                 raise SourceFailed("it is neither a zip nor a tar.gz archive")
     except _DAMAGE as error:
-        raise SourceFailed(f"it is damaged ({error})") from error
+        raise SourceFailed(f"it is damaged ({shown(str(error), most=200)})") from error
     if lacking := sorted(files.keys() - written):
         raise SourceFailed(f"it lacks {', '.join(lacking)}")
 
 
-def _unpack_zip(opened: IO[bytes], files: dict[str, File], into: Path) -> set[str]:
+def _unpack_zip(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:
+    def members(archive: zipfile.ZipFile) -> Iterator[tuple[str, int, Stream]]:
+        left = at_most
+        for member in archive.infolist():
+            if member.is_dir() or _base(member.filename) not in files:
+                continue
+            if member.compress_type not in _PACKED:
+                raise SourceFailed(f"its {_shown(member.filename)} is packed in an unknown way")
+            if files[_base(member.filename)].bytes is None:  # else `_write` knows the right size
+                left -= member.file_size
+                _refuse_excess(left, at_most)
+            yield member.filename, member.file_size, archive.open(member)
+
     with zipfile.ZipFile(opened) as archive:
-        members = archive.infolist()
-        for member in members:
+        _refuse_crowd(len(archive.infolist()))
+        for member in archive.infolist():
             mode = member.external_attr >> 16
             _refuse(member.filename, stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR))
-        return _write(
-            (
-                (member.filename, member.file_size, archive.open(member))
-                for member in members
-                if not member.is_dir() and _base(member.filename) in files
-            ),
-            files,
-            into,
-        )
-
-
-def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:
-    stream = _Bounded(gzip.GzipFile(fileobj=opened), at_most)
-
-    def members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, IO[bytes]]]:
-        for member in archive:
-            _refuse(member.name, not (member.isreg() or member.isdir()))
-            content = archive.extractfile(member)
-            if content is not None and _base(member.name) in files:
-                yield member.name, member.size, content
-
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
         return _write(members(archive), files, into)
 
 
+def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:
+    def members(stream: Stream) -> Iterator[tuple[str, int, Stream]]:
+        for count, member in enumerate(tar_members(stream), 1):
+            _refuse_crowd(count)
+            _refuse(member.name, not member.is_plain)
+            if member.is_file and _base(member.name) in files:
+                yield member.name, member.size, member.content
+
+    return _write(members(_Bounded(gzip.GzipFile(fileobj=opened), at_most)), files, into)
+
+
 def _write(
-    members: Iterable[tuple[str, int, IO[bytes]]], files: dict[str, File], into: Path
+    members: Iterable[tuple[str, int, Stream]], files: dict[str, File], into: Path
 ) -> set[str]:
     written: set[str] = set()
     for name, size, content in members:
         file = files[_base(name)]
         if file.bytes is not None and size != file.bytes:
-            raise SourceFailed(f"its {name} has {size} bytes where {file.bytes} are published")
+            raise SourceFailed(
+                f"its {_shown(name)} has {size} bytes where {file.bytes} are published"
+            )
         if file.name in written:
             raise SourceFailed(f"it holds {file.name} twice")
-        with _creating(into / file.name) as to, content:
+        with _creating(into / file.name) as to:
             left = size
             while left and (chunk := content.read(min(left, _CHUNK))):
                 left -= len(chunk)
                 with explained(into):
                     to.write(chunk)
         if left:
-            raise SourceFailed(f"its {name} is {left} bytes short")
+            raise SourceFailed(f"its {_shown(name)} is {left} bytes short")
         written.add(file.name)
     return written
 
@@ -129,26 +144,46 @@ def _refuse(name: str, is_special: bool) -> None:
     """Refuse the archive where a member is no plain file or leads outside."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or name[1:2] == ":":
-        raise SourceFailed(f"it is hostile: {name!r} leads outside its folder")
+        raise SourceFailed(f"it is hostile: '{_shown(name)}' leads outside its folder")
     if is_special:
-        raise SourceFailed(f"it is hostile: {name!r} is a link or a device")
+        raise SourceFailed(f"it is hostile: '{_shown(name)}' is a link or a device")
+
+
+def _refuse_crowd(members: int) -> None:
+    if members > MOST_MEMBERS:
+        raise SourceFailed(f"it has more than the {MOST_MEMBERS} members that are expected of one")
+
+
+def _refuse_excess(left: int, at_most: int) -> None:
+    if left < 0:
+        raise SourceFailed(f"it unpacks to more than the {at_most} bytes that are expected of it")
+
+
+def _shown(name: str) -> str:
+    return shown(name, most=100)
 
 
 def _base(name: str) -> str:
     return PurePosixPath(name.replace("\\", "/")).name
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded:
     """A stream that raises where it yields more bytes than it may."""
 
     def __init__(self, stream: gzip.GzipFile, at_most: int) -> None:
         self._stream, self._left, self._at_most = stream, at_most, at_most
 
-    def read(self, size: int = -1) -> bytes:
-        chunk = self._stream.read(size if size >= 0 else self._left + 1)
+    def read(self, size: int, /) -> bytes:
+        chunk = self._stream.read(size)
         self._left -= len(chunk)
-        if self._left < 0:
-            raise SourceFailed(
-                f"it unpacks to more than the {self._at_most} bytes that are expected of it"
-            )
+        _refuse_excess(self._left, self._at_most)
         return chunk
+
+
+class _Modest(io.FileIO):
+    """A file of which only so much may be read at once: a zip's list of members lies in memory."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > _CHUNK:
+            raise zipfile.BadZipFile(f"a part of it has {size} bytes")
+        return super().read(_CHUNK if size is None or size < 0 else size)

@@ -14,6 +14,7 @@ from repro.data.files import TWIN, twin_folder
 from repro.data.inventory import Inventory, take_inventory
 from repro.data.locate import DataError, data_folder
 from repro.data.registry import data_sets, find
+from repro.text import shown
 
 
 def add_to(commands: Any) -> None:
@@ -42,7 +43,7 @@ def add_to(commands: Any) -> None:
 def show(chosen: argparse.Namespace) -> int:
     """Print every set: its folder, state, hash, size, licence and citation."""
     named = "REPRO_DATA" if os.environ.get("REPRO_DATA") else "the per-user cache"
-    print(f"data folder: {data_folder()} ({named})")
+    print(f"data folder: {shown(str(data_folder()))} ({named})")
     for name in data_sets():
         print()
         print("\n".join(_lines(take_inventory(name))))
@@ -61,11 +62,11 @@ def fetch_named(chosen: argparse.Namespace) -> int:
             folder = fetch(name, mirror=chosen.mirror, watch=bar.show)
         except DataError as error:
             bar.end()
-            print(error, file=sys.stderr)
+            print(shown(str(error)), file=sys.stderr)
             code = 1
         else:
             bar.end()
-            print(f"{name} is complete in {folder}")
+            print(f"{name} is complete in {shown(str(folder))}")
     return code
 
 
@@ -83,7 +84,9 @@ class ProgressBar:
             return
         self._next = now + 0.1
         share = f"[{'#' * (30 * done // total):30}] " if total else ""
-        print(f"\r\x1b[K{label} {share}{megabytes(done)}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r\x1b[K{shown(label)} {share}{megabytes(done)}", end="", file=sys.stderr, flush=True
+        )
         self._drawn = True
 
     def end(self) -> None:
@@ -107,7 +110,7 @@ def _lines(inventory: Inventory) -> Iterator[str]:
     published = sum(file.bytes or 0 for file in known.files)
     size = inventory.bytes or published
     in_megabytes = megabytes(size) if size else "size not published"
-    yield f"  {inventory.state}, {in_megabytes}, {inventory.folder}"
+    yield f"  {inventory.state}, {in_megabytes}, {shown(str(inventory.folder))}"
     if inventory.state == "not here" and twin_folder(known.name).is_dir():
         yield f"  its generated twin {known.name}{TWIN} stands in: {twin_folder(known.name)}"
     if all(file.sha256 for file in known.files):

@@ -31,6 +31,21 @@ def explained(folder: Path) -> AbstractContextManager[None]:
     )
 
 
+def readable(folder: Path) -> AbstractContextManager[None]:
+    """Turn what the file system refuses to read below `folder` into a `DataError`.
+
+    >>> with readable(Path("/nowhere")):
+    ...     Path("/nowhere/file").read_bytes()
+    Traceback (most recent call last):
+    repro.data.locate.DataError: /nowhere cannot be read (No such file or directory); ...
+    """
+    refused = (
+        f"{folder} cannot be read",
+        "make it a folder that you may read, or let REPRO_DATA name another one",
+    )
+    return files.explained(DataError, full=refused, refused=refused)
+
+
 @contextmanager
 def locked(path: Path, *, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold a lock among processes; `waiting` is called once where another one holds it.

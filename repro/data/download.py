@@ -9,22 +9,23 @@ from __future__ import annotations
 import http.client
 import re
 import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from repro.data.answers import SLOWEST, Dripping, answer
 from repro.data.disk import explained
 from repro.data.locate import DataError
+from repro.text import shown
 
 DownloadProgress = Callable[[int, int | None], None]
 """A function that takes the bytes that are here and those of the file, None if not known."""
 
-SCHEMES = ("http", "https", "file")
 ATTEMPTS = 5
 """Attempts at a file whose transfer breaks off, as long as each brings bytes."""
 
 _CHUNK = 2**16
+_TAG = re.compile("[ -~]{1,200}")  # what a header can be sent with again
 
 
 class SourceFailed(DataError):
@@ -46,7 +47,7 @@ def download(
 ) -> None:
     """Download a file to `to`; where the transfer breaks off, its part and a `.tag` file stay.
 
-    The server may stay silent for `timeout` seconds.
+    The server may stay silent, or nearly so, for `timeout` seconds.
 
     >>> address = (folder / "five.txt").as_uri()
     >>> download(address, folder / "copy", exactly=5, timeout=9.0, watch=print)
@@ -80,11 +81,13 @@ def _transfer(
 ) -> None:
     have, tag = _size(to), _tag(to)
     with _open(address, have, tag, timeout, to) as response:
-        if not _continues(response, have):
+        if not _continues(response, address, have):
             have = 0
-        total = _announced(response, have)
+        total = _announced(response, address, have)
         if exactly is not None and total not in (None, exactly):
             raise SourceFailed(f"{address} has {total} bytes where {exactly} are published")
+        if at_most is not None and total is not None and total > at_most:
+            raise SourceFailed(f"{address} has {total} bytes where {at_most} are the most expected")
         limit = min(x for x in (exactly, at_most, total, 2**63) if x is not None)
         with explained(to.parent), to.open("ab" if have else "wb") as file:
             _remember(to, response)
@@ -102,54 +105,64 @@ def _transfer(
 
 
 def _open(address: str, have: int, tag: str | None, timeout: float, to: Path) -> Any:
-    request = urllib.request.Request(address, headers={"User-Agent": "repro"})
-    if request.type not in SCHEMES:
-        raise SourceFailed(f"{address} is no address of {', '.join(SCHEMES)}")
+    headers = {}
     if have and tag is not None:  # else nothing says that the server still has the same file
-        request.add_header("Range", f"bytes={have}-")
-        request.add_header("If-Range", tag)
+        headers = {"Range": f"bytes={have}-", "If-Range": tag}
     try:
-        return urllib.request.urlopen(request, timeout=timeout)
+        return answer(address, headers, timeout)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and have:  # there is no more than we have: begin again
             discard(to)
             return _open(address, 0, None, timeout, to)
-        raise SourceFailed(f"{address} answers {error.code} ({error.reason})") from error
+        raise SourceFailed(f"{address} answers {error.code} ({_said(error.reason)})") from error
     except TimeoutError as error:
         raise SourceFailed(f"{address} did not answer within {timeout:g} s") from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
             raise SourceFailed(f"{address} did not answer within {timeout:g} s") from error
         reason = getattr(error.reason, "strerror", None) or error.reason
-        raise SourceFailed(f"{address} cannot be reached ({reason})") from error
+        raise SourceFailed(f"{address} cannot be reached ({_said(reason)})") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise SourceFailed(f"{address} gives no proper answer ({error})") from error
+        raise SourceFailed(f"{address} gives no proper answer ({_said(error)})") from error
 
 
 def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
     try:
         chunk: bytes = response.read1(_CHUNK)  # `read` would lose bytes that came before a stall
         return chunk
+    except Dripping as error:
+        raise _BrokenOff(
+            f"{address} sent less than {SLOWEST} bytes a second after {have} bytes"
+        ) from error
     except TimeoutError as error:
         raise _BrokenOff(f"{address} sent nothing for {timeout:g} s after {have} bytes") from error
-    except (OSError, http.client.HTTPException) as error:
-        raise _BrokenOff(f"{address} broke off after {have} bytes ({error})") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _BrokenOff(f"{address} broke off after {have} bytes ({_said(error)})") from error
 
 
-def _continues(response: Any, have: int) -> bool:
+def _said(reason: object) -> str:
+    """Return what a server or the system said, to be quoted in a sentence."""
+    return shown(str(reason), most=200)
+
+
+def _continues(response: Any, address: str, have: int) -> bool:
     """Tell whether the answer goes on after `have` bytes; a server may begin again instead."""
     if response.status != 206:
         return False
-    starts = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    starts = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("Content-Range", ""))
     if starts is None or int(starts[1]) != have:
-        raise SourceFailed(f"{response.url} goes on at another place than it was asked to")
+        raise SourceFailed(f"{address} goes on at another place than it was asked to")
     return True
 
 
-def _announced(response: Any, have: int) -> int | None:
-    length = response.headers.get("Content-Length", "")
-    return have + int(length) if length.isdecimal() else None
+def _announced(response: Any, address: str, have: int) -> int | None:
+    length = response.headers.get("Content-Length")
+    if length is None:
+        return None
+    if re.fullmatch("[0-9]{1,18}", length) is None:
+        raise SourceFailed(f"{address} gives no proper answer (a length of {_said(length)})")
+    return have + int(length)
 
 
 def _remember(to: Path, response: Any) -> None:
@@ -157,14 +170,15 @@ def _remember(to: Path, response: Any) -> None:
     tag = response.headers.get("ETag") or ""
     if not tag or tag.startswith("W/"):  # a weak tag does not promise the same bytes
         tag = response.headers.get("Last-Modified") or ""
-    _tag_of(to).write_text(tag)
+    _tag_of(to).write_text(tag if _TAG.fullmatch(tag) else "", encoding="utf-8")
 
 
 def _tag(to: Path) -> str | None:
     try:
-        return _tag_of(to).read_text() or None
+        tag = _tag_of(to).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return None
+    return tag if _TAG.fullmatch(tag) else None
 
 
 def _tag_of(to: Path) -> Path:

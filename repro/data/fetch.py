@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from repro.data.answers import SCHEMES
 from repro.data.archives import unpack
 from repro.data.disk import explained, locked
-from repro.data.download import SCHEMES, SourceFailed, discard, download
+from repro.data.download import SourceFailed, discard, download
 from repro.data.inventory import SUMS, fault, faults, recorded_sums, sha256_of
 from repro.data.locate import DataError, data_folder
 from repro.data.registry import DataSet, File, Source, find
@@ -27,6 +28,9 @@ FetchProgress = Callable[[str, int, int | None], None]
 WAITING = ".fetching"
 TIMEOUT = 30.0
 """Seconds that a server may stay silent."""
+
+MOST_UNPUBLISHED = 2**34
+"""Bytes that a file may have whose size is not published; the largest set's has 6.4e9."""
 
 
 def fetch(
@@ -129,7 +133,7 @@ class _Fetch:
             shutil.rmtree(unpacked, ignore_errors=True)
 
     def _file(self, address: str, file: File) -> None:
-        path = self._download(address, file.bytes, None)
+        path = self._download(address, file.bytes, MOST_UNPUBLISHED)
         try:
             _check(address, path, file)
             self._keep(path, file)

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.data.disk import readable
 from repro.data.locate import data_folder
 from repro.data.registry import DataSet, File, find, sum_of_sums
 from repro.data.safetensors import is_whole_file
@@ -48,11 +49,14 @@ def take_inventory(name: str) -> Inventory:
     known = find(name)
     folder = data_folder() / known.folder
     recorded = recorded_sums(folder)
+    paths = [folder / file.name for file in known.files]
+    with readable(folder):
+        size = sum(path.stat().st_size for path in paths if path.is_file())
     return Inventory(
         known,
         folder,
         faults(known, folder),
-        sum(path.stat().st_size for file in known.files if (path := folder / file.name).is_file()),
+        size,
         known.sha256 or sum_of_sums({file.name: recorded.get(file.name) for file in known.files}),
     )
 
@@ -66,16 +70,17 @@ def faults(known: DataSet, folder: Path) -> dict[str, str]:
 
 def fault(path: Path, file: File, recorded: dict[str, str]) -> str | None:
     """Return the fault of a file, or None."""
-    if not path.is_file():
-        return "missing"
-    if file.bytes is not None and path.stat().st_size != file.bytes:
-        return "damaged"
-    expected = file.sha256 or recorded.get(file.name)
-    if expected is not None and sha256_of(path) != expected:
-        return "damaged"
-    if file.sha256 is None and not is_whole_file(path):
-        return "cut short"
-    return None
+    with readable(path.parent):
+        if not path.is_file():
+            return "missing"
+        if file.bytes is not None and path.stat().st_size != file.bytes:
+            return "damaged"
+        expected = file.sha256 or recorded.get(file.name)
+        if expected is not None and sha256_of(path) != expected:
+            return "damaged"
+        if file.sha256 is None and not is_whole_file(path):
+            return "cut short"
+        return None
 
 
 def sha256_of(path: Path) -> str:
@@ -86,8 +91,9 @@ def sha256_of(path: Path) -> str:
 
 def recorded_sums(folder: Path) -> dict[str, str]:
     """Return the hashes that were recorded when files were fetched, by file."""
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return {}
+    path = folder / SUMS
+    with readable(folder):
+        if not path.is_file():
+            return {}
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return dict(line.split("  ", 1)[::-1] for line in lines if "  " in line)

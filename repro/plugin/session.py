@@ -152,14 +152,14 @@ class ClaimSession:
     def train(self) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds."""
         plan = self.plan()
-        if plan.missing():
-            try:
+        try:
+            if plan.missing():
                 self.work.train(plan, self.show)
-            except TrainingStopped as stopped:
-                if self.is_worker:  # whose exit would not say why: every claim that is open does
-                    self.work.give_up(str(stopped))
-                else:
-                    pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+        except (TrainingStopped, StoreError) as stopped:
+            if self.is_worker:  # whose exit would not say why: every claim that is open does
+                self.work.give_up(str(stopped))
+            else:
+                pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
 
     def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
         """Return whether a verdict or a sentence says all there is to say of a claim's end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import statistics
 import warnings
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from repro.text import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +22,10 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 MARKERS = "osD^vPX"
 """One more than there are colours, so that a second round of them can be told from the first."""
+
+
+LONGEST_NAME = 50
+"""Characters of a figure's name in that of its files; a system takes 255 bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +68,12 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
     paths = [folder / f"{_file_name(figure.name)}.{kind}" for kind in ("svg", "png")]
     # the same figure gives the same bytes, and a name with dollars in it is no formula
     with (
-        matplotlib.rc_context({"svg.hashsalt": figure.name, "text.parse_math": False}),
+        matplotlib.rc_context({"svg.hashsalt": shown(figure.name), "text.parse_math": False}),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
     ):
         page = lay_out(figure)
-        page.suptitle(figure.title, fontsize="large")
-        page.supxlabel(caption(figure), fontsize="x-small", color="0.35")
+        page.suptitle(shown(figure.title), fontsize="large")
+        page.supxlabel(shown(caption(figure)), fontsize="x-small", color="0.35")
         page.savefig(paths[0], metadata={"Date": None})
         page.savefig(paths[1], dpi=160)
     return paths
@@ -74,7 +81,10 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
 
 def _file_name(name: str) -> str:
     """Return a name as that of a file: the parameters of a test may hold anything, a path too."""
-    return re.sub(r"[^\w.=,-]+", "-", name)
+    short = re.sub(r"[^\w.=,-]+", "-", name)
+    if len(short) <= LONGEST_NAME:
+        return short
+    return f"{short[:LONGEST_NAME]}-{hashlib.sha256(short.encode()).hexdigest()[:8]}"
 
 
 def lay_out(figure: FigureData) -> Figure:
@@ -85,7 +95,7 @@ def lay_out(figure: FigureData) -> Figure:
     axes = page.subplots(1, len(figure.panels), sharey=True, squeeze=False)[0]
     for panel, ax in zip(figure.panels, axes, strict=True):
         _draw_panel(ax, panel, figure.x)
-    axes[0].set_ylabel(figure.y.replace("_", " "))
+    axes[0].set_ylabel(shown(figure.y.replace("_", " ")))
     axes[-1].legend(frameon=False, fontsize="small")
     return page
 
@@ -121,11 +131,11 @@ def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
     for line, colour, marker in zip(panel.lines, cycle(COLOURS), cycle(MARKERS), strict=False):
         places, low, means, high = zip(*spread(line), strict=True) if spread(line) else [()] * 4
         ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=line.label)
+        ax.plot(places, means, color=colour, marker=marker, markersize=4, label=shown(line.label))
         if line.documented:
             ax.plot(line.at, line.documented, color=colour, linestyle="--", linewidth=1, alpha=0.7)
-    ax.set_title(panel.title, fontsize="medium")
-    ax.set_xlabel(x)
+    ax.set_title(shown(panel.title), fontsize="medium")
+    ax.set_xlabel(shown(x))
     ax.set_xticks(sorted({at for line in panel.lines for at in line.at}))
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.8)

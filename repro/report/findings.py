@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.ledger import Entry, Ledger
+from repro.report.markdown import as_text, table_row
+from repro.text import shown
 
 VERDICTS = ("reproduced", "refuted", "inconclusive")
 BEGIN, END = "<!-- findings: begin -->\n", "<!-- findings: end -->"
@@ -41,11 +43,11 @@ def findings_table(entries: Iterable[Entry]) -> str:
         source = entry.claim.partition("/")[0]
         counts.setdefault((source, entry.data), Counter())[entry.verdict] += 1
     rows = [
-        (source, data, *(str(by_verdict[verdict]) for verdict in VERDICTS))
+        (as_text(source), as_text(data), *(str(by_verdict[verdict]) for verdict in VERDICTS))
         for (source, data), by_verdict in sorted(counts.items())
     ]
     lines = [("source", "judged on", *VERDICTS), ("---", "---", "--:", "--:", "--:"), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"{table_row(line)}\n" for line in lines)
 
 
 def with_table(text: str, table: str) -> str:
@@ -75,5 +77,5 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _refuse(why: str) -> int:
-    print(why, file=sys.stderr)
+    print(shown(why), file=sys.stderr)
     return 1

@@ -9,6 +9,7 @@ from repro.arm import Run
 from repro.judge import Design
 from repro.runs.forecast import Forecast
 from repro.runs.profiles import Profile
+from repro.text import shown
 
 
 def plan_text(
@@ -30,9 +31,8 @@ def plan_text(
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
         guessed = " " if forecast.is_timed(runs[0]) else "?"
         minutes = f"{seconds[program] / 60:.1f}{guessed}"
-        lines.append(
-            f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {runs[0].arm.label}{more}"
-        )
+        label = shown(runs[0].arm.label)
+        lines.append(f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {label}{more}")
     total, cores = sum(seconds.values()) / 60, os.cpu_count() or 1
     lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
     if any(runs[0].arm.stops_early for runs in programs.values()):

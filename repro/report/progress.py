@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from repro.runs.progress import Status
+from repro.text import shown
 
 
 def progress_line(statuses: Sequence[Status], *, now: float, width: int) -> str:
@@ -23,7 +24,7 @@ def progress_line(statuses: Sequence[Status], *, now: float, width: int) -> str:
     )
     batches = [status.training for status in statuses if status.training is not None]
     for batch in sorted(batches, key=lambda batch: batch.name):
-        line += f" | {batch.name} x{batch.runs} {batch.step}/{batch.total}"
+        line += f" | {shown(batch.name)} x{batch.runs} {batch.step}/{batch.total}"
         if batch.run_steps_per_second:  # unknown when a batch has just begun
             line += f" ({batch.run_steps_per_second:.0f}/s)"
     for what in sorted({status.waits_for for status in statuses} - {""}):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from repro.judge import Outcome
+from repro.report.markdown import as_code, as_text, table_row
 from repro.report.record import ClaimRecord
 from repro.report.suite import over_the_suite
 
@@ -20,7 +20,7 @@ def summary(records: Sequence[ClaimRecord]) -> str:
     counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     parts = [f"## Claims\n\n{counted or 'no claim was run'}."]
     if line := over_the_suite(records):
-        parts.append(_text(f"{line}."))
+        parts.append(as_text(f"{line}."))
     changed = [record for record in records if record.change]
     if changed:
         parts.append(
@@ -41,37 +41,17 @@ def summary(records: Sequence[ClaimRecord]) -> str:
 
 
 def _change_row(record: ClaimRecord) -> list[str]:
-    was = record.accepted or "new"
-    return [_code(record.claim), was, record.verdict, _text(record.measured)]
+    was = as_text(record.accepted or "new")
+    return [as_code(record.claim), was, record.verdict, as_text(record.measured)]
 
 
 def _finding_row(record: ClaimRecord) -> list[str]:
     parts = (record.sentence, record.documented, record.measured)
-    return [_code(record.claim), *map(_text, parts)]
+    return [as_code(record.claim), *map(as_text, parts)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows[:MOST_ROWS]]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    table = "\n".join(map(table_row, lines))
     left = len(rows) - MOST_ROWS
     return f"{table}\n\nand {left} more, in the report." if left > 0 else table
-
-
-def _text(text: str) -> str:
-    """Return Markdown that shows exactly this text on one line.
-
-    >>> print(_text("a | <b> & *c*"))
-    a \\| &lt;b> &amp; \\*c\\*
-    """
-    one_line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    escaped = re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", one_line)
-    return escaped.replace("@", "@\u200b")  # so that it calls nobody
-
-
-def _code(text: str) -> str:
-    """Return the text as Markdown code, which nothing in it can end.
-
-    >>> print(_code("a`b|c"))
-    `a'b\\|c`
-    """
-    return "`" + " ".join(text.split()).replace("`", "'").replace("|", "\\|") + "`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ from repro.report.figure import FigureData
 from repro.report.json_data import to_json
 from repro.report.record import ArmData, ClaimRecord, JudgedClaim, deciding_effect
 from repro.report.suite import adjusted
+from repro.text import HIDDEN, shown
 
 SCHEMA = "results.schema.json"
 
@@ -24,6 +26,9 @@ CLAIM_COLUMNS = (
     *("measured", "file", "line", "command"),
 )
 SEED_COLUMNS = ("claim", "statement", "comparison", "unit", "place", "per_seed")
+
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""The starts of a text that spreadsheets take for a formula."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
     """Write the results as JSON beside their schema, and as two tables."""
     paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
     text = json.dumps(to_json(results), indent=1, ensure_ascii=False, allow_nan=False)
-    paths[0].write_text(text + "\n", encoding="utf-8")
+    paths[0].write_text(HIDDEN.sub(_json_escape, text) + "\n", encoding="utf-8")
     paths[1].write_text(schema_text(), encoding="utf-8")
     _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims))
     _write_table(paths[3], SEED_COLUMNS, _seed_rows(results.claims))
@@ -67,11 +72,27 @@ def schema_text() -> str:
     return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
+def _json_escape(character: re.Match[str]) -> str:
+    return json.dumps(character[0])[1:-1]
+
+
 def _write_table(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, columns, extrasaction="ignore")
+        # Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
+        table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
         table.writeheader()
-        table.writerows(rows)
+        table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell of a table: a text that would be a formula gets an apostrophe.
+
+    >>> _cell("=1+1"), _cell(-0.3)
+    ("'=1+1", -0.3)
+    """
+    if not isinstance(value, str):
+        return value
+    return f"'{shown(value)}" if value.lstrip().startswith(FORMULA) else shown(value)
 
 
 def _claim_row(record: ClaimRecord) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from repro.text import shown
+
 POINTS_IN_REM = 10.5
 
 Point = tuple[float, float]
@@ -45,7 +47,7 @@ class PagePlot:
         role = "group" if "<a " in inside else "img"  # an image has no links in it
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" style="width:{width:.4g}rem" '
-            f'role="{role}" aria-label="{escape(self.described)}">{inside}</svg>'
+            f'role="{role}" aria-label="{escape(shown(self.described))}">{inside}</svg>'
         )
 
 
@@ -144,7 +146,7 @@ def marks(points: Iterable[Point], kind: str, shape: str = "h0") -> str:
 
 def text(x: float, y: float, words: str, kind: str = "name") -> str:
     """Write words that start at a point of their base line."""
-    return f'<text x="{_short(x)}" y="{_short(y)}" class="{kind}">{escape(words)}</text>'
+    return f'<text x="{_short(x)}" y="{_short(y)}" class="{kind}">{escape(shown(words))}</text>'
 
 
 def _place(point: Point) -> str:

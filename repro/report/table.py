@@ -9,6 +9,7 @@ from repro.document import ANY_PROFILE
 from repro.judge import Outcome
 from repro.report.record import ClaimRecord
 from repro.report.suite import SETTLED
+from repro.text import shown
 
 WIDTH = 79
 
@@ -19,22 +20,23 @@ def verdict_table(records: Sequence[ClaimRecord]) -> list[tuple[str, Outcome | N
     Statements of documents that hold, of which there are hundreds, are only counted.
     """
     lines: list[tuple[str, Outcome | None]] = []
-    shown = [record for record in records if not _is_only_counted(record)]
-    if len(shown) < len(records):
-        agree = f"{len(records) - len(shown)} statements of documents that agree with themselves"
+    told = [record for record in records if not _is_only_counted(record)]
+    if len(told) < len(records):
+        agree = f"{len(records) - len(told)} statements of documents that agree with themselves"
         lines.append((f"{'REPRODUCED':13}{agree}", Outcome.REPRODUCED))
-    for record in shown:
+    for record in told:
         verdict = record.verdict
-        change = f"  ({record.change})" if record.change else ""
+        change = f"  ({shown(record.change)})" if record.change else ""
         fallen = record.stands is False and verdict in SETTLED
-        lines.append((f"{verdict.upper():13}{record.claim}{' *' * fallen}{change}", verdict))
-        details = [f"“{record.sentence}”"]
+        claim = f"{shown(record.claim)}{' *' * fallen}"
+        lines.append((f"{verdict.upper():13}{claim}{change}", verdict))
+        details = [f"“{shown(record.sentence)}”"]
         if record.documented:
-            details.append(f"documented: {record.documented}")
+            details.append(f"documented: {shown(record.documented)}")
         if record.measured:
-            details.append(f"measured ({record.data}): {record.measured}")
+            details.append(f"measured ({shown(record.data)}): {shown(record.measured)}")
         if verdict is Outcome.NOT_RUN:
-            details.append(record.text)
+            details.append(shown(record.text))
         for detail in details:
             wrapped = textwrap.wrap(detail, WIDTH - 13, subsequent_indent="  ")
             lines += [(" " * 13 + line, None) for line in wrapped]

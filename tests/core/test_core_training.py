@@ -15,6 +15,8 @@ from repro.core.streams import stream
 from repro.core.train import train
 from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.data import LadderData
+from repro.studies.depth_ladder.reference import ReferenceLadder
 from repro.studies.depth_ladder.study import STUDY
 from tests.run_files import KeptFiles, train_until
 
@@ -25,6 +27,38 @@ ARM = LadderArm(
     recipe=Recipe(epochs=3, batch=32, lr=1e-3, weight_decay=0.01, schedule="cosine"),
 )  # fmt: skip
 RUNS = [Run(ARM.but(trained=k), seed) for k in (2, 1, 0) for seed in (1, 2)]
+
+
+def loss_by_hand(run):
+    """The mean loss of the batches of one epoch: a plain loop, with AdamW written out."""
+    recipe, data = run.arm.recipe, LadderData(run.arm, CPU)
+    model = ReferenceLadder(run, data, CPU).module
+    weights = [p for p in model.parameters() if p.requires_grad]
+    means, squares = ([torch.zeros_like(p) for p in weights] for _ in range(2))
+    lines, losses = data.epoch(run.seed, 0), []
+    for first in range(0, len(lines) - recipe.batch + 1, recipe.batch):
+        x, y = data.batch(lines[None, first : first + recipe.batch])
+        chosen = model(x[0]).log_softmax(-1)[torch.arange(recipe.batch), y[0]]
+        losses.append(-chosen.mean())
+        count = len(losses)
+        with torch.no_grad():
+            for p, g, m, v in zip(
+                weights, torch.autograd.grad(losses[-1], weights), means, squares, strict=True
+            ):
+                m += 0.1 * (g - m)
+                v += 0.001 * (g * g - v)
+                p *= 1 - recipe.lr * recipe.weight_decay
+                p -= recipe.lr * (m / (1 - 0.9**count)) / ((v / (1 - 0.999**count)).sqrt() + 1e-8)
+    return sum(loss.item() for loss in losses) / len(losses)
+
+
+@pytest.mark.parametrize("images", [320, 310])  # ten whole batches; nine, and a part left out
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+def test_the_training_loss_is_the_mean_over_the_batches_of_an_epoch(engine, images):
+    recipe = ARM.recipe.but(epochs=1, schedule="constant")
+    run = Run(ARM.but(rule="bp", trained=2, images=images, recipe=recipe), 3)
+    ((_, values),) = train(STUDY, [run], engine=engine, device=CPU)
+    assert values["history"]["loss"] == pytest.approx([loss_by_hand(run)], rel=1e-5)
 
 
 @pytest.mark.parametrize("engine", ["loop", "stacked"])

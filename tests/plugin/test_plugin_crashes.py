@@ -21,7 +21,7 @@ def test_goes_on(trials):
 
 
 @pytest.fixture
-def ending(outside_project, monkeypatch):
+def ending(outside_project):
     """A project in which one run ends its process, by these words."""
 
     def by(words):
@@ -30,8 +30,6 @@ def ending(outside_project, monkeypatch):
         change(outside_project, "time.sleep(0)", lines)
         return outside_project
 
-    # until the plugin names it itself
-    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,repro.plugin.crashed,xdist.plugin")
     return by
 
 

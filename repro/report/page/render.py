@@ -5,24 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
+from typing import Any
 
 from repro.report.page.view import VERDICTS, View, counted, ranges
 from repro.report.suite import over_the_suite
+from repro.text import shown, shown_lines
 
 
 def render(view: View) -> str:
     """Return the page as one document, with its style and its script inside."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     pages = Environment(
         loader=PackageLoader("repro.report", "page"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     pages.filters |= {"number": number, "counted": counted, "ranges": ranges}
+    pages.filters["lines"] = lambda text: escape(shown_lines(text))
     style, script = _read("page.css"), _read("page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return pages.get_template("page.html").render(
@@ -34,6 +38,11 @@ def render(view: View) -> str:
         allowed_script=f"sha256-{allowed}",
         markup=Markup,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Return what the page shows for a value: of markup itself, of a text what can be seen."""
+    return shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def number(value: float | None) -> str:

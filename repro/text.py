@@ -1,0 +1,34 @@
+"""Text from elsewhere, made fit to be shown: it cannot steer a terminal, hide, or run on and on."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 2000
+"""Characters of one text that are shown."""
+
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
+    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+"""A character that steers what shows it, turns its direction, is invisible, or is half of one.
+
+The two invisible joiners that scripts and emoji need (U+200C, U+200D) are none of these.
+"""
+
+
+def shown(text: str, *, most: int = LONGEST) -> str:
+    r"""Return a text on one line, cut after so many characters, with what is hidden written out.
+
+    >>> print(shown("red \x1b[31m\nand turned \u202e"))
+    red \x1b[31m and turned \u202e
+    """
+    return re.sub(r"[\t\n]", " ", shown_lines(text, most=most))
+
+
+def shown_lines(text: str, *, most: int = 50 * LONGEST) -> str:
+    """Return a text as `shown` does, in its own lines."""
+    start = text[:most].replace("\r\n", "\n")
+    seen = HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), start)
+    return f"{seen}… (cut)" if len(text) > most else seen

@@ -1,0 +1,323 @@
+"""Hostile texts: nothing that is shown steers a terminal, forges a line, computes or injects."""
+
+import csv
+import doctest
+import io
+import json
+import re
+import sys
+import tempfile
+import unicodedata
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import repro.text
+from repro.__main__ import main
+from repro.judge import Outcome
+from repro.ledger import Entry, Ledger
+from repro.report import markdown, svg
+from repro.report.figure import LONGEST_NAME, draw
+from repro.report.findings import BEGIN, END, findings_table, with_table
+from repro.report.json_data import from_json
+from repro.report.page.render import render
+from repro.report.page.view import lay_out_page
+from repro.report.plan_text import plan_text
+from repro.report.progress import progress_line
+from repro.report.pull_request import summary
+from repro.report.record import ArmData, JudgedClaim
+from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
+from repro.report.runs import ArmRuns
+from repro.report.table import verdict_table
+from repro.report.write import write_data
+from repro.runs.profiles import profile_named
+from repro.runs.progress import Status, Training
+from repro.text import HIDDEN, LONGEST, shown, shown_lines
+from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS
+from tests.report.records import depth_ladder, every_kind, record
+
+PIECES = [*STEERING, *MARKUP, *FORMULAS]
+HARMLESS = {"\u200c", "\u200d"}.union(  # joiners, and the visible signs among Unicode's formats
+    map(chr, [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD]),
+    map(chr, range(0x13430, 0x13460)),
+)
+LONG = 10_000_000
+
+
+def each_piece(test):
+    """Run a property on every piece by itself too."""
+    for piece in PIECES:
+        test = example(f"a{piece}b {piece}")(test)
+    return settings(settings(max_examples=25), deadline=None)(test)
+
+
+def is_calm(text):
+    """Whether a text has nothing in it that steers or hides, by Unicode's own categories."""
+    return all(
+        unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in HARMLESS for c in text
+    )
+
+
+def claims_of(words):
+    """One claim of each verdict, with these words wherever somebody chooses them."""
+    chosen = dict.fromkeys(
+        ("sentence", "about", "documented", "data", "measured", "text", "file", "command"), words
+    )
+    return [
+        record(f"004/{place}{words}", verdict, source=f"004 {words}, 1", change=words, **chosen)
+        for place, verdict in enumerate(Outcome)
+    ]
+
+
+def documents_of(words):
+    return results_of([JudgedClaim(record=each, arms={}) for each in claims_of(words)], [])
+
+
+def test_every_character_that_steers_or_hides_is_written_out():
+    for first in range(0, sys.maxunicode + 1, 256):
+        characters = [chr(code) for code in range(first, first + 256)]
+        assert is_calm(shown("".join(characters))), hex(first)
+        calm = "".join(c for c in characters if is_calm(c) and unicodedata.category(c) != "Cn")
+        assert shown(calm) == calm  # others may be of no meaning yet
+
+
+@each_piece
+@given(TEXTS)
+def test_a_text_is_shown_on_one_line_that_any_file_takes(words):
+    assert is_calm(shown(words))
+    assert is_calm(shown_lines(words).replace("\n", "").replace("\t", ""))
+    assert shown(shown(words)) == shown(words)
+    shown(words).encode()
+
+
+@pytest.mark.parametrize("piece", ["x", "\n", "\x1b", "\ud800"])
+def test_a_text_of_ten_megabytes_is_cut(piece):
+    assert len(shown(piece * LONG)) <= 6 * LONGEST + 10
+    assert shown(piece * LONG).endswith("… (cut)")
+    assert shown("x" * LONGEST) == "x" * LONGEST
+
+
+@each_piece
+@given(TEXTS)
+def test_the_table_has_one_verdict_a_claim(words):
+    lines = verdict_table(claims_of(words))
+    heads = [line for line, _ in lines if not line.startswith(" " * 13)]
+    assert [verdict for _, verdict in lines if verdict is not None] == list(Outcome)
+    assert len(heads) == len(Outcome)
+    for head, verdict in zip(heads, Outcome, strict=True):
+        assert head.startswith(f"{verdict.upper():13}004/")
+    assert all(is_calm(line) for line, _ in lines)
+
+
+def test_a_sentence_of_several_lines_stays_readable():
+    lines = [line for line, _ in verdict_table([record(sentence="rises\nand\tfalls\r\nagain")])]
+    assert "             “rises and falls again”" in lines
+
+
+@each_piece
+@given(TEXTS)
+def test_the_lines_of_a_session_are_lines(words):
+    training = Training(name=words, runs=1, step=1, total=2, run_steps_per_second=0.0)
+    status = Status(claims=1, decided=0, asked=1, missing=1, looked_at=0, seconds_left=1, slots=1,
+                    training=training)  # fmt: skip
+    assert is_calm(progress_line([status], now=0, width=10_000))
+    arm = SimpleNamespace(label=words, program=words, steps=1, stops_early=False)
+    forecast = SimpleNamespace(seconds=lambda runs: 1.0, is_timed=lambda run: True)
+    text = plan_text(1, 1, [SimpleNamespace(arm=arm)], forecast, profile_named("ci", budget=None))
+    calm = plan_text(
+        1, 1, [SimpleNamespace(arm=SimpleNamespace(**vars(arm) | {"label": "x"}))], forecast,
+        profile_named("ci", budget=None),
+    )  # fmt: skip
+    assert text.count("\n") == calm.count("\n")
+    assert all(is_calm(line) for line in text.split("\n"))
+
+
+def cells_of(line):
+    """The cells of a line of a GitHub table: a backslash takes the next mark with it."""
+    return re.findall(r"(?:\\[!-/:-@\[-`{-~]|[^|\\]|\\)+", line.strip().strip("|"))
+
+
+@each_piece
+@given(TEXTS)
+def test_the_summary_has_a_row_a_claim_and_no_markup(words):
+    text, calm = summary(claims_of(words)), summary(claims_of("calm"))
+    rows, calm_rows = text.split("\n"), calm.split("\n")
+    assert len(rows) == len(calm_rows)
+    assert [len(cells_of(row)) for row in rows] == [len(cells_of(row)) for row in calm_rows]
+    assert is_calm(text.replace("\n", "").replace("\u200b", ""))
+    outside = re.sub(r"(?<!\\)`[^`]*`", "", text)
+    for active in (r"<", r"@\w", r"(?<!\\)[\]\[*_~`$]", r"://", r"www\.", r"#\d", r"\bGH-\d"):
+        assert not re.search(active, outside), active
+
+
+@each_piece
+@given(TEXTS)
+def test_the_findings_of_a_hostile_ledger_are_a_table(words):
+    entry = Entry(f"{words}/x", "ci", words, words, words, words, words)
+    table = findings_table([entry])
+    assert [len(cells_of(line)) for line in table.splitlines()] == [5, 5, 5]
+    text = f"before\n{BEGIN}{END}\nafter\n"
+    once = with_table(text, table)
+    assert with_table(once, table) == once
+    assert is_calm(table.replace("\n", "").replace("\u200b", ""))
+
+
+@each_piece
+@given(TEXTS)
+def test_what_is_written_for_programs_is_whole_and_calm(words):
+    results = documents_of(words)
+    with tempfile.TemporaryDirectory() as name:
+        write_results(Path(name), results)
+        raw = (Path(name) / "results.json").read_text(encoding="utf-8")
+        table = (Path(name) / "claims.csv").read_text(encoding="utf-8")
+    assert is_calm(raw.replace("\n", ""))
+    if "\ud83d\udfff" not in words:  # two halves that follow each other are one in JSON
+        assert from_json(ResultsDocument, json.loads(raw)) == results
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert len(rows) == len(Outcome)
+    for row in rows:
+        assert set(row) == set(CLAIM_COLUMNS)
+        for name in ("sentence", "documented", "measured", "change", "data", "command"):
+            assert is_calm(row[name])
+            assert not row[name].strip().startswith(("=", "+", "-", "@", "＝"))
+
+
+def test_numbers_of_a_table_stay_numbers(tmp_path):
+    write_results(tmp_path, results_of(every_kind(), []))
+    lines = (tmp_path / "seeds.csv").read_text(encoding="utf-8").splitlines()
+    assert any(re.search(r",-0\.\d+$", line) for line in lines)
+    assert not any("'" in line.rsplit(",", 1)[1] for line in lines)
+
+
+def test_a_sentence_of_ten_megabytes_is_whole_in_the_results_alone(tmp_path):
+    results = documents_of("a sentence of ten megabytes")
+    results.claims[0] = replace(results.claims[0], sentence="x" * LONG)
+    write_data(tmp_path, results)
+    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert sizes.pop("results.json") > LONG
+    assert max(sizes.values()) < 100_000
+    assert len(render(lay_out_page(results, {}))) < 200_000
+    assert sum(len(line) for line, _ in verdict_table(results.claims)) < 20_000
+
+
+class Elements(HTMLParser):
+    """The elements and the names of attributes that a browser would see."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.seen = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, [name for name, _ in attrs]))
+
+
+def page_of(words):
+    return render(lay_out_page(documents_of(words), {}))
+
+
+@settings(max_examples=10, deadline=None)
+@example("".join(PIECES))
+@example(" ".join(STEERING))
+@example("</script><script>alert(1)</script>")
+@given(TEXTS)
+def test_the_page_is_the_same_but_for_its_words(words):
+    page = page_of(words)
+    assert Elements(page).seen == Elements(page_of("calm")).seen
+    assert not HIDDEN.search(page)
+    page.encode()
+
+
+def page_of_arms(every):
+    """A page of one claim whose arms have these settings."""
+    made = [ArmData(label="arm", study="s", settings=each, seeds=[1], keys=[]) for each in every]
+    arms = {str(place): arm for place, arm in enumerate(made)}
+    claim = JudgedClaim(record=record(arms=list(arms)), arms=arms)
+    return render(lay_out_page(results_of([claim], []), dict.fromkeys(arms, ArmRuns())))
+
+
+@settings(max_examples=25, deadline=None)
+@example([{"a": [{"b": [None, {}]}]}, {}])
+@given(st.lists(SETTINGS, min_size=1, max_size=2))
+def test_settings_of_any_form_are_shown(every):
+    page = page_of_arms(every)
+    assert not HIDDEN.search(page)
+    assert {tag for tag, _ in Elements(page).seen} <= {tag for tag, _ in CALM_ARMS}
+
+
+CALM_ARMS = Elements(page_of_arms([{"a": 1, "b": 2}, {"a": 2, "b": 2}])).seen
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(1, "1"), (0, "0"), (True, "yes"), (False, "no"), (None, "none")]
+)
+def test_a_number_is_not_a_yes_or_no(value, words):
+    assert f"<b>depth</b> {words}</span>" in page_of_arms([{"depth": value}])
+
+
+@each_piece
+@given(TEXTS)
+def test_the_words_of_a_plot_are_words(words):
+    drawn = svg.text(0, 0, words) + svg.PagePlot("p", words, 1, 1, "").__html__()
+    root = ET.fromstring(f"<x>{drawn}</x>")
+    assert [each.tag for each in root.iter()] == ["x", "text", "svg"]
+    assert is_calm(drawn)
+
+
+@pytest.mark.parametrize("words", ["".join(STEERING), "".join(MARKUP), "\x1b" * 300 + "--><x>"])
+def test_a_figure_is_drawn_into_its_folder(words, tmp_path):
+    figure = depth_ladder()
+    [panel] = figure.panels
+    lines = [replace(line, label=words) for line in panel.lines]
+    (tmp_path / "report").mkdir()
+    paths = draw(
+        replace(figure, name=f"../{words}", title=words, source=words, x=words, y=words,
+                data=[words], panels=[replace(panel, title=words, lines=lines)]),
+        tmp_path / "report",
+    )  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+    assert all(len(path.stem) <= LONGEST_NAME + 9 for path in paths)
+    ET.parse(paths[0])
+
+
+@each_piece
+@given(TEXTS)
+def test_a_ledger_is_calm_and_reads_as_it_was_written(words):
+    words = re.sub("[\ud800-\udfff]", "?", words)  # refused in a sentence
+    entry = Entry(words, "ci", "data", "refuted", words, words, words, machine=words)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.toml"
+        Ledger(path, []).accept([entry])
+        assert is_calm(path.read_text(encoding="utf-8").replace("\n", ""))
+        [read] = Ledger.read(path).entries.values()
+    assert vars(read) == vars(entry)
+
+
+@pytest.mark.parametrize("piece", [p for p in STEERING if p.isascii() and not {"\0", "/"} & {*p}])
+def test_the_commands_write_calm_lines(piece, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / f"data{piece}\udcff"  # a byte that is no UTF-8
+    folder.mkdir()
+    monkeypatch.setenv("REPRO_DATA", str(folder))
+    assert main(["data"]) == 0
+    assert all(is_calm(line) for line in capsys.readouterr().out.split("\n"))
+    monkeypatch.setenv("REPRO_DATA", str(folder / "none"))
+    for asked in (["data"], ["data", "fetch", piece], ["findings", f"{folder}/none.toml"]):
+        assert main(asked) == 1
+        assert is_calm(capsys.readouterr().err.rstrip("\n"))
+    ledger = tmp_path / "bad.toml"
+    ledger.write_text('[[claim]]\n"\\u001b[31m\\u202e" = 1\n')
+    assert main(["findings", str(ledger)]) == 1
+    assert is_calm(capsys.readouterr().err.rstrip("\n"))
+
+
+@pytest.mark.parametrize("module", [repro.text, markdown])
+def test_the_documented_examples_run(module):
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
