@@ -142,7 +142,7 @@ class ClaimSession:
             given = {**values, **trials}
             try:
                 item.obj(**given)
-            except (RunsMissing, KeyboardInterrupt):
+            except (RunsMissing, StoreError, KeyboardInterrupt):
                 raise
             except BaseException:  # also sys.exit: whatever it is, the test will say it again
                 return

@@ -16,6 +16,7 @@ from functools import cache
 
 from repro.arm import Arm, Run
 from repro.runs.identity import name_of
+from repro.store import StoreError
 
 
 class TrainingFailed(Exception):
@@ -60,6 +61,8 @@ class PlannedClaim:
             self.read()
         except RunsMissing as stopped:
             return stopped.runs
+        except StoreError:
+            raise
         except Exception:
             return ()
         return ()

@@ -300,3 +300,16 @@ def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     assert "The cluster at 10.0.0.1:6379 is lost." in shown
     assert "Traceback" not in shown
     assert "INTERNALERROR" not in shown
+
+
+def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(clumsy):
+    project = clumsy(MARKED + BODY)
+    (project.path / "conftest.py").write_text(
+        "from repro.runs.results import Results\nfrom repro.store import StoreError\n\n"
+        "def get(self, run):\n    raise StoreError('The store is gone.')\n\nResults.get = get\n"
+    )
+    result = judged(project, apart=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    shown = result.stdout.str() + result.stderr.str()
+    assert "The store is gone." in shown
+    assert "Traceback" not in shown

@@ -356,7 +356,7 @@ def test_a_folder_that_goes_while_it_is_made_is_made_again(tmp_path, monkeypatch
 def test_a_file_in_place_of_the_folder_is_named(tmp_path, put):
     put(tmp_path / "folder")
     with (
-        pytest.raises(DataError, match=r"cannot be written to \(File exists\)"),
+        pytest.raises(DataError, match=r"cannot be written to \(File exists"),
         disk.locked(tmp_path / "folder" / "lock", waiting=list),
     ):
         pass

@@ -21,7 +21,7 @@ RUNS = [Run(Any(), seed) for seed in range(3)]
 class MadeUp:
     """A third backend: it trains nothing, and returns the seed."""
 
-    device, machine, slots, remarks = "cpu", "none", 2, ("a remark",)
+    device, machine, slots, remarks, waits_for = "cpu", "none", 2, ("a remark",), ""
 
     def __init__(self):
         self.jobs, self.stopped = [], False
