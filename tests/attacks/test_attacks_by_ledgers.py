@@ -1,0 +1,64 @@
+"""Ledgers that merges, editors and hands have spoilt: each is sound, or refused in one line."""
+
+import math
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro.ledger import VERDICTS, Entry, Ledger, LedgerError
+
+SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", "cpu")
+OTHER = Entry("900/falls", "ci", "points", "refuted", "it falls", "", "0.1")
+PIECES = [
+    *("<<<<<<< HEAD\n", "=======\n", ">>>>>>> theirs\n"),
+    *("[[claim]]\n", "[claim]\n", "[[claims]]\n", "format = 2\n"),
+    *('verdict = "Reproduced"\n', "verdict = 1\n", 'data = "points"\n', 'colour = "red"\n'),
+    *("past = [[1.0, 2.0, 3]]\n", "past = [[nan, 0, 3]]\n", "past = [1]\n"),
+    *("past = [[0, -1, 2]]\n", "past = 1e999\n"),
+    *("\x00", "\x7f", "\ufeff", '"', "'''", "#", "\r"),
+]
+
+
+def written():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ledger.toml")
+        Ledger(path, []).accept([SOUND, OTHER])
+        return path.read_text(encoding="utf-8")
+
+
+WHOLE = written()
+PLACES = st.integers(0, len(WHOLE))
+
+
+@st.composite
+def spoilt(draw):
+    """A ledger in which some stretches are cut out, doubled, or replaced."""
+    text = WHOLE
+    for _ in range(draw(st.integers(1, 4))):
+        start, end = sorted((draw(PLACES), draw(PLACES)))
+        middle = draw(st.sampled_from([*PIECES, "", text[start:end] * 2]) | st.text(max_size=8))
+        text = text[:start] + middle + text[end:]
+    return text.encode("utf-8", "surrogatepass")
+
+
+def read(content):
+    """Return the entries of a file with this content, or the sentence that refuses it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ledger.toml")
+        path.write_bytes(content)
+        try:
+            return list(Ledger.read(path).entries.values()), ""
+        except LedgerError as error:
+            return [], str(error)
+
+
+@settings(max_examples=300, deadline=None)
+@given(spoilt() | st.binary(max_size=300))
+def test_a_spoilt_ledger_is_sound_or_refused(content):
+    entries, refused = read(content)
+    assert not refused or "ledger.toml cannot be read (" in refused
+    for entry in entries:
+        assert entry.verdict in VERDICTS
+        assert all(math.isfinite(number) for each in entry.past for number in each)
