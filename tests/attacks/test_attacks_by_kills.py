@@ -60,7 +60,7 @@ class KilledStore(RuleBasedStateMachine):
     def teardown(self):
         shutil.rmtree(self.folder)
 
-    @rule(target=runs, seed=st.integers(0, 3))
+    @rule(target=runs, seed=st.integers(0, 19))
     def name_a_run(self, seed):
         return seed
 
@@ -69,7 +69,7 @@ class KilledStore(RuleBasedStateMachine):
         self.store.put({"seed": seed}, {"value": seed}, {})
         self.stored[seed] = {"value": seed}
 
-    @rule(seed=runs, call=st.integers(0, 40))
+    @rule(seed=runs, call=st.integers(0, 27))
     def put_and_be_killed(self, seed, call):
         was_killed = killed_at(
             call, lambda: self.opened().put({"seed": seed}, {"value": seed}, {}, weights=b"w" * 9)
@@ -102,7 +102,7 @@ class KilledStore(RuleBasedStateMachine):
 
     @invariant()
     def what_came_back_is_there_and_nothing_else(self):
-        for seed in range(4):
+        for seed in range(20):
             result = self.store.get({"seed": seed})
             if seed in self.stored:
                 assert result is not None
@@ -112,4 +112,4 @@ class KilledStore(RuleBasedStateMachine):
 
 
 TestKilledStore = KilledStore.TestCase
-TestKilledStore.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
