@@ -96,7 +96,7 @@ def slots_folder() -> Path:
 
 
 def _is_ours(path: Path, *, closed_to: int) -> bool:
-    """Whether this is a folder of ours, and no link to one, that denies others these modes."""
+    """Return whether this is a folder of ours, and no link to one, that denies others these modes."""
     try:
         state = os.lstat(path)
     except OSError:

@@ -42,7 +42,7 @@ CLOSED_BASES = frozenset(
 """Bases from elsewhere that call no method of a subclass but those with two underscores."""
 
 ROUNDS = 2
-"""How far a definition's digest looks: at what it names, and at what that names."""
+"""The distance that a definition's digest covers: what it names, and what that names."""
 
 
 @dataclass(frozen=True)

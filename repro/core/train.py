@@ -193,7 +193,7 @@ def _drop_unfit(part: Sequence[Saved], program: Program, files: RunFiles) -> boo
 
 
 def _fits(saved: RunState, state: RunState) -> bool:
-    """Whether a saved state has all that a state at the start has, in the same shapes.
+    """Return whether a saved state has all that a state at the start has, in the same shapes.
 
     It has more where an optimiser keeps moments, which there are none of before the first step.
     """

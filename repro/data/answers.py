@@ -58,7 +58,7 @@ def answer(address: str, headers: Mapping[str, str], timeout: float) -> Any:
 
 
 class _Metered(io.RawIOBase):
-    """What comes from a socket; raises where too little of it is content."""
+    """The bytes from a socket; raises where too little of them is content."""
 
     def __init__(self, source: Any, timeout: float | None) -> None:
         self._source, self._seconds = source, math.inf if timeout is None else timeout

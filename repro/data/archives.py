@@ -44,7 +44,7 @@ _DAMAGE = (
     LookupError,
     RuntimeError,  # an encrypted member
 )
-"""What the readers of the standard library raise on bytes that are no archive."""
+"""The errors of the standard library's readers on bytes that are no archive."""
 
 
 def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -> None:

@@ -24,7 +24,7 @@ _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 
 
 class Stream(Protocol):
-    """What can be read, at most so many bytes at a time; no bytes are its end."""
+    """Bytes that can be read, at most so many at a time; none at their end."""
 
     def read(self, size: int, /) -> bytes: ...
 

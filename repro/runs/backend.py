@@ -37,7 +37,7 @@ class Backend(Protocol):
 
     @property
     def waits_for(self) -> str:
-        """What it has waited for long, in words; empty where it has not."""
+        """The thing that it has waited for long, in words; empty where it has not."""
 
     def room(self) -> int:
         """Wait until a job can be started, but not for ever; return how many can be."""

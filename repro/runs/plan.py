@@ -45,7 +45,7 @@ class PlannedClaim:
     missing: tuple[Run, ...] = ()
     is_decided: bool = False
     arms: set[Arm] = field(default_factory=set)
-    """Those whose runs it has ever stopped at."""
+    """The arms whose runs it has ever stopped at."""
 
     def read_again(self, is_settled: Callable[[Run], bool]) -> None:
         """Read the claim; whatever else ends its test is the test's to report when it is run."""
@@ -68,7 +68,7 @@ class PlannedClaim:
         return ()
 
     def _stops_elsewhere(self, is_settled: Callable[[Run], bool]) -> bool:
-        """Whether another reading stops at other runs, though nobody has trained all of these."""
+        """Return whether another reading stops at other runs while these are not all trained."""
         others = set(self._stops_at()) - set(self.missing)
         return bool(others) and not all(map(is_settled, self.missing))
 

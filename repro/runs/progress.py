@@ -38,15 +38,15 @@ class Status:
     """The time of that look, in seconds."""
 
     seconds_left: float
-    """How long the missing runs take one after another."""
+    """The seconds that the missing runs take one after another."""
 
     slots: int
-    """How many jobs are carried out at the same time, by all processes together."""
+    """The number of jobs that all processes together carry out at the same time."""
 
     training: Training | None = None
 
     waits_for: str = ""
-    """What the process has waited for long, in words; empty where it has not."""
+    """The thing that the process has waited for long, in words; empty where it has not."""
 
     @property
     def stored(self) -> int:

@@ -57,7 +57,7 @@ class Queue:
 
     @property
     def held_elsewhere(self) -> str:
-        """What another process has in hand of what was missing, in words; empty if nothing."""
+        """Missing work that another process has in hand, in words; empty if there is none."""
         if self._refused is None:
             return ""
         what, name = self._refused

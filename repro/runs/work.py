@@ -146,7 +146,7 @@ class Work:
         return replace(status, training=training, waits_for=self._waits_for())
 
     def _waits_for(self) -> str:
-        """What this process has waited for long, in words; empty where it has not."""
+        """The thing that this process has waited for long, in words; empty where it has not."""
         held = self._queue.held_elsewhere
         if self._jobs or not held:
             self._idle_since = None

@@ -65,7 +65,7 @@ def prune(chosen: argparse.Namespace) -> int:
 
 
 def _is_store(root: Path) -> bool:
-    """Whether there is a store to look at, which none is made for; say so if not."""
+    """Return whether there is a store to look at; none is made, and its absence is said."""
     is_there = (root / "runs").is_dir()
     if not is_there:
         print(f"There is no store in {root} yet.")

@@ -1,4 +1,4 @@
-"""What lies in a store, how old it is, and the removal of what is old beside whoever trains.
+"""The contents of a store by age, and their removal beside processes that train.
 
 Whether a claim still needs a stored run, only reading the claims can tell. So runs are removed when
 somebody asks for it, by their age. Old checkpoints and what was damaged are needed by nobody.
@@ -44,7 +44,7 @@ class Item:
 
     @property
     def bytes(self) -> int:
-        """What its files hold."""
+        """The content of its files."""
         if not self.path.is_dir():
             return self.path.lstat().st_size
         return sum(path.lstat().st_size for path in self.path.rglob("*") if path.is_file())

@@ -34,7 +34,7 @@ JOBS_A_SLOT = 2
 """Under way at once: one in training, and one that is there when it ends."""
 
 RETRIES = 8
-"""How often a batch may lose its node, or end its process, before its runs are said to fail."""
+"""The number of nodes or processes that a batch may lose before its runs fail."""
 
 
 @dataclass
