@@ -96,7 +96,7 @@ def slots_folder() -> Path:
 
 
 def _is_ours(path: Path, *, closed_to: int) -> bool:
-    """Return whether this is a folder of ours, and no link to one, that denies others these modes."""
+    """Return whether this is our own folder, and no link to one, closed to others for a mode."""
     try:
         state = os.lstat(path)
     except OSError:
