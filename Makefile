@@ -9,7 +9,7 @@ claims: environment
 	@"$(ENV)/bin/pytest" claims -n 4 $(OPTIONS)
 
 test: environment
-	@echo "testing the code itself, which takes a minute or two"
+	@echo "testing the code itself, which takes two or three minutes"
 	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
 
 environment: $(ENV)/ready
