@@ -26,6 +26,9 @@ else:  # without what makes a bare `Run` a `Run[Arm]`, which only type checkers 
 
 Settings = dict[str, Any]
 
+Values = dict[str, Any]
+"""A run's result as plain data: `measures`, `history` and `steps`, or `diverged_at`."""
+
 
 def _with_types(value: object) -> object:
     """Return a setting with the types in it, for `repr` to show."""

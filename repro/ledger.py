@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from repro.files import write_beside
 from repro.text import HIDDEN
 
 NAME = "ledger.toml"
@@ -88,9 +88,7 @@ class Ledger:
         """Add or replace entries and write the file, sorted, so that its diff can be read."""
         self.entries |= {entry.place: entry for entry in entries}
         blocks = [_encoded(self.entries[place]) for place in sorted(self.entries)]
-        beside = self.path.with_suffix(f".{os.getpid()}.new")
-        beside.write_bytes(_HEAD.encode() + b"".join(blocks))
-        beside.replace(self.path)
+        write_beside(self.path, _HEAD.encode() + b"".join(blocks))
 
 
 def _entries(tables: dict[str, Any]) -> list[Entry]:

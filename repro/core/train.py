@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from repro.arm import Run
+from repro.arm import Run, Values
 from repro.core.files import RunFiles
 from repro.core.program import ENGINES, Program, RunState, parameters_of
 from repro.core.progress import Progress
@@ -29,9 +29,6 @@ PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float1
 
 CHECK_STEPS = 50
 """Steps between two looks for a loss that is not finite; the step it happened at is still exact."""
-
-Values = dict[str, Any]
-"""A run's result as plain data: `measures`, `history` and `steps`, or `diverged_at`."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from repro.files import write_beside
 from repro.report.progress import progress_line, stopped_line
 from repro.runs.progress import Status
 
@@ -38,10 +39,8 @@ class StatusFile:
         """Leave a status, unless one was just left; losing one loses nothing."""
         if time.monotonic() - self._written < SECONDS_BETWEEN_FILES:
             return
-        beside = self._path.with_suffix(".new")
         try:
-            beside.write_text(status.as_json())
-            beside.replace(self._path)
+            write_beside(self._path, status.as_json())
         except OSError:
             return  # no room, or the reader has gone
         self._written = time.monotonic()

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.arm import Arm, Metric, Needs, Run, require_hashable
+from repro.arm import Arm, Metric, Needs, Run, Values, require_hashable
 from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
 from repro.report.record import ArmData
 from repro.runs.plan import RunsMissing, TrainingFailed
@@ -20,9 +20,6 @@ T = TypeVar("T")
 
 TRAINING = {"loss": Metric("identity")}
 """The metrics that the core records of every epoch, measured or not."""
-
-Values = dict[str, Any]
-"""The values of a run as the core returns them."""
 
 
 class Trials:

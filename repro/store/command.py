@@ -83,12 +83,12 @@ def _days(text: str) -> float:
     return days
 
 
-def _summary(found: Sequence[Item], *, with_size: bool = False) -> str:
-    if not found:
+def _summary(items: Sequence[Item], *, with_size: bool = False) -> str:
+    if not items:
         return "0"
-    size = f", {_size(sum(item.bytes for item in found))}" if with_size else ""
-    ages = sorted(time.time() - item.written for item in found)
-    return f"{len(found)}{size}, written {_age(ages[-1])} to {_age(ages[0])} ago"
+    size = f", {_size(sum(item.bytes for item in items))}" if with_size else ""
+    ages = sorted(time.time() - item.written for item in items)
+    return f"{len(items)}{size}, written {_age(ages[-1])} to {_age(ages[0])} ago"
 
 
 def _by_origin(runs: Sequence[Item]) -> Iterator[str]:

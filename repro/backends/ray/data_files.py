@@ -21,6 +21,7 @@ from repro.data.disk import locked
 from repro.data.inventory import sha256_of
 from repro.data.locate import DataError, data_folder, user_cache
 from repro.data.registry import data_sets
+from repro.files import beside
 
 PIECE_BYTES = 2**26
 
@@ -79,22 +80,20 @@ def lay_out(files: DataFiles) -> None:
         if not place.exists():
             content = _content(root / "files" / item.sha256, item)
             place.parent.mkdir(parents=True, exist_ok=True)
-            beside = place.with_name(f"{place.name}.{os.getpid()}")
-            os.link(content, beside)
-            os.replace(beside, place)
+            with beside(place) as fresh:
+                os.link(content, fresh)
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["REPRO_DATA"] = str(folder)
 
 
 def _content(path: Path, item: DataFile) -> Path:
-    """The file of that content, fetched by one process of the node, whoever is first."""
+    """Return the file of that content, fetched by the first process of the node that needs it."""
     with locked(path.with_suffix(".lock"), waiting=lambda: None):
         if not path.exists():
-            beside = path.with_suffix(".part")
-            with beside.open("wb") as file:
-                for piece in item.pieces:
-                    file.write(ray.get(piece))
-            if sha256_of(beside) != item.sha256:
-                raise DataError(f"{item.place} changed on its way to this node; run it again.")
-            beside.replace(path)
+            with beside(path) as fresh:
+                with fresh.open("wb") as file:
+                    for piece in item.pieces:
+                        file.write(ray.get(piece))
+                if sha256_of(fresh) != item.sha256:
+                    raise DataError(f"{item.place} changed on its way to this node; run it again.")
     return path
