@@ -6,7 +6,8 @@ where code that is not followed may call it. So a label, a preset or another stu
 count, and neither does the module that a definition stands in.
 
 Not seen: what is found by a name that is put together while running, modules that
-`importlib.import_module` loads, compiled modules, and files that are read.
+`importlib.import_module` loads, subclasses that register themselves (`__init_subclass__`), compiled
+modules, and files that are read.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from repro.plugin.gathered import SAID_IN_FULL, Gathered, named, outcome_of, pas
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
 from repro.runs.profiles import PROFILES
+from repro.text import shown, shown_lines
 
 NOTHING_JUDGED = (
     "This claim's test passed without judging anything: assert what trials(...) measured, or what "
@@ -62,7 +63,7 @@ class Gate:
         outcome = outcome_of(raised, gathered)
         if outcome is None:
             if isinstance(raised, SAID_IN_FULL):
-                report.longrepr = str(raised)
+                report.longrepr = shown_lines(str(raised))
             return  # not a finding but an error in the test or in training: pytest reports it
         entry = self._entry(item, gathered.profile_name, gathered.data)
         agrees = self._agrees_with(entry, outcome, gathered) if entry else ""
@@ -136,19 +137,20 @@ class Gate:
     ) -> None:
         if record.verdict is Outcome.REPRODUCED:
             return
+        text = shown_lines(record.text)
         if record.verdict is Outcome.NOT_RUN and self.insist:
             report.outcome = "failed"
-            report.longrepr = f"{record.text}\nNot run, and --require-verdict asks for a verdict."
+            report.longrepr = f"{text}\nNot run, and --require-verdict asks for a verdict."
         elif record.verdict is Outcome.NOT_RUN:
             report.outcome = "skipped"
-            report.longrepr = (record.file, record.line, f"not run: {record.text}")
+            report.longrepr = (record.file, record.line, f"not run: {text}")
         elif self.accept or agrees or record.accepted not in (None, Outcome.REPRODUCED.value):
             report.outcome = "skipped"
-            report.wasxfail = f"{record.verdict}: {record.measured}"
-            report.longrepr = (record.file, record.line, record.text)
+            report.wasxfail = f"{record.verdict}: {shown(record.measured)}"
+            report.longrepr = (record.file, record.line, text)
         else:
             report.outcome = "failed"
-            report.longrepr = _explanation(record, entry)
+            report.longrepr = shown_lines(_explanation(record, entry))
 
 
 def _rounded(past: Excess) -> tuple[float, float, int]:

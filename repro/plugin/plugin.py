@@ -13,6 +13,7 @@ from repro.plugin import completeness, crashed
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import add_options, check_options, store_folder
+from repro.text import shown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -85,7 +86,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
-        pytest.fail(claims.refused[item], pytrace=False)
+        pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -145,7 +146,8 @@ def pytest_runtest_makereport(
         session.judge(item, call, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
         report.outcome = "failed"
-        report.longrepr = f"This claim could not be judged: {type(error).__name__}: {error}"
+        why = shown_lines(f"{type(error).__name__}: {error}")
+        report.longrepr = f"This claim could not be judged: {why}"
     return report
 
 

@@ -19,6 +19,7 @@ from repro.report.results import ResultsDocument, results_of
 from repro.report.suite import over_the_suite
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
+from repro.text import shown
 
 _MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
@@ -59,7 +60,7 @@ def _write_verdicts(
     if standing := over_the_suite(records):
         terminal.write_line(standing)
     for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
-        terminal.write_line(line, yellow=True)
+        terminal.write_line(shown(line), yellow=True)
     asked = max((account["asked"] for account in accounts), default=0)
     if asked:
         trained = sum(account["trained"] for account in accounts)

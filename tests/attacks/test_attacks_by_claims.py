@@ -313,3 +313,24 @@ def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(cl
     shown = result.stdout.str() + result.stderr.str()
     assert "The store is gone." in shown
     assert "Traceback" not in shown
+
+
+STEERING = "\x1b[2J\x1b]0;owned\x07 \u202e gnp \x9b31m"
+
+
+def test_what_steers_a_terminal_reaches_none(clumsy):
+    text = (
+        f"LABEL = {STEERING!r}\n\n"
+        + arm("label = property(lambda self: LABEL)")
+        + f"\n@claim({STEERING!r}, source={STEERING!r}, documented={STEERING!r})\n"
+        "def test_marked(trials):\n    assert trials(Odd()).slope > 0\n"
+        f"\n@claim('it', source='901', only_at={STEERING!r})\n"
+        "def test_refused(trials):\n    assert trials(Odd()).slope > 0\n"
+    )
+    project = clumsy(text)
+    result = judged(project, "--report", "written", apart=True)
+    names = ("index.html", "summary.md", "claims.csv")
+    written = [(project.path / "written" / name).read_text() for name in names]
+    for text in (result.stdout.str(), result.stderr.str(), *written):
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
+    assert "owned" in result.stdout.str()
