@@ -290,7 +290,8 @@ LocalBackend.events = events
 """
 
 
-@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.processes)])
+@pytest.mark.processes
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(STOPS)
@@ -302,6 +303,7 @@ def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     assert "INTERNALERROR" not in shown
 
 
+@pytest.mark.processes
 def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(clumsy):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
@@ -318,6 +320,7 @@ def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(cl
 STEERING = "\x1b[2J\x1b]0;owned\x07 \u202e gnp \x9b31m"
 
 
+@pytest.mark.processes
 def test_what_steers_a_terminal_reaches_none(clumsy):
     text = (
         f"LABEL = {STEERING!r}\n\n"

@@ -111,5 +111,5 @@ class KilledStore(RuleBasedStateMachine):
         assert self.reports == []
 
 
-TestKilledStore = KilledStore.TestCase
+TestKilledStore = pytest.mark.processes(KilledStore.TestCase)
 TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
