@@ -344,6 +344,20 @@ def test_a_lost_head_is_one_sentence_and_the_same_command_goes_on(project, clust
     assert sum(project.steps().values()) - before == 2 * STEPS - sum(saved.values())
 
 
+def test_a_lost_head_is_a_sentence_under_xdist_too(project, cluster):
+    (project.marks / "slow").touch()
+    session = project.session("cut-apart", "--executor", "ray", "-n", "2", *RISES)
+    project.until(lambda: len(project.checkpoints("cut-apart")) == 2)
+    cluster.kill("head")
+    text = session.communicate(timeout=90)[0]
+    cluster.revive()
+    (project.marks / "slow").unlink()
+    assert session.returncode == pytest.ExitCode.TESTS_FAILED, text
+    assert f"The Ray cluster at {cluster.address} is lost" in text
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+
+
 @pytest.mark.parametrize(
     ("options", "address", "sentence"),
     [
