@@ -64,8 +64,9 @@ CLUMSY = {
 }  # fmt: skip
 
 
-def under_xdist(case):
-    return pytest.param(case, ("-n", "2"), marks=pytest.mark.processes)
+in_one_process_and_under_xdist = pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.processes)]
+)
 
 
 @pytest.fixture
@@ -152,13 +153,8 @@ def ledger_of(kind):
     return texts.get(kind, what + sound).encode()
 
 
-@pytest.mark.parametrize(
-    ("kind", "workers"),
-    [
-        *((kind, ()) for kind in LEDGERS),
-        under_xdist("a merge marker"),
-    ],
-)
+@in_one_process_and_under_xdist
+@pytest.mark.parametrize("kind", LEDGERS)
 def test_a_bad_ledger_is_one_sentence_before_anything_trains(clumsy, kind, workers):
     project = clumsy(MARKED + BODY)
     (project.path / "sound" / "ledger.toml").write_bytes(ledger_of(kind))
@@ -233,13 +229,8 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("sentence", "workers"),
-    [
-        *((sentence, ()) for sentence in OPTIONS),
-        under_xdist("is not a folder"),
-    ],
-)
+@in_one_process_and_under_xdist
+@pytest.mark.parametrize("sentence", OPTIONS)
 def test_a_bad_option_is_one_sentence(clumsy, sentence, workers):
     project = clumsy(MARKED + BODY)
     result = judged(project, *OPTIONS[sentence], *workers, apart=bool(workers))
