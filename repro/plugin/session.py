@@ -197,7 +197,7 @@ def _project(config: pytest.Config) -> Path:
 
 def _is_skipped(item: pytest.Item) -> bool:
     """Return whether a mark says that pytest will not run a test."""
-    try:
+    try:  # pytest has no public way to ask before the test is run
         skipped, xfailed = evaluate_skip_marks(item), evaluate_xfail_marks(item)
     except BaseException:  # a condition that cannot be evaluated: pytest will say so
         return True

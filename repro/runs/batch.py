@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +9,7 @@ from repro.arm import Arm, Run
 from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
-from repro.core.speed import Speed
+from repro.core.speed import Speed, unknown_speed
 from repro.runs.crashes import exit_refused
 from repro.runs.events import Failed, Narrowed, Trained
 from repro.runs.identity import name_of
@@ -29,7 +28,7 @@ def measure_program(arms: Sequence[Arm], *, engine: str, device: str, files: Run
     try:
         study = study_of(arms[0])
     except Exception:  # training will tell why
-        return Speed("loop" if engine == "auto" else engine, 1, math.inf)
+        return unknown_speed(engine)
     return measure_speed(study, arms, engine=engine, device=torch.device(device), files=files)
 
 

@@ -9,6 +9,14 @@ from repro.runs.engines import Engines
 from repro.runs.results import Results
 
 
+def by_program(runs: Iterable[Run]) -> list[list[Run]]:
+    """Group runs by what can be trained as one, in the order in which they come."""
+    programs: dict[str, list[Run]] = {}
+    for run in runs:
+        programs.setdefault(run.arm.program, []).append(run)
+    return list(programs.values())
+
+
 class Forecast:
     """Seconds of one process for runs that are not trained yet."""
 
@@ -29,10 +37,7 @@ class Forecast:
 
     def of_all(self, runs: Iterable[Run]) -> float:
         """Return how long runs of many programs take."""
-        programs: dict[str, list[Run]] = {}
-        for run in runs:
-            programs.setdefault(run.arm.program, []).append(run)
-        return sum(map(self.seconds, programs.values()))
+        return sum(map(self.seconds, by_program(runs)))
 
     def _shares(self) -> Iterable[float]:
         """Yield the shares of their steps that runs took which could stop early."""

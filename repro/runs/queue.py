@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 from repro.arm import Arm, Run
 from repro.runs.engines import Engines
-from repro.runs.forecast import Forecast
+from repro.runs.forecast import Forecast, by_program
 from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job, Start, Timing
 from repro.runs.results import Results
@@ -53,7 +53,7 @@ class Queue:
         self._refused = None
         startable = self._startable(missing)
         waiting = (run for run in missing if run in startable and run not in self._started)
-        self._programs = [deque(runs) for runs in self._by_program(list(waiting))]
+        self._programs = [deque(runs) for runs in self._in_order(list(waiting))]
 
     @property
     def held_elsewhere(self) -> str:
@@ -182,19 +182,17 @@ class Queue:
                 startable.update(theirs)
         return startable
 
-    def _by_program(self, runs: Sequence[Run]) -> list[list[Run]]:
-        """Group runs by program, each sorted as its stack wants them.
+    def _in_order(self, runs: Sequence[Run]) -> list[list[Run]]:
+        """Return runs by program, each sorted as its stack wants them.
 
         Those that others start from come first, then the longest work.
         """
-        programs: dict[str, list[Run]] = {}
-        for run in runs:
-            programs.setdefault(run.arm.program, []).append(run)
-        for program in programs.values():
+        programs = by_program(runs)
+        for program in programs:
             trainings = dict.fromkeys(run.training for run in program)
             places = {training: place for place, training in enumerate(trainings)}
             program.sort(key=lambda run: (-run.arm.effort, places[run.training]))
-        return sorted(programs.values(), key=self._rank)
+        return sorted(programs, key=self._rank)
 
     def _rank(self, program: Sequence[Run]) -> tuple[bool, float]:
         return not program[0].arm.keeps_weights, -self._forecast.seconds(program)
