@@ -1,72 +1,253 @@
-"""Error rates of the gate where the ledger is from another machine, or from more seeds.
+"""Error rates and power of the gate: claims that a ledger holds as reproduced, judged anew.
 
-    python benchmarks/agreement.py     # a few seconds
+    python benchmarks/agreement.py            # about half an hour
+    python benchmarks/agreement.py --quick    # some minutes, with larger Monte Carlo errors
 
-One comparison at the `ci` profile's looks is judged twice on independent runs. Where the first time
-reproduced it, the gate compares the second time with it; then the same with a look at five seeds
-alone. An effect is in standard deviations over seeds.
+Claims whose comparisons lie so many standard deviations over seeds past their bounds are judged at
+the looks of `ci`. Those that are reproduced get a reference, as `--update-ledger` gives them. Then
+they are judged on runs of their own, as on another machine, at five seeds or at all looks, and held
+against the reference by the rule of `repro.judge.shrinkage`.
 
-`again`  the second time reproduces it too
-`false`  the gate fails, though nothing has changed
-`caught` the gate fails where the effect has vanished; at the ledger's seeds and on its machine it
-         always does, unless chance reproduces what is not there
+`false`   the gate fails, though nothing has changed; with, in brackets, how much of it is refuted
+`caught`  the gate fails where the effect of one comparison has vanished
+`smaller` a claim that still holds is reported as smaller than it was: unchanged, and halved
+`seeds`   further seeds that an unchanged claim takes on average
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from repro.judge import Design, Excess, has_shrunk
-from repro.judge.evidence import is_hopeless, settle, weigh
+import numpy as np
+
+from repro.judge import Design, Excess, Judge, Measured
+from repro.judge.evidence import Evidence, is_hopeless, settle, weigh
+from repro.judge.scale import Array
+from repro.judge.shrinkage import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
+from repro.judge.spread import SmallSpread
 from repro.runs.profiles import PROFILES
 
-EFFECTS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0)
-CLAIMS = 20_000
+ARM = Measured(judge=Judge(Design(looks=(2,))), label="arm", metric="m", values=np.zeros)
+HALF_AN_EXAMPLE = 0.5 / (300 * 0.997 * 0.003) ** 0.5
+LOOKS = PROFILES["ci"].looks
+REFERENCE = PROFILES["ci"].reference
+BATCH = 100_000
 OPEN, REPRODUCED, REFUTED = 0, 1, 2
 
-
-Judged = tuple[NDArray[np.int_], list[Excess]]
-
-
-def judged(design: Design, effect: float, seed: int) -> Judged:
-    """Return the outcome of each claim, and how far past its bound it was when it was settled."""
-    draws = np.random.default_rng(seed).normal(effect, 1, (design.looks[-1], CLAIMS))
-    outcomes, past, left = np.zeros(CLAIMS, int), np.zeros((CLAIMS, 3)), np.full(CLAIMS, True)
-    for seeds in design.looks:
-        evidence = weigh(draws[:seeds])
-        holds, fails = settle([evidence], [], design)
-        now = np.stack([evidence.mean, evidence.spread, np.full(CLAIMS, seeds)], axis=1)
-        past[left] = now[left]
-        outcomes[left & holds], outcomes[left & fails] = REPRODUCED, REFUTED
-        left &= ~(holds | fails | is_hopeless([evidence], [], design))
-    return outcomes, [Excess(*row) for row in past.tolist()]
+Draw = Callable[[tuple[int, ...]], Array]
 
 
-def failing(accepted: Judged, judged_now: Judged) -> np.floating:
-    """Return the share of the claims accepted as reproduced that the gate now fails."""
-    outcomes, past = judged_now
-    return np.mean(
-        [
-            outcomes[i] == REFUTED
-            or (outcomes[i] == OPEN and has_shrunk([accepted[1][i]], [past[i]]))
-            for i in np.flatnonzero(accepted[0] == REPRODUCED)
+@dataclass(frozen=True)
+class Case:
+    """Claims of so many comparisons, whose seeds scatter like this."""
+
+    effect: float
+    noise: str = "normal"
+    comparisons: int = 1
+    reference: int = REFERENCE
+    """The seeds of the reference; 0 keeps those that the verdict took, as old ledgers do."""
+    here: tuple[int, ...] = LOOKS[:1]
+    word: str = "mean"
+    """What is claimed: that the `mean` lies above 0, or that the `spread` is at most 1.
+
+    The effect of a spread is the logarithm of how much smaller it is."""
+
+    def values(self, noise: Array, left: Array | float = 1.0) -> Array:
+        """Return the values of seeds that scatter so, where a share of the effect is left."""
+        effect = self.effect * left
+        return noise * np.exp(-effect) if self.word == "spread" else noise + effect
+
+    def weigh(self, values: Array) -> Evidence:
+        """Test one comparison of many claims, [seeds, claims]."""
+        if self.word == "spread":
+            return SmallSpread(ARM, "m", 1.0).weigh({ARM: values})
+        return weigh(values, least_spread=HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0)
+
+    def excess(self, values: Array) -> Excess:
+        """Return how far past its bound one comparison of many claims is."""
+        if self.word == "spread":
+            return Excess(-np.log(values.std(axis=0, ddof=1)), None, len(values))
+        return Excess(values.mean(axis=0), values.std(axis=0, ddof=1), len(values))
+
+
+def draw(noise: str, rng: np.random.Generator) -> Draw:
+    """Return a source of values with mean 0 and standard deviation 1."""
+
+    def lognormal(shape: tuple[int, ...]) -> Array:
+        return np.asarray((rng.lognormal(size=shape) - np.exp(0.5)) / ((np.e - 1) * np.e) ** 0.5)
+
+    def of_parts(shape: tuple[int, ...], share: float, scatter: float) -> Array:
+        """Seeds of which a share lies 1 lower, with some scatter around both."""
+        low = -1.0 * (rng.random(shape) < share) + share
+        spread = (share * (1 - share) + scatter**2) ** 0.5
+        return (low + scatter * rng.standard_normal(shape)) / spread
+
+    def of_examples(shape: tuple[int, ...], examples: int, share: float) -> Array:
+        counts = rng.binomial(examples, share, shape) - examples * share
+        return np.asarray(counts / (examples * share * (1 - share)) ** 0.5)
+
+    sources: dict[str, Draw] = {
+        "normal": rng.standard_normal,
+        "heavy": lambda shape: rng.standard_t(3, shape) / 3**0.5,
+        "skewed up": lognormal,
+        "skewed down": lambda shape: -lognormal(shape),
+        "collapsing": lambda shape: of_parts(shape, 0.1, 1 / 6),
+        "mostly tied": lambda shape: of_parts(shape, 0.2, 0.0),
+        "at a ceiling": lambda shape: of_examples(shape, 300, 0.997),
+    }
+    return sources[noise]
+
+
+@dataclass
+class Judged:
+    """The outcome of each claim, and its values, [comparisons, seeds, claims]."""
+
+    outcomes: Array
+    seeds: Array
+    values: Array
+
+
+def judged(case: Case, values: Array, looks: tuple[int, ...]) -> Judged:
+    """Judge claims by the first seeds of their values."""
+    design, claims = Design(looks=looks), values.shape[-1]
+    outcomes, taken = np.zeros(claims, int), np.full(claims, looks[-1])
+    left = np.arange(claims)
+    for seeds in looks:
+        evidence = [case.weigh(each[:seeds][:, left]) for each in values]
+        holds, fails = settle(evidence, [], design)
+        outcomes[left[holds]], outcomes[left[fails]] = REPRODUCED, REFUTED
+        over = holds | fails | is_hopeless(evidence, [], design)
+        taken[left[over]] = seeds
+        left = left[~over]
+    return Judged(outcomes, taken, values)
+
+
+@dataclass
+class Rates:
+    """Counts of what became of the claims of one case."""
+
+    case: Case
+    claims: int = 0
+    failed: int = 0
+    refuted: int = 0
+    smaller: int = 0
+    further: int = 0
+    again: int = 0
+
+    def add(self, accepted: list[Excess], now: Judged, more: Draw) -> None:
+        """Hold claims against their reference, with more seeds while they are in doubt."""
+        self.claims += len(now.outcomes)
+        self.refuted += int((now.outcomes == REFUTED).sum())
+        self.again += int((now.outcomes == REPRODUCED).sum())
+        for seeds in self.case.here:
+            ended = now.seeds == seeds
+            places = np.flatnonzero(ended & (now.outcomes == REPRODUCED))
+            chance = self._chance(accepted, now.values[:, :seeds, places], places)
+            self.smaller += int((chance < REPORTED).sum())
+            places = np.flatnonzero(ended & (now.outcomes == OPEN))
+            self._follow(accepted, now.values[..., places], places, seeds, more)
+
+    def _follow(
+        self, accepted: list[Excess], values: Array, places: Array, seeds: int, more: Draw
+    ) -> None:
+        values = values[:, :seeds]
+        while len(places):
+            chance = self._chance(accepted, values, places)
+            fails = (chance < LEVEL) & (seeds >= DECISIVE)
+            self.failed += int(fails.sum())
+            further = [each for each in FURTHER if each > seeds]
+            doubt = (chance < DOUBT) & ~fails
+            if not further:
+                return
+            values, places = values[..., doubt], places[doubt]
+            new = more((values.shape[0], further[0] - seeds, len(places)))
+            values, seeds = np.concatenate([values, new], axis=1), further[0]
+            self.further += new.shape[1] * new.shape[2]
+
+    def _chance(self, accepted: list[Excess], values: Array, places: Array) -> Array:
+        there = [
+            replace(
+                each,
+                mean=each.mean[places],
+                spread=None if each.spread is None else each.spread[places],
+            )
+            for each in accepted
         ]
+        return np.asarray(chance_unchanged(there, list(map(self.case.excess, values))))
+
+
+def rates(case: Case, claims: int, *, left: float = 1.0, seed: int = 1) -> Rates:
+    """Judge claims until so many were reproduced; `left` of the first comparison's effect is."""
+    source = draw(case.noise, np.random.default_rng(seed))
+    found = Rates(case)
+    shape = case.comparisons, max(LOOKS[-1], case.reference)
+    lefts = np.ones((case.comparisons, 1, 1))
+    lefts[0] = left
+    while found.claims < claims:
+        there = judged(case, case.values(source((*shape, BATCH))), LOOKS)
+        ends = LOOKS if not case.reference else (case.reference,)
+        for end in ends:
+            ended = (there.outcomes == REPRODUCED) & ((there.seeds == end) | (len(ends) == 1))
+            values = there.values[..., ended]
+            if not values.size:
+                continue
+            here = source((case.comparisons, case.here[-1], values.shape[-1]))
+            found.add(
+                [case.excess(each) for each in values[:, :end]],
+                judged(case, case.values(here, lefts), case.here),
+                lambda more: case.values(source(more), lefts),
+            )
+    return found
+
+
+def row(case: Case, claims: int) -> str:
+    """Return the rates of one case as a line."""
+    same = rates(case, claims)
+    gone = rates(case, claims // 50, left=0.0, seed=2)
+    half = rates(case, claims // 50, left=0.5, seed=3)
+    failed, refuted = ((same.failed + same.refuted) / same.claims, same.refuted / same.claims)
+    caught = (gone.failed + gone.refuted) / gone.claims
+    return (
+        f"{case.word:<7}{case.noise:<13}{case.comparisons:>3}{case.reference or 'few':>5}"
+        f"{','.join(map(str, case.here)):>8}{case.effect:7.2f}{same.again / same.claims:8.1%}"
+        f"{failed:10.1e} ({refuted:.0e}){caught:8.1%}{same.smaller / same.claims:10.1e}"
+        f"{half.smaller / half.claims:8.1%}{same.further / same.claims:8.2f}"
     )
 
 
+CASES = [
+    *(Case(effect) for effect in (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)),
+    *(Case(effect, here=LOOKS) for effect in (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)),
+    *(Case(effect, comparisons=4) for effect in (1.0, 1.5, 2.0, 3.0)),
+    *(
+        Case(effect, noise)
+        for noise in (
+            "heavy", "skewed up", "skewed down", "collapsing", "mostly tied", "at a ceiling"
+        )
+        for effect in (0.75, 1.0, 1.5, 2.0, 3.0)
+    ),
+    *(Case(effect, reference=0) for effect in (0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)),
+    *(
+        Case(effect, noise, word="spread")
+        for noise in ("normal", "heavy")
+        for effect in (0.7, 1.1, 1.6, 2.3)
+    ),
+]  # fmt: skip
+
+
 def main() -> None:
-    there = Design(looks=PROFILES["ci"].looks)
-    for here in (there, Design(looks=there.looks[:1])):
-        print(f"accepted at {there.looks} seeds, judged at {here.looks}, {CLAIMS} claims\n")
-        print(f"{'effect':>6} {'again':>8} {'false':>8} {'caught':>8}")
-        vanished = judged(here, 0.0, 3)
-        for effect in EFFECTS:
-            first, second = judged(there, effect, 1), judged(here, effect, 2)
-            again = (second[0][first[0] == REPRODUCED] == REPRODUCED).mean()
-            false, caught = failing(first, second), failing(first, vanished)
-            print(f"{effect:6.2f} {again:8.1%} {false:8.2%} {caught:8.1%}")
-        print()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer claims")
+    claims = 200_000 if parser.parse_args().quick else 1_000_000
+    print(f"{claims} reproduced claims a row, {claims // 50} for what vanished or halved\n")
+    print(
+        f"{'word':<7}{'noise':<13}{'of':>3}{'ref.':>5}{'looks':>8}{'effect':>7}{'again':>8}"
+        f"{'false (refuted)':>18}{'caught':>8}{'smaller':>10}{'halved':>8}{'seeds':>8}"
+    )
+    for case in CASES:
+        print(row(case, claims), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,10 @@ A `reproduced` and a `refuted` are both called false there, each allowed half th
 the share reproduced when that comparison lies 1.5 standard deviations of an arm past its bound; for
 the spread, when the true one is a quarter of the bound.
 
+A documented run (`one run` and the like) is drawn afresh for every sample. It is falsely reproduced
+where its mean lies just outside the stated width, and falsely refuted where it is a run of the very
+same; that is also where its power is, at a width of 6 standard deviations.
+
 The tests are exact for normal values. The other noises show what they do where values are not:
 `heavy` is Student's t with 3 degrees of freedom, `skewed` a centred lognormal (sigma 1, skewness
 6.2), mirrored on every second arm so that the differences stay skewed: the worst case. `alike` is
@@ -28,6 +32,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +57,15 @@ class Word:
     scale: ScaleName = "identity"
     """Where the means lie and the noise is added; the judge is given natural values."""
     sd: Callable[[float], float] = lambda e: 1.0
-    rivals: bool = False
-    """The first arm is judged against the least of the others, which lies where they tie."""
+    runs: int = 0
+    """The number of runs that the documented number is the mean of, where it is drawn too."""
+    source_pairs: bool = True
+    same: float | None = None
+    """The `e` at which the documented runs come from the same arms, where they are drawn."""
+
+
+WIDTH = 6.0
+ONE_RUN: Any = {"runs": 1, "same": WIDTH}
 
 
 def curve(epochs: list[Measured]) -> Curve:
@@ -84,6 +96,9 @@ WORDS: dict[str, Word] = {
         lambda a: a[0].is_times(2, a[1], within_ratio=400),
         "log",
     ),
+    "at most times": Word(
+        lambda e: [np.log(2) - e, 0], lambda a: a[0].is_at_most_times(2, a[1]), "log"
+    ),
     "spreads": Word(
         lambda e: [0], lambda a: a[0].spreads_at_most(1.0), sd=lambda e: 1 / (1 + 2 * e)
     ),
@@ -99,14 +114,44 @@ WORDS: dict[str, Word] = {
     "diminishes": Word(lambda e: [0, 27 + e, 36 + e, 45], lambda a: Ladder(a).diminishes()),
     "largest step": Word(lambda e: [0, 9 + e, 18 + e, 18], lambda a: Ladder(a).largest_step_is(0)),
     "best epoch": Word(lambda e: [0, e, 9, 9], lambda a: curve(a).bottoms_at(1)),
-    "best, tied": Word(lambda e: [-e, 0, 0, 0, 0], lambda a: curve(a).bottoms_at(1), rivals=True),
+    "best, tied": Word(lambda e: [-e, 0, 0, 0, 0], lambda a: curve(a).bottoms_at(1)),
     "last is best": Word(lambda e: [0, 9, 9 + e], lambda a: curve(a).peaks_at(-1)),
     "keeps falling": Word(lambda e: [18 + e, 18, 9, 0], lambda a: curve(a).falls()),
     "keeps climbing": Word(lambda e: [5, 0, e, 9 + e], lambda a: curve(a).climbs(after=2)),
     "falls while": Word(
         lambda e: [9 + e, 9, 0, 0, 9, 18], lambda a: curve(a[:3]).falls_while(curve(a[3:]))
     ),
+    "one run": Word(
+        lambda e: [5 + WIDTH - e], lambda a: a[0].agrees_with(5.0, runs=1, within=WIDTH), **ONE_RUN
+    ),
+    "mean of 3 runs": Word(
+        lambda e: [5 + WIDTH - e],
+        lambda a: a[0].agrees_with(5.0, runs=3, within=WIDTH),
+        runs=3,
+        same=WIDTH,
+    ),
+    "one run, plus": Word(
+        lambda e: [5 + WIDTH - e, 0],
+        lambda a: a[0].agrees_with(5.0, runs=1, within=WIDTH, plus=a[1]),
+        **ONE_RUN,
+    ),
+    "one run, times": Word(
+        lambda e: [np.log(2) + WIDTH - e, 0],
+        lambda a: a[0].agrees_with(2.0, runs=1, within_ratio=np.exp(WIDTH), times=a[1]),
+        "log",
+        **ONE_RUN,
+    ),
+    "one run, apart": Word(
+        lambda e: [np.log(2) + WIDTH - e, 0],
+        lambda a: a[0].agrees_with(
+            2.0, runs=1, within_ratio=np.exp(WIDTH), times=a[1], paired=False
+        ),
+        "log",
+        source_pairs=False,
+        **ONE_RUN,
+    ),
 }
+TIED = [name for name in WORDS if name.endswith(", tied")]
 MOST_ARMS = max(len(word.means(0.0)) for word in WORDS.values())
 
 
@@ -129,11 +174,13 @@ def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     return rng.standard_normal(shape)
 
 
-@lru_cache(maxsize=1)
-def standard_arms(kind: str, correlation: float, samples: int) -> list[Array]:
+@lru_cache(maxsize=2)
+def standard_arms(
+    kind: str, correlation: float, samples: int, *, seeds: int = MOST_SEEDS, stream: int = 11
+) -> list[Array]:
     """Values (seeds, samples) of arms with mean 0; the same draws for the same question."""
-    rng = np.random.default_rng(11)
-    shape = MOST_SEEDS, samples
+    rng = np.random.default_rng(stream)
+    shape = seeds, samples
     shared = rng.standard_normal(shape) * correlation**0.5
     own = (1 - correlation) ** 0.5
     mirrored = kind == "skewed"
@@ -141,6 +188,16 @@ def standard_arms(kind: str, correlation: float, samples: int) -> list[Array]:
         shared + own * (-1 if mirrored and i % 2 else 1) * noise(kind, shape, rng)
         for i in range(MOST_ARMS)
     ]
+
+
+def documented_runs(word: Word, arms: int, *, kind: str, correlation: float, samples: int) -> Array:
+    """What the source printed, less its mean: that of its runs of one arm, or of a difference."""
+    drawn = standard_arms(kind, correlation, samples, seeds=2 * word.runs, stream=12)
+    first = drawn[0][: word.runs].mean(axis=0)
+    if arms == 1:
+        return first
+    others = slice(word.runs) if word.source_pairs else slice(word.runs, None)
+    return np.asarray(first - drawn[1][others].mean(axis=0))
 
 
 def first_seeds(arm: Array, seeds: int) -> Array:
@@ -156,8 +213,10 @@ def stated(
         mean + word.sd(effect) * arm
         for mean, arm in zip(means, standard_arms(kind, correlation, samples), strict=False)
     ]
-    if word.rivals:
-        arms[0] += np.min(arms[1:], axis=0).mean() - (arms[0].mean() - means[0])
+    if word.runs:  # the sentence has a number, so what is measured moves and not the document
+        arms[0] -= documented_runs(
+            word, len(means), kind=kind, correlation=correlation, samples=samples
+        )
     scale = Scale(word.scale)
     word.claim(
         [
@@ -187,18 +246,27 @@ def rates(statement: Statement, design: Design) -> tuple[float, float]:
     return float(reproduced.mean()), float(refuted.mean())
 
 
+def errors_and_power(word: Word, design: Design, **simulated: Any) -> tuple[float, float, float]:
+    """The shares falsely reproduced, falsely refuted, and rightly reproduced."""
+    false_yes, false_no = rates(stated(word, 0.0, design, **simulated), design)
+    effect = EFFECT if word.same is None else word.same
+    power, refuted = rates(stated(word, effect, design, **simulated), design)
+    return false_yes, false_no if word.same is None else refuted, power
+
+
 def table(
     kind: str, pairing: str, *, level: float, samples: int
 ) -> list[tuple[str, str, tuple[float, float, float]]]:
     """(looks, word, (false reproduced, false refuted, power)) for one noise and one pairing."""
     rows = []
-    simulated = {"kind": kind, "correlation": PAIRINGS[pairing], "samples": samples}
+    simulated: dict[str, Any] = {
+        "kind": kind,
+        "correlation": PAIRINGS[pairing],
+        "samples": samples,
+    }
     for looks, (name, word) in product(DESIGNS, WORDS.items()):
         design = Design(looks=looks, level=level)
-        (false_yes, false_no), (power, _) = (
-            rates(stated(word, effect, design, **simulated), design) for effect in (0.0, EFFECT)
-        )
-        rows.append((",".join(map(str, looks)), name, (false_yes, false_no, power)))
+        rows.append((",".join(map(str, looks)), name, errors_and_power(word, design, **simulated)))
     return rows
 
 
@@ -235,7 +303,8 @@ def main() -> None:
             for looks, word, shares in rows:
                 print(f"{kind:<8}{pairing:<10}{looks:<16}{word:<16}", end="")
                 print("  ".join(percent(rate, samples) for rate in shares), flush=True)
-                group = "the spread" if word == "spreads" else "other words"
+                group = "a documented run" if WORDS[word].runs else "other words"
+                group = "the spread" if word == "spreads" else group
                 row = worst.setdefault((kind, f"{looks:<16}{group}"), [0.0, 0.0])
                 row[:] = max(row[0], shares[0]), max(row[1], shares[1])
     print("\nthe worst of the words, paired or not:")

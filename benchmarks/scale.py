@@ -5,8 +5,9 @@
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
-the report. A store of so many runs is filled, and asked for some that it has and for some that it
-has not. `times` is what a line took, over the same line at a tenth of the number.
+the report; the results are packed into a file, and judged from that. A store of so many runs is
+filled, and asked for some that it has and for some that it has not. `times` is what a line took,
+over the same line at a tenth of the number.
 """
 
 from __future__ import annotations
@@ -122,12 +123,18 @@ def projects(folder: Path, count: int) -> Iterator[Line]:
     yield "judge, all stored", *pytest(folder, "--store", str(store), "--update-ledger")
     yield "judge, -n 4", *pytest(folder, "--store", str(store), "-n", "4")
     yield "report", *pytest(folder, "--store", str(store), "--report", "report")
+    yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", "--store", str(store))
+    yield "judge, from the file", *pytest(folder, "--evidence", "packed")
     shutil.rmtree(folder)
 
 
 def pytest(folder: Path, *options: str) -> tuple[float, float]:
     """Seconds and the most memory of any of its processes, of one pytest session."""
-    command = ["pytest", "-q", "-p", "no:cacheprovider", *options]
+    return timed(folder, "pytest", "-q", "-p", "no:cacheprovider", *options)
+
+
+def timed(folder: Path, *command: str) -> tuple[float, float]:
+    """Seconds and the most memory of any of its processes, of one of Python's modules."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
     began = time.perf_counter()
     log = folder / "log"

@@ -3,8 +3,9 @@
 The source's models differ in depth and context at once, its trainer did not read the settings that
 it wrote down, and a third of what is to be predicted is the unknown word. So its claims are judged
 as its code ran (`AS_RUN`), and where the two differ as its text says (`AS_WRITTEN`) too; depth and
-context are varied one at a time; and its fixes are held against other causes. That its losses and
-perplexities agree is checked in `documents/test_001_context_vector.py`.
+context are varied one at a time; and its fixes are held against other causes. Its numbers are one
+run each, whose seeds it neither sets nor says. That its losses and perplexities agree is checked in
+`documents/test_001_context_vector.py`.
 """
 
 import pytest
@@ -16,16 +17,24 @@ from repro.studies.context_vector.arms import (
     AS_WRITTEN,
     BASELINE,
     DEEPER,
-    UPDATES_AN_EPOCH,
     WIDER,
 )
+from repro.studies.context_vector.variants import AtTheStart, WarmedUp
 
 A_POINT = 0.01
 A_TWENTIETH = 1.05  # single runs of its repository at neighbouring settings lie this far apart
+THE_PARADOX = 40.93 / 30.78
+"""Its effect on perplexity: nearer than this, a number is that of the one model, not the other."""
+
+THE_POINTS = 0.344 - 0.313
+THE_NATS = 3.7119 - 3.4269
+"""The same in accuracy, and in loss."""
 
 results = "001, Final performance"
+earlier = "001, Earlier experiments"
 hypotheses = "001, Hypotheses"
 proposals = "001, Proposed improvements"
+repository = "001, other runs of its repository"
 ours = "001, not in its text: asked of its result"
 
 both_recipes = pytest.mark.parametrize("recipe", [AS_RUN, AS_WRITTEN], ids=["as-run", "as-written"])
@@ -41,13 +50,30 @@ def untrained(arm):
 
 
 HALF_RATE = AS_RUN.lr / 2
-SHORTER_CLIP = ADVANCED.but(recipe=AS_WRITTEN.but(clip=0.5))
+LONG = {"epochs": 150, "patience": 29}
+"""As proposed: it stops at the thirtieth epoch without a gain. At a constant rate a run of 150
+epochs is that of 50, continued from its checkpoint with the state of the optimiser, as the source's
+code does."""
+
 FIXES = {  # each with what it is a change of
     "A-half-the-rate": (trained(ADVANCED, lr=HALF_RATE), ADVANCED),
-    "B-150-epochs": (trained(ADVANCED, epochs=150), ADVANCED),
-    "C-both": (trained(ADVANCED, lr=HALF_RATE, epochs=150), ADVANCED),
-    "warm-up": (trained(ADVANCED, warmup=5 * UPDATES_AN_EPOCH), ADVANCED),
-    "clip-0.5": (SHORTER_CLIP, ADVANCED.but(recipe=AS_WRITTEN)),
+    "A-quarter-of-the-rate": (trained(ADVANCED, lr=AS_RUN.lr / 4), ADVANCED),
+    "B-150-epochs": (trained(ADVANCED, **LONG), ADVANCED),
+    "C-both": (trained(ADVANCED, lr=HALF_RATE, **LONG), ADVANCED),
+    "warm-up": (WarmedUp(layers=12, context=512), ADVANCED),
+    "clip-0.5": (
+        ADVANCED.but(recipe=AS_WRITTEN.but(clip=0.5)),
+        ADVANCED.but(recipe=AS_WRITTEN),
+    ),
+}
+STOPPED_AFTER_TEN = {  # the same with the patience that its code has, whatever it is given
+    "B-150-epochs": trained(ADVANCED, epochs=150),
+    "C-both": trained(ADVANCED, lr=HALF_RATE, epochs=150),
+}
+ON_A_CPU = trained(BASELINE, batch=32, lr=1e-4, epochs=27)
+AT_THE_START = {
+    "baseline": AtTheStart(layers=6, context=256),
+    "advanced": AtTheStart(layers=12, context=512),
 }
 CURES = {
     "residual": {"stack": "residual"},
@@ -55,6 +81,7 @@ CURES = {
     "he": {"initialisation": "he"},
 }
 each_fix = pytest.mark.parametrize("fix", FIXES)
+each_model = pytest.mark.parametrize("model", AT_THE_START)
 each_cure = pytest.mark.parametrize("cure", CURES)
 
 
@@ -65,80 +92,131 @@ def test_advanced_is_worse(trials, recipe):
     assert advanced.perplexity > baseline.perplexity
 
 
-@claim("It is 33 % worse", source=results, documented="40.93 / 30.78", only_at="paper")
+@claim(
+    "It is 33 % worse",
+    source=results,
+    documented="1.33 times (40.93 and 30.78), one run each",
+    only_at="paper",
+)
 def test_advanced_is_as_much_worse(trials):
     advanced, baseline = trials(ADVANCED, BASELINE)
-    assert advanced.perplexity.is_times(
-        40.93 / 30.78, baseline.perplexity, within_ratio=A_TWENTIETH
+    assert advanced.perplexity.agrees_with(
+        THE_PARADOX, times=baseline.perplexity, runs=1, within_ratio=THE_PARADOX, paired=False
     )
 
 
-@claim("The larger model is worse in accuracy", source=results, documented="31.3 % and 34.4 %")
+@claim(
+    "The perplexity of each run",
+    source=results,
+    documented="{perplexity}, one run",
+    only_at="paper",
+)
+@pytest.mark.parametrize(
+    ("arm", "perplexity"),
+    [
+        (ADVANCED, 40.93),
+        (BASELINE, 30.78),
+        (ON_A_CPU, 23.34),
+        (trained(BASELINE, lr=1e-4), 46.7),
+        (trained(BASELINE, lr=8e-4), 26.03),
+    ],
+    ids=["advanced", "baseline", "on-a-cpu", "baseline-lr-1e-4", "baseline-lr-8e-4"],
+)
+def test_perplexity(trials, arm, perplexity):
+    assert trials(arm).perplexity.agrees_with(perplexity, runs=1, within_ratio=THE_PARADOX)
+
+
+@claim(
+    "The accuracy of each run",
+    source=results,
+    documented="{accuracy}, one run",
+    only_at="paper",
+)
+@pytest.mark.parametrize(
+    ("arm", "accuracy"),
+    [(ADVANCED, 0.313), (BASELINE, 0.344), (ON_A_CPU, 0.310)],
+    ids=["advanced", "baseline", "on-a-cpu"],
+)
+def test_accuracy(trials, arm, accuracy):
+    assert trials(arm).accuracy.agrees_with(accuracy, runs=1, within=THE_POINTS)
+
+
+@claim(
+    "The validation loss of each run",
+    source="001, Final performance; the baseline's in the logs of its repository",
+    documented="{loss}, one run",
+    only_at="paper",
+)
+@pytest.mark.parametrize(
+    ("arm", "loss"), [(ADVANCED, 3.7119), (BASELINE, 3.4269)], ids=["advanced", "baseline"]
+)
+def test_validation_loss(trials, arm, loss):
+    assert trials(arm).validation_loss.agrees_with(loss, runs=1, within=THE_NATS)
+
+
+@claim("The larger model is worse in accuracy", source=results, documented="0.313 and 0.344")
 @both_recipes
 def test_advanced_is_less_accurate(trials, recipe):
     advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
     assert advanced.accuracy < baseline.accuracy
 
 
-@claim("By 3 points", source=results, documented="-3.1 points", only_at="paper")
+@claim(
+    "By 3.1 points",
+    source=results,
+    documented="-0.031 (31.3 % and 34.4 %), one run each",
+    only_at="paper",
+)
 def test_advanced_is_as_much_less_accurate(trials):
     advanced, baseline = trials(ADVANCED, BASELINE)
-    assert baseline.accuracy.exceeds(advanced.accuracy, by_at_least=0.031 - A_POINT)
+    assert advanced.accuracy.agrees_with(
+        -THE_POINTS, plus=baseline.accuracy, runs=1, within=THE_POINTS, paired=False
+    )
 
 
 @claim(
     "The networks have the recorded numbers of parameters",
     source="001, Model architecture",
-    documented="2,739,432 and 4,840,936",
-    only_at="paper",
+    documented="{count:,}",
 )
 @pytest.mark.parametrize(
-    ("arm", "count"),
-    [(BASELINE, 2_739_432), (ADVANCED, 4_840_936)],
+    ("model", "count"),
+    [("baseline", 2_739_432), ("advanced", 4_840_936)],
     ids=["baseline", "advanced"],
 )
-def test_parameters(trials, arm, count):
-    assert trials(untrained(arm)).parameters.matches(count, tolerance=0.5)
+def test_parameters(trials, model, count):
+    # A whole number.
+    assert trials(AT_THE_START[model], size="paper").parameters.matches(count, tolerance=0.5)
 
 
-@claim(
-    "The larger has 1.77 times the parameters",
-    source="001, Model capacity",
-    documented="1.77",
-    only_at="paper",
-)
+@claim("The larger has 1.77 times the parameters", source="001, Model capacity", documented="1.77")
 def test_parameter_ratio(trials):
-    advanced, baseline = trials(untrained(ADVANCED), untrained(BASELINE))
+    advanced, baseline = trials(AT_THE_START["advanced"], AT_THE_START["baseline"], size="paper")
+    # "1.77": to its last digit.
     assert advanced.parameters.is_times(1.77, baseline.parameters, within_ratio=1.003)
 
 
-@claim(
-    "WikiText-2 gives these sequences",
-    source="001, Data set",
-    documented="51,026 and 5,272",
-    only_at="paper",
-)
+@claim("WikiText-2 gives these sequences", source="001, Data set", documented="{count:,}")
 @pytest.mark.parametrize(("part", "count"), [(0, 51_026), (1, 5_272)], ids=["train", "validation"])
 def test_sequences(trials, part, count):
-    assert trials(untrained(BASELINE)).sequences[part].matches(count, tolerance=0.5)
+    sequences = trials(AT_THE_START["baseline"], size="paper").sequences[part]
+    assert sequences.matches(count, tolerance=0.5)  # a whole number
 
 
 @claim(
     "94 parameters a training sequence",
     source="001, Hypothesis 3",
     documented="94 (94.9, cut off)",
-    only_at="paper",
 )
 def test_parameters_a_sequence(trials):
-    assert trials(untrained(ADVANCED)).parameters_a_sequence.matches(94, tolerance=1)
-
-
-ON_A_CPU = trained(BASELINE, batch=32, lr=1e-4, epochs=27)
+    advanced = trials(AT_THE_START["advanced"], size="paper")
+    # What is cut off is less than one.
+    assert advanced.parameters_a_sequence.matches(94, tolerance=1)
 
 
 @claim(
     "The run on a CPU has the best perplexity",
-    source="001, Earlier experiments",
+    source=earlier,
     documented="23.34 against 30.78",
     only_at="paper",
 )
@@ -149,8 +227,8 @@ def test_small_batches_have_the_best_perplexity(trials):
 
 @claim(
     "And not the best accuracy",
-    source="001, Earlier experiments",
-    documented="31.0 % against 34.4 %",
+    source=earlier,
+    documented="0.310 against 0.344",
     only_at="paper",
 )
 def test_small_batches_do_not_have_the_best_accuracy(trials):
@@ -165,9 +243,21 @@ def test_still_improves_at_the_last_epoch(trials, recipe):
 
 
 @claim(
+    "Early stopping does not catch it",
+    source="001, Hypothesis 2",
+    documented="50 of 50 epochs, one run",
+)
+@both_recipes
+def test_is_not_stopped_early(trials, recipe):
+    epochs = trials(ADVANCED.but(recipe=recipe)).over_epochs.perplexity.length
+    # A run that is caught ends with as many epochs as the least patient of the rules allows.
+    assert epochs.agrees_with(50, runs=1, within=10)
+
+
+@claim(
     "The 12 % that an epoch takes longer are what it computes more",
     source="001, Summary",
-    documented="24 s and 21.6 s on one L4: not timed here, but counted in multiplications",
+    documented="1.12 times (24 s and 21.6 s on one L4), here of counted multiplications",
 )
 def test_cost_of_an_epoch(trials):
     advanced, baseline = trials(untrained(ADVANCED), untrained(BASELINE))
@@ -195,16 +285,37 @@ def test_advanced_then_passes_baseline(trials, fix):
 
 
 @claim(
+    "150 epochs help, too, where its code stops after ten without a gain",
+    source="001, what its code would have done",
+    documented="expected, not run",
+    kind="control",
+)
+@pytest.mark.parametrize("fix", STOPPED_AFTER_TEN)
+def test_the_fix_helps_as_its_code_would_run_it(trials, fix):
+    fixed, as_it_was = trials(STOPPED_AFTER_TEN[fix], ADVANCED)
+    assert fixed.perplexity < as_it_was.perplexity
+
+
+@claim(
     "It helps by as much as expected",
-    source="001, Experiments A, B, C",
-    documented="expected: 30 or less; about 35; 25 or less",
+    source="001, Experiments A and C",
+    documented="expected: {perplexity} or less",
     only_at="paper",
 )
-@pytest.mark.parametrize(
-    ("fix", "perplexity"), [("A-half-the-rate", 30), ("B-150-epochs", 36), ("C-both", 25)]
-)
+@pytest.mark.parametrize(("fix", "perplexity"), [("A-half-the-rate", 30), ("C-both", 25)])
 def test_the_fix_helps_by_as_much(trials, fix, perplexity):
     assert trials(FIXES[fix][0]).perplexity < perplexity
+
+
+@claim(
+    "150 epochs bring it to about 35",
+    source="001, Experiment B",
+    documented="expected: about 35",
+    only_at="paper",
+)
+def test_more_epochs_help_by_as_much(trials):
+    longer = trials(FIXES["B-150-epochs"][0])
+    assert longer.perplexity.matches(35, tolerance=2.5)  # it expects 25, 30 and 35: steps of 5
 
 
 @claim(
@@ -222,7 +333,7 @@ def test_half_the_rate_does_more_for_the_larger(trials):
 
 @claim(
     "Within its own rates the higher is the better for the smaller model",
-    source="001, other runs of its repository",
+    source=repository,
     documented="46.7, 30.8, 26.0 at 0.0001, 0.0004, 0.0008",
 )
 def test_higher_rates_are_better(trials):
@@ -241,24 +352,35 @@ def test_advanced_overfits_more(trials):
 
 
 @claim(
-    "It underfits: perplexities of training and validation are within 5 %",
+    "It underfits: perplexities on its own texts and on others drift apart by 5 % at most",
     source=hypotheses,
-    documented="3.4432 and 3.4269 of the baseline",
+    documented="-0.016 of the baseline (losses of 3.4269 in validation, 3.4432 in training)",
 )
 def test_advanced_does_not_overfit(trials):
-    assert trials(ADVANCED).generalisation_gap < 0.05
+    advanced = trials(ADVANCED)
+    # The texts differ in difficulty: after one epoch, when nothing is learnt by heart, as later.
+    at_first = advanced.over_epochs.generalisation_gap[1]
+    assert advanced.generalisation_gap.is_within(0.05, of=at_first)
 
 
 @claim(
-    "Hypothesis 4: the gradients of 12 layers are larger than those of 6",
+    "Hypothesis 4: at the start the gradients in the first of 12 layers are larger than of 6",
     source=hypotheses,
     documented="no number",
 )
-@pytest.mark.parametrize("when", ["at-the-start", "at-the-end"])
-def test_gradients_explode(trials, when):
-    arms = (ADVANCED, BASELINE)
-    advanced, baseline = trials(*(map(untrained, arms) if when == "at-the-start" else arms))
-    assert advanced.gradient_norm > baseline.gradient_norm
+def test_gradients_explode_at_the_start(trials):
+    advanced, baseline = trials(AT_THE_START["advanced"], AT_THE_START["baseline"], size="paper")
+    assert advanced.first_layer_gradient_norm > baseline.first_layer_gradient_norm
+
+
+@claim(
+    "Hypothesis 4: after training the gradients in 12 layers are larger than in 6",
+    source=hypotheses,
+    documented="no number",
+)
+def test_gradients_explode_at_the_end(trials):
+    advanced, baseline = trials(ADVANCED, BASELINE)
+    assert advanced.stack_gradient_norm > baseline.stack_gradient_norm
 
 
 @claim(
@@ -275,36 +397,45 @@ def test_mixed_precision_is_harmless(trials):
 @claim(
     "At the start twelve layers hardly tell their inputs apart",
     source=ours,
+    kind="question",
     documented="answers differ by 1e-7 against 1e-4",
 )
 def test_small_weights_hide_the_input(trials):
     advanced, baseline = trials(untrained(ADVANCED), untrained(BASELINE))
+    # A tenth of what is documented.
     assert advanced.logit_spread.falls_below(baseline.logit_spread, by_ratio=100)
 
 
 @claim(
     "The larger model hardly beats the answer “unknown”",
     source=ours,
-    documented="31.3 % against 30.45 %",
+    kind="question",
+    documented="0.0085 (31.3 % against 30.45 %)",
     only_at="paper",
 )
 def test_advanced_hardly_beats_a_constant(trials):
     assert trials(ADVANCED).lead_over_unknown < A_POINT
 
 
-@claim("Depth alone makes it worse", source=ours, documented="varied with the context")
+@claim(
+    "Depth alone makes it worse", source=ours, kind="question", documented="varied with the context"
+)
 def test_depth_alone(trials):
     deeper, baseline = trials(DEEPER, BASELINE)
     assert deeper.perplexity > baseline.perplexity
 
 
-@claim("Context alone makes it worse", source=ours, documented="varied with the depth")
+@claim(
+    "Context alone makes it worse", source=ours, kind="question", documented="varied with the depth"
+)
 def test_context_alone(trials):
     wider, baseline = trials(WIDER, BASELINE)
     assert wider.perplexity > baseline.perplexity
 
 
-@claim("Depth does more harm than context", source=ours, documented="varied together")
+@claim(
+    "Depth does more harm than context", source=ours, kind="question", documented="varied together"
+)
 def test_depth_more_than_context(trials):
     deeper, wider = trials(DEEPER, WIDER)
     assert deeper.perplexity > wider.perplexity
@@ -312,22 +443,29 @@ def test_depth_more_than_context(trials):
 
 @claim(
     "One layer is no worse than six",
-    source="001, other runs of its repository",
+    source=repository,
     documented="about 20.4 and 20.6 after 75 and 150 epochs at 0.0008",
 )
 def test_one_layer(trials):
-    one, six = trials(BASELINE.but(layers=1), BASELINE)
-    assert one.perplexity < six.perplexity
+    one, six = trials(
+        trained(BASELINE.but(layers=1), lr=8e-4, epochs=75), trained(BASELINE, lr=8e-4, epochs=150)
+    )
+    assert one.perplexity.is_at_most_times(A_TWENTIETH, six.perplexity)
 
 
-@claim("The larger model gains from the cure", source=ours, documented="not tried")
+@claim("The larger model gains from the cure", source=ours, kind="question", documented="not tried")
 @each_cure
 def test_the_cure_helps(trials, cure):
     cured, as_it_was = trials(ADVANCED.but(**CURES[cure]), ADVANCED)
     assert cured.perplexity < as_it_was.perplexity
 
 
-@claim("Cured alike, the larger model is the better one", source=ours, documented="not tried")
+@claim(
+    "Cured alike, the larger model is the better one",
+    source=ours,
+    kind="question",
+    documented="not tried",
+)
 @each_cure
 def test_the_cure_removes_the_paradox(trials, cure):
     advanced, baseline = trials(*(arm.but(**CURES[cure]) for arm in (ADVANCED, BASELINE)))
@@ -337,6 +475,7 @@ def test_the_cure_removes_the_paradox(trials, cure):
 @claim(
     "Half the batch, so twice the updates in as many epochs, is better",
     source=ours,
+    kind="question",
     documented="23.34 at batch 32 against 30.78",
 )
 def test_more_updates_are_better(trials):
@@ -347,17 +486,18 @@ def test_more_updates_are_better(trials):
 @claim(
     "After as many updates the large batch is no worse than half of it",
     source=ours,
+    kind="question",
     documented="compared at equal epochs only",
 )
 def test_large_batches_are_no_worse_after_as_many_updates(trials):
     smaller, usual = trials(trained(BASELINE, batch=1024, epochs=25), BASELINE)
-    assert usual.perplexity < smaller.perplexity
+    assert usual.perplexity.is_at_most_times(A_TWENTIETH, smaller.perplexity)
 
 
 @claim(
     "The rule for rates and batches gives the same perplexity at half the batch",
     source="001, Optimisation settings; commit 157654f",
-    documented="linear; root",
+    documented="the rate grows with the batch to the power of {power}",
 )
 @pytest.mark.parametrize("power", [1.0, 0.5], ids=["linear", "root"])
 def test_the_rule_for_rates_holds(trials, power):

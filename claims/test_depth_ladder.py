@@ -2,15 +2,18 @@
 
 The source leaves open what FA's random matrices replace. Its claims about FA are judged under both
 readings: `weights` (each weight matrix of a block; skip connections carry credit unchanged) and
-`blocks` (one matrix for a whole block, skip connection included).
+`blocks` (one matrix for a whole block, skip connection included). Its accuracies are means of three
+runs, and are held against what three runs give.
 """
 
 import pytest
 
 from repro import claim
+from repro.arm import Needs
 from repro.judge import conjunction
 from repro.marks import figure
-from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow
+from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow, without_blocks
+from repro.studies.depth_ladder.variants import LinearArm, at_start, placed
 
 SOURCE = "004, Results"
 D256_DOCUMENTED = {  # its table: accuracy at k = 0, 1, … trained blocks
@@ -23,46 +26,120 @@ D512_DOCUMENTED = {
     "fa": [0.359, 0.412, 0.361],
     "dfa": [0.349, 0.226, 0.302],
 }
-A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
+SHAPES = {"d256": (D256_L4, D256_DOCUMENTED), "d512": (D512_L2, D512_DOCUMENTED)}
+CELLS = [
+    (f"{name}-{rule}-k{trained}", shape.but(rule=rule, trained=trained), accuracy)
+    for name, (shape, table) in SHAPES.items()
+    for rule, accuracies in table.items()
+    for trained, accuracy in enumerate(accuracies)
+]
+CELLS += [
+    (f"{name}-blocks", arm.but(feedback="blocks"), accuracy)
+    for name, arm, accuracy in CELLS
+    if arm.rule == "fa"
+]
 
+A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
+ALIKE = 0.02  # it says ≈ 0.35 of frozen rungs from 0.349 to 0.389: two points about their middle
+MUCH = 1.25  # for "≪": half of the documented factors of 1.53 and 1.67
+TWICE = 0.10  # for "well above" a chance of 0.10: at least twice that
+
+question = "004, not in its text: asked of its result"
 both_shapes = pytest.mark.parametrize("shape", [D256_L4, D512_L2], ids=["d256", "d512"])
 both_readings = pytest.mark.parametrize("reading", ["weights", "blocks"])
+each_rule = pytest.mark.parametrize(
+    "rule",
+    [{"rule": "bp"}, {"rule": "fa"}, {"rule": "fa", "feedback": "blocks"}, {"rule": "dfa"}],
+    ids=["bp", "fa", "fa-blocks", "dfa"],
+)
+
+
+each_credit = pytest.mark.parametrize(
+    "credit",
+    [{"rule": "fa"}, {"rule": "fa", "feedback": "blocks"}, {"rule": "dfa"}],
+    ids=["fa", "fa-blocks", "dfa"],
+)
+initial = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))
+
+
+def per_shape(*documented):
+    """Judge at both shapes, each with what is documented of it."""
+    return pytest.mark.parametrize(
+        ("shape", "documented"),
+        list(zip([D256_L4, D512_L2], documented, strict=True)),
+        ids=list(SHAPES),
+    )
+
+
+def gains(full, frozen, documented):
+    """Judge whether the gain over the frozen rung is the documented one, of three runs each."""
+    return full.accuracy.agrees_with(documented, runs=3, within=A_POINT, plus=frozen.accuracy)
 
 
 @claim(
-    "BP climbs with every trained block", source=SOURCE, documented="0.389 → 0.617, 0.386 → 0.603"
+    "The table: accuracy with the last k blocks trained, the mean of three seeds",
+    source=SOURCE,
+    documented="{documented}",
+    only_at="paper",
 )
-@both_shapes
-def test_bp_climbs(trials, shape):
+@pytest.mark.parametrize(
+    ("arm", "documented"), [cell[1:] for cell in CELLS], ids=[name for name, _, _ in CELLS]
+)
+def test_cell(trials, arm, documented):
+    assert trials(arm).accuracy.agrees_with(documented, runs=3, within=A_POINT)
+
+
+@claim("BP climbs with every trained block", source=SOURCE, documented="{documented}")
+@per_shape("0.389, 0.565, 0.598, 0.608, 0.617", "0.386, 0.583, 0.603")
+def test_bp_climbs(trials, shape, documented):
     assert trials(shape.ladder()).accuracy.climbs()
 
 
-@claim("BP's largest step is the first", source=SOURCE, documented="+17.6 pp, +19.7 pp")
-@both_shapes
-def test_bp_gains_most_from_the_first_block(trials, shape):
+@claim("BP's largest step is the first", source=SOURCE, documented="{documented}")
+@per_shape("+0.176, then +0.033 at most", "+0.197, then +0.020")
+def test_bp_gains_most_from_the_first_block(trials, shape, documented):
     assert trials(shape.ladder()).accuracy.largest_step_is(0)
 
 
-@claim("BP gains 22 to 23 points", source=SOURCE, documented="+22.8 pp, +21.7 pp", only_at="paper")
-@both_shapes
-def test_bp_gain(trials, shape):
+@claim(
+    "BP's returns diminish: every block adds less than the one before",
+    source=SOURCE,
+    documented="{documented}",
+)
+@per_shape("+0.176, +0.033, +0.010, +0.009", "+0.197, +0.020")
+def test_bp_has_diminishing_returns(trials, shape, documented):
+    assert trials(shape.ladder()).accuracy.diminishes()
+
+
+@claim(
+    "BP gains 23 and 22 points from its blocks",
+    source="004, Interpretation",
+    documented="{documented:+}",
+    only_at="paper",
+)
+@per_shape(0.228, 0.217)
+def test_bp_gain(trials, shape, documented):
     frozen, full = trials(shape.but(trained=0), shape)
-    assert full.accuracy.exceeds(frozen.accuracy, by_at_least=0.22 - A_POINT)
+    assert gains(full, frozen, documented)
 
 
 @claim(
     "The frozen rung is DFA's maximum; every trained-block configuration lands below it",
-    source=SOURCE,
-    documented="0.349 against at most 0.302",
+    source="004, Interpretation",
+    documented="{documented}",
 )
-@both_shapes
-def test_dfa_peaks_at_the_frozen_baseline(trials, shape):
+@per_shape("0.349 against at most 0.301", "0.349 against at most 0.302")
+def test_dfa_peaks_at_the_frozen_baseline(trials, shape, documented):
     assert trials(shape.but(rule="dfa").ladder()).accuracy.peaks_at(0)
 
 
-@claim("Full DFA ends below its frozen baseline", source=SOURCE, documented="-4.8 pp, -4.7 pp")
-@both_shapes
-def test_dfa_full_loses_to_frozen(trials, shape):
+@claim(
+    "Full DFA ends below its frozen baseline",
+    source="004, Interpretation",
+    documented="{documented:+}",
+)
+@per_shape(-0.048, -0.047)
+def test_dfa_full_loses_to_frozen(trials, shape, documented):
     dfa = shape.but(rule="dfa")
     frozen, full = trials(dfa.but(trained=0), dfa)
     assert full.accuracy < frozen.accuracy
@@ -70,35 +147,75 @@ def test_dfa_full_loses_to_frozen(trials, shape):
 
 @claim(
     "Training deep DFA blocks destroys about 5 points",
-    source=SOURCE,
-    documented="-4.8 pp, -4.7 pp",
+    source="004, Interpretation",
+    documented="{documented:+}",
     only_at="paper",
 )
-@both_shapes
-def test_dfa_loss(trials, shape):
+@per_shape(-0.048, -0.047)
+def test_dfa_loss(trials, shape, documented):
     dfa = shape.but(rule="dfa")
     frozen, full = trials(dfa.but(trained=0), dfa)
-    assert frozen.accuracy.exceeds(full.accuracy, by_at_least=0.05 - A_POINT)
+    assert gains(full, frozen, documented)
 
 
-@claim("One trained block is DFA's minimum", source=SOURCE, documented="0.244, 0.226")
-@both_shapes
-def test_dfa_bottoms_at_one_block(trials, shape):
+@claim("One trained block is DFA's minimum", source=SOURCE, documented="{documented}")
+@per_shape("0.244 against at least 0.286", "0.226 against at least 0.302")
+def test_dfa_bottoms_at_one_block(trials, shape, documented):
     assert trials(shape.but(rule="dfa").ladder()).accuracy.bottoms_at(1)
 
 
+@claim("From one trained block on, DFA rises with each", source=SOURCE, documented="{documented}")
+@per_shape("0.244, 0.286, 0.296, 0.301", "0.226, 0.302")
+def test_dfa_recovers_with_more_blocks(trials, shape, documented):
+    assert trials(shape.but(rule="dfa").ladder()[1:]).accuracy.climbs()
+
+
 @claim(
-    "The last k blocks are the best case: more trained DFA blocks do not help",
+    "The last k blocks are the best case: the first k, trained instead, are no better",
     source="004, Why output-side-first",
-    documented="its table: 0.244 < 0.286 < 0.296 < 0.301",
+    documented="not run",
 )
+@each_credit
+@pytest.mark.parametrize(
+    ("shape", "k"),
+    [(shape, k) for shape in (D256_L4, D512_L2) for k in range(1, shape.depth)],
+    ids=["d256-k1", "d256-k2", "d256-k3", "d512-k1"],
+)
+def test_the_last_blocks_are_the_best_case(trials, shape, k, credit):
+    arm = shape.but(trained=k, **credit)
+    last, first = trials(arm, placed(arm, "input"))
+    assert last.accuracy.is_at_most(A_POINT, below=first.accuracy)
+
+
+@claim(
+    "The last k blocks are the best case: those in the middle, trained instead, are no better",
+    source="004, Why output-side-first",
+    documented="not run",
+)
+@each_credit
+def test_the_last_blocks_are_better_than_the_middle(trials, credit):
+    arm = D256_L4.but(trained=2, **credit)
+    last, middle = trials(arm, placed(arm, "middle"))
+    assert last.accuracy.is_at_most(A_POINT, below=middle.accuracy)
+
+
+@claim(
+    "FA's last block sees the exact output gradient",
+    source="004, Why output-side-first",
+    documented="cosine 1",
+)
+@both_readings
 @both_shapes
-def test_dfa_does_not_recover_with_more_blocks(trials, shape):
-    one, full = trials(shape.but(rule="dfa", trained=1), shape.but(rule="dfa"))
-    assert full.accuracy < one.accuracy
+def test_fa_tells_the_last_block_the_true_gradient(trials, shape, reading):
+    fa = trials(shape.but(rule="fa", feedback=reading))
+    assert fa.alignment[shape.depth].matches(1.0, tolerance=1e-4)  # rounding in float32
 
 
-@claim("FA uses some depth at d=256: full above frozen", source=SOURCE, documented="+4.7 pp")
+@claim(
+    "FA uses some depth at d=256: full above frozen",
+    source="004, Interpretation",
+    documented="+0.047",
+)
 @both_readings
 def test_fa_gains_from_depth(trials, reading):
     fa = D256_L4.but(rule="fa", feedback=reading)
@@ -106,13 +223,31 @@ def test_fa_gains_from_depth(trials, reading):
     assert full.accuracy > frozen.accuracy
 
 
-@claim("FA dips at k=2 at d=256", source=SOURCE, documented="0.382, 0.349, 0.398")
+@claim(
+    "FA gains 4.7 points from its blocks at d=256, and nothing at d=512",
+    source="004, Interpretation",
+    documented="{documented:+}",
+    only_at="paper",
+)
+@both_readings
+@per_shape(0.047, 0.002)
+def test_fa_gain(trials, shape, documented, reading):
+    fa = shape.but(rule="fa", feedback=reading)
+    frozen, full = trials(fa.but(trained=0), fa)
+    assert gains(full, frozen, documented)
+
+
+@claim("FA dips at k=2 at d=256", source="004, Interpretation", documented="0.382, 0.349, 0.398")
 @both_readings
 def test_fa_dips(trials, reading):
     assert trials(D256_L4.but(rule="fa", feedback=reading).ladder()).accuracy.dips_at(2)
 
 
-@claim("FA at d=512 ends where it is frozen", source=SOURCE, documented="0.361 and 0.359")
+@claim(
+    "FA at d=512 ends where it is frozen: no net gain",
+    source="004, Interpretation",
+    documented="0.361 and 0.359",
+)
 @both_readings
 def test_fa_fails_at_d512(trials, reading):
     fa = D512_L2.but(rule="fa", feedback=reading)
@@ -121,9 +256,9 @@ def test_fa_fails_at_d512(trials, reading):
 
 
 @claim(
-    "FA can use no depth at d=512",
+    "FA can use no depth at d=512: no rung is above the frozen one",
     source="004, Interpretation",
-    documented="its table: k=1 is +5.3 pp",
+    documented="none; its table: 0.359, 0.412, 0.361",
 )
 @both_readings
 def test_fa_uses_no_depth_at_d512(trials, reading):
@@ -132,46 +267,71 @@ def test_fa_uses_no_depth_at_d512(trials, reading):
 
 @claim(
     "FA with one trained block beats FA with two",
-    source=SOURCE,
-    documented="0.382 > 0.349, 0.412 > 0.361",
+    source="004, Caveats",
+    documented="{documented}",
 )
 @both_readings
-@both_shapes
-def test_fa_one_block_beats_two(trials, shape, reading):
+@per_shape("0.382 and 0.349", "0.412 and 0.361")
+def test_fa_one_block_beats_two(trials, shape, documented, reading):
     fa = shape.but(rule="fa", feedback=reading)
     one, two = trials(fa.but(trained=1), fa.but(trained=2))
     assert one.accuracy > two.accuracy
 
 
-@claim("Fully trained: BP ≫ FA > DFA", source=SOURCE, documented="0.617, 0.402, 0.301")
+@claim(
+    "Fully trained, FA is the intermediate: below BP, above DFA",
+    source="004, Interpretation",
+    documented="{documented}",
+)
 @both_readings
-@both_shapes
-def test_order_of_the_rules(trials, shape, reading):
+@per_shape("0.617, 0.402, 0.301", "0.603, 0.361, 0.302")
+def test_order_of_the_rules(trials, shape, documented, reading):
     fa = shape.but(rule="fa", feedback=reading)
     assert trials([shape, fa, shape.but(rule="dfa")]).accuracy.is_ordered()
 
 
 @claim(
-    "Frozen blocks are well above chance", source="004, Footnote", documented="≈ 0.35 against 0.10"
+    "Fully trained, FA ≪ BP: by a quarter at least",
+    source="004, Caveats",
+    documented="{documented}",
 )
-@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
-@both_shapes
-def test_frozen_is_far_above_chance(trials, shape, rule):
+@both_readings
+@per_shape("0.617 / 0.402 = 1.53", "0.603 / 0.361 = 1.67")
+def test_bp_is_far_above_fa(trials, shape, documented, reading):
+    bp, fa = trials(shape, shape.but(rule="fa", feedback=reading))
+    assert bp.accuracy.exceeds(fa.accuracy, by_ratio=MUCH)
+
+
+@claim(
+    "Frozen blocks are well above chance",
+    source="004, Footnote",
+    documented="{documented} against 0.10",
+)
+@pytest.mark.parametrize(
+    ("shape", "rule", "documented"),
+    [
+        (shape, rule, table[rule][0])
+        for shape, table in SHAPES.values()
+        for rule in ("bp", "fa", "dfa")
+    ],
+    ids=[f"{name}-{rule}" for name in SHAPES for rule in ("bp", "fa", "dfa")],
+)
+def test_frozen_is_far_above_chance(trials, shape, rule, documented):
     frozen = trials(shape.but(rule=rule, trained=0))
-    assert frozen.accuracy.exceeds(0.10, by_at_least=0.10)  # "well above": at least twice chance
+    assert frozen.accuracy.exceeds(0.10, by_at_least=TWICE)
 
 
-@claim("Frozen, BP stands above DFA", source=SOURCE, documented="0.389 against 0.349")
-@both_shapes
-def test_frozen_bp_beats_frozen_dfa(trials, shape):
+@claim("Frozen, BP stands above DFA", source=SOURCE, documented="{documented}")
+@per_shape("0.389 and 0.349", "0.386 and 0.349")
+def test_frozen_bp_beats_frozen_dfa(trials, shape, documented):
     bp, dfa = trials(shape.but(trained=0), shape.but(rule="dfa", trained=0))
     assert bp.accuracy > dfa.accuracy
 
 
-@claim("Frozen, BP stands above FA", source=SOURCE, documented="0.389 against 0.355")
+@claim("Frozen, BP stands above FA", source=SOURCE, documented="{documented}")
 @both_readings
-@both_shapes
-def test_frozen_bp_beats_frozen_fa(trials, shape, reading):
+@per_shape("0.389 and 0.355", "0.386 and 0.359")
+def test_frozen_bp_beats_frozen_fa(trials, shape, documented, reading):
     bp, fa = trials(shape.but(trained=0), shape.but(rule="fa", feedback=reading, trained=0))
     assert bp.accuracy > fa.accuracy
 
@@ -179,40 +339,69 @@ def test_frozen_bp_beats_frozen_fa(trials, shape, reading):
 @claim(
     "Frozen k=0 is about 0.349 across methods",
     source="004, Cross-checks",
-    documented="its table: BP 0.389, FA 0.355, DFA 0.349",
+    documented="≈ 0.349; its table: {documented}",
+)
+@per_shape("0.389, 0.355, 0.349", "0.386, 0.359, 0.349")
+def test_frozen_is_the_same_across_methods(trials, shape, documented):
+    bp, fa, dfa = trials(*(shape.but(rule=rule, trained=0) for rule in ("bp", "fa", "dfa")))
+    assert bp.accuracy.is_within(A_POINT, of=dfa.accuracy)
+    assert fa.accuracy.is_within(A_POINT, of=dfa.accuracy)
+
+
+@claim(
+    "Frozen k=0 is effectively a linear classifier on pixels: as accurate",
+    source="004, Footnote",
+    documented="≈ 0.35",
+)
+@each_rule
+@both_shapes
+def test_frozen_is_a_linear_classifier(trials, shape, rule):
+    frozen, linear = trials(shape.but(trained=0, **rule), LinearArm())
+    assert frozen.accuracy.is_within(ALIKE, of=linear.accuracy)
+
+
+@claim(
+    "The frozen blocks add nothing: embedding and readout are as accurate without them",
+    source=question,
+    documented="not run",
+    kind="control",
 )
 @both_shapes
-def test_frozen_is_the_same_across_methods(trials, shape):
-    bp, dfa = trials(shape.but(trained=0), shape.but(rule="dfa", trained=0))
-    assert bp.accuracy.is_within(A_POINT, of=dfa.accuracy)
+def test_frozen_blocks_add_nothing(trials, shape):
+    frozen, without = trials(shape.but(trained=0), without_blocks(shape))
+    assert frozen.accuracy.is_within(ALIKE, of=without.accuracy)
 
 
 @claim(
-    "Anchors of the full audit", source="004, Cross-checks", documented="see each", only_at="paper"
+    "Both ladders take about 7 hours: 72 runs",
+    source="004, Reproduce",
+    documented="~7 h on one GPU",
 )
-@pytest.mark.parametrize(
-    ("rule", "trained", "documented"),
-    [("bp", 4, 0.617), ("fa", 4, 0.402), ("dfa", 4, 0.301), ("dfa", 0, 0.349)],
-)
-def test_anchors(trials, rule, trained, documented):
-    arm = trials(D256_L4.but(rule=rule, trained=trained))
-    assert arm.accuracy.matches(documented, tolerance=A_POINT)
+def test_duration(trials):
+    raise Needs("is about hours on a GPU that it does not name: needs that GPU, and a clock")
 
 
 @claim(
-    "Seeds differ little",
-    source="004, Results",
-    documented="standard deviations of 3 seeds: BP at most 0.003, all at most 0.016",
+    "Seeds differ little: the largest standard deviation of three",
+    source=SOURCE,
+    documented="{spread}",
     only_at="paper",
 )
-@pytest.mark.parametrize(("rule", "spread"), [("bp", 0.003), ("fa", 0.016), ("dfa", 0.016)])
-@both_shapes
+@pytest.mark.parametrize(
+    ("shape", "rule", "spread"),
+    [
+        (D256_L4, "bp", 0.003),
+        (D256_L4, "fa", 0.016),
+        (D256_L4, "dfa", 0.015),
+        (D512_L2, "bp", 0.003),
+        (D512_L2, "fa", 0.004),
+        (D512_L2, "dfa", 0.015),
+    ],
+    ids=[f"{name}-{rule}" for name in SHAPES for rule in ("bp", "fa", "dfa")],
+)
 def test_seeds_differ_little(trials, shape, rule, spread):
     rungs = trials(shape.but(rule=rule).ladder()).accuracy
     assert conjunction(*(rung.spreads_at_most(spread, over=3) for rung in rungs))
-
-
-untrained = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))
 
 
 @claim(
@@ -222,7 +411,7 @@ untrained = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))
 )
 @pytest.mark.parametrize("block", range(4))
 def test_initial_block_ratio(trials, block):
-    start = trials(untrained, size="paper")
+    start = trials(initial, size="paper")
     assert start.block_ratio[block].matches(0.10, tolerance=0.01)  # "≈ 0.10": to its last digit
 
 
@@ -232,7 +421,8 @@ def test_initial_block_ratio(trials, block):
     documented="0.196 ± 0.003",
 )
 def test_initial_stack_ratio(trials):
-    assert trials(untrained, size="paper").stack_ratio.matches(0.196, tolerance=0.003)
+    start = trials(initial, size="paper")
+    assert start.stack_ratio.agrees_with(0.196, runs=3, within=0.01)  # as a block's is given
 
 
 @claim(
@@ -241,13 +431,25 @@ def test_initial_stack_ratio(trials):
     documented="cos 0.981 ± 0.001",
 )
 def test_initial_stack_cosine(trials):
-    assert trials(untrained, size="paper").stack_cosine.matches(0.981, tolerance=0.001)
+    start = trials(initial, size="paper")
+    assert start.stack_cosine.agrees_with(0.981, runs=3, within=0.002)  # as far as 0.01 turns it
+
+
+@claim(
+    "The frozen stack nearly preserves norms: within a twentieth",
+    source="004, Footnote",
+    documented="near-norm-preserving",
+)
+def test_initial_stack_preserves_norms(trials):
+    start = trials(at_start(D256_L4), size="paper")
+    assert start.norm_ratio.matches(1.0, tolerance=0.05)  # a quarter of what it moves the stream
 
 
 @claim(
     "It is depth, not capacity: four blocks beat one block with as many parameters",
     source="004, Caveats",
     documented="not run",
+    kind="question",
 )
 @both_shapes
 def test_depth_beats_capacity(trials, shape):
@@ -257,8 +459,9 @@ def test_depth_beats_capacity(trials, shape):
 
 @claim(
     "DFA's deep credit is not usable: below the last block FA's is nearer the true gradient",
-    source="004, Interpretation",
+    source=question,
     documented="not measured",
+    kind="question",
 )
 @both_readings
 @both_shapes
@@ -270,8 +473,9 @@ def test_fa_credit_is_better_aligned_than_dfa(trials, shape, reading):
 
 @claim(
     "DFA peaks at the frozen baseline also without rms normalisation",
-    source="004, Interpretation",
+    source=question,
     documented="not run",
+    kind="control",
 )
 @both_shapes
 def test_dfa_peaks_at_frozen_without_normalisation(trials, shape):
@@ -280,8 +484,9 @@ def test_dfa_peaks_at_frozen_without_normalisation(trials, shape):
 
 @claim(
     "DFA peaks at the frozen baseline also with a frozen embedding",
-    source="004, Interpretation",
+    source=question,
     documented="not run",
+    kind="control",
 )
 @both_shapes
 def test_dfa_peaks_at_frozen_with_a_frozen_embedding(trials, shape):

@@ -13,7 +13,11 @@ from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
 on_both_texts = pytest.mark.parametrize("text", [SENTENCES, WIKITEXT])
 
 
-@claim("The best model is better with early exit than at full depth", source="000, control")
+@claim(
+    "The best model is better with early exit than at full depth",
+    source="000, control",
+    kind="control",
+)
 @on_both_texts
 def test_routing_helps(trials, text):
     (best,) = on(text, "decreasing rates")
@@ -21,7 +25,7 @@ def test_routing_helps(trials, text):
     assert routed.perplexity < full_depth.perplexity
 
 
-@claim("Decreasing rates beat uniform ones of the same mean", source="000, control")
+@claim("Decreasing rates beat uniform ones of the same mean", source="000, control", kind="control")
 @on_both_texts
 def test_decreasing_rates_beat_lower_ones(trials, text):
     (best,) = on(text, "decreasing rates")
@@ -29,7 +33,9 @@ def test_decreasing_rates_beat_lower_ones(trials, text):
     assert decreasing.perplexity < uniform.perplexity
 
 
-@claim("Decreasing rates beat half the learning rate everywhere", source="000, control")
+@claim(
+    "Decreasing rates beat half the learning rate everywhere", source="000, control", kind="control"
+)
 @on_both_texts
 def test_decreasing_rates_beat_half_the_rate(trials, text):
     best, plain = on(text, "decreasing rates", "asymmetric 0.7")
@@ -37,22 +43,66 @@ def test_decreasing_rates_beat_half_the_rate(trials, text):
     assert decreasing.perplexity < slower.perplexity
 
 
+@claim("An exit that was never trained is worse than those that were", source="000", kind="control")
+@on_both_texts
+def test_an_untrained_exit_is_worse(trials, text):
+    layers = trials(*on(text, "asymmetric 0.7")).layer_perplexity
+    assert (layers[1] > layers[0]) & (layers[1] > layers[2])
+
+
+@claim(
+    "A weight on layer 1 that falls from 0.9 to 0.5 beats a fixed one of 0.7",
+    source="000, dynamic alpha in its repository",
+    kind="question",
+)
+@on_both_texts
+def test_dynamic_alpha(trials, text):
+    dynamic, fixed = trials(*on(text, "dynamic alpha", "asymmetric 0.7"))
+    assert dynamic.perplexity < fixed.perplexity
+
+
+@claim(
+    "Trained on, it goes on: train loss falls and validation perplexity rises up to epoch 4",
+    source="000, Experimental Notes",
+    kind="question",
+)
+@on_both_texts
+@pytest.mark.parametrize("name", ["standard", "decreasing rates"])
+def test_goes_on_overfitting(trials, name, text):
+    (arm,) = on(text, name)
+    curves = trials(arm.but(recipe=arm.recipe.but(epochs=4, patience=None))).over_epochs
+    assert curves.loss.falls_while(curves.perplexity, after=1)
+
+
+def twice_as_wide(*arms):
+    return [arm.but(width=2 * arm.width, hidden=2 * arm.hidden) for arm in arms]
+
+
 @claim(
     "In a network of twice the width the best model still improves on the standard one",
     source="000, Future Work 1: larger models",
-    only_at="paper",
+    kind="question",
 )
 def test_scales_to_larger_models(trials):
-    larger = [
-        arm.but(width=128, hidden=512) for arm in on(WIKITEXT, "decreasing rates", "standard")
-    ]
-    better, standard = trials(*larger)
+    better, standard = trials(*twice_as_wide(*on(SENTENCES, "decreasing rates", "standard")))
+    assert better.perplexity < standard.perplexity
+
+
+@claim(
+    "On WikiText-2, too, a network of twice the width improves as the small one does",
+    source="000, Future Work 1: larger models",
+    kind="question",
+    only_at="paper",
+)
+def test_scales_to_larger_models_on_wikitext(trials):
+    better, standard = trials(*twice_as_wide(*on(WIKITEXT, "decreasing rates", "standard")))
     assert better.perplexity < standard.perplexity
 
 
 @claim(
     "Four times the text reduces over-fitting",
     source="000, Future Work 2: more data",
+    kind="question",
     only_at="paper",
 )
 @pytest.mark.parametrize("name", ["standard", "decreasing rates"])
@@ -65,6 +115,7 @@ def test_more_data_reduces_over_fitting(trials, name):
 @claim(
     "Between 0.5 and 0.8, too, the more weight on layer 1 the better",
     source="000, Future Work 4: finer alpha",
+    kind="question",
 )
 def test_finer_alpha(trials):
     (asymmetric,) = on(WIKITEXT, "asymmetric 0.7")
@@ -73,7 +124,11 @@ def test_finer_alpha(trials):
     assert trials(arms).perplexity.falls()
 
 
-@claim("A second exit saves further computation", source="000, Future Work 5: several exits")
+@claim(
+    "A second exit saves further computation",
+    source="000, Future Work 5: several exits",
+    kind="question",
+)
 def test_a_second_exit_saves_computation(trials):
     (supervised,) = on(WIKITEXT, "deep supervision, early exit")
     two, one = trials(supervised.but(exits=(1, 2)), supervised)
@@ -83,6 +138,7 @@ def test_a_second_exit_saves_computation(trials):
 @claim(
     "A second exit leaves the perplexity where it was, to 1 %",
     source="000, Future Work 5: several exits",
+    kind="question",
 )
 def test_a_second_exit_costs_nothing(trials):
     (supervised,) = on(WIKITEXT, "deep supervision, early exit")
@@ -93,6 +149,7 @@ def test_a_second_exit_costs_nothing(trials):
 @claim(
     "With half of the tokens leaving, a learned confidence chooses them better than max-softmax",
     source="000, Future Work 6: a learned confidence head",
+    kind="question",
 )
 @on_both_texts
 def test_learned_confidence_chooses_better(trials, text):

@@ -1,15 +1,22 @@
 """What of a GPT must be trained to tell spam, and which token read?  Source 003, on SMS Spam.
 
 At `--profile paper` the models are GPT-2's, where their weights are here. At `ci` there is one
-small GPT that repro pretrained itself: what is said is said of that one. Differences count the
+small GPT that repro pretrained itself: what is said is said of that one. The source's numbers are
+of one run each, and are held against what one run gives. Differences between two arms count the
 error of having drawn these 300 test messages (149 for validation) and no others, since most of the
 documented ones are a handful of messages. `documents/` holds the table against itself.
+
+The text's numbers are those of the test messages, so its sentences are judged on them; whether they
+hold on validation too is asked besides. That one arm is as good as another is judged only where it
+is clear that it does not guess.
 """
 
 import pytest
 
 from repro import claim
-from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, ROWS, BaselineArm
+from repro.arm import Needs
+from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, NARROWER, ROWS, BaselineArm
+from repro.studies.finetuning.costs import CostArm
 
 DOCUMENTED = {  # training, test and validation accuracy
     1: (0.9663, 0.9500, 0.9933),
@@ -47,67 +54,154 @@ MINUTES = {
     10: 3.24,
 }
 OWN = [1, 2, 3, 4, 8, 9, 10]  # rows about the small model; the others need larger ones
-HANDFUL = 0.02  # six of 300 messages: two binomial standard errors at the documented 97 %
-MUCH = 0.10  # half of the documented differences of 20 and 23 points
+GUESSED = 0.53  # the share of the test messages that are spam, as all may be called
 
-on_both = pytest.mark.parametrize("on", ["test_accuracy", "validation_accuracy"])
+# Widths that a statement must reach to say something, and margins of "as good as"
+HANDFUL = 0.02  # six of 300 messages: two binomial standard errors at the documented 97 %
+TWO_HANDFULS = 0.04  # the same for a difference of two rows at the documented 75 to 95 %
+MUCH = 0.10  # half of the documented differences of 20 and 23 points
+NEARLY = 1.25  # a machine computes large products faster: rows of one size lie this near
+
+ORDERED = [  # what its interpretation says of rows: the better one, the worse one, by how much
+    (1, 2, MUCH),
+    (1, 3, MUCH),
+    (4, 1, None),
+    (1, 5, None),
+    (6, 1, None),
+    (7, 6, None),
+    (1, 8, None),
+    (9, 4, None),
+    (1, 10, None),
+]
+
 interpretation = "003, Interpretation"
 later = "003, Table at 28c65cd"
 ours = "003, not in its text: asked of its result"
 
-
-def accuracy(trial, on):
-    return getattr(trial, on)
+TEST, VALIDATION = 1, 2
 
 
-@claim("The table", source="003, Table", documented="see each row", only_at="paper")
-@pytest.mark.parametrize("row", DOCUMENTED)
-def test_row(trials, row):
-    train, test, validation = DOCUMENTED[row]
-    row_trials = trials(ROWS[row])
-    assert row_trials.test_accuracy.matches(test, tolerance=HANDFUL)
-    assert row_trials.validation_accuracy.matches(validation, tolerance=HANDFUL)
-    assert row_trials.train_accuracy.matches(train, tolerance=HANDFUL)
+def difference(row, other, table=DOCUMENTED):
+    """The difference of two rows of the table in test accuracy."""
+    return round(table[row][TEST] - DOCUMENTED[other][TEST], 4)
 
 
-@claim("The later table", source=later, documented="see each row", only_at="paper")
-@pytest.mark.parametrize("row", LATER_DOCUMENTED)
-def test_later_row(trials, row):
-    train, test, validation = LATER_DOCUMENTED[row]
-    row_trials = trials(LATER_ROWS[row])
-    assert row_trials.test_accuracy.matches(test, tolerance=HANDFUL)
-    assert row_trials.validation_accuracy.matches(validation, tolerance=HANDFUL)
-    assert row_trials.train_accuracy.matches(train, tolerance=HANDFUL)
+def require_no_guess(trials, arm, margin):
+    """Leave a claim of equality unjudged where the arm is not clear of chance by its margin."""
+    is_clear = arm.test_accuracy.exceeds(GUESSED, by_at_least=margin)
+    trials.require(is_clear, "an arm that does not guess")
+
+
+def differs_by(trials, arm, other, documented, within=HANDFUL):
+    """Judge whether one run of each differs by as much as one run of each did in the table."""
+    require_no_guess(trials, other, within)
+    one_run = {"runs": 1, "within": within, "plus": other.test_accuracy}
+    assert arm.test_accuracy.agrees_with(documented, **one_run)
+
+
+def is_the_row(trial, documented):
+    """Judge whether three accuracies are those of one run."""
+    train, test, validation = documented
+    assert trial.test_accuracy.agrees_with(test, runs=1, within=HANDFUL)
+    assert trial.validation_accuracy.agrees_with(validation, runs=1, within=HANDFUL)
+    assert trial.train_accuracy.agrees_with(train, runs=1, within=HANDFUL)
+
+
+def rows_of(table):
+    """Judge each row, with its training, test and validation accuracy."""
+    return pytest.mark.parametrize(
+        ("row", "documented"),
+        [(row, ", ".join(f"{x:.4f}" for x in shares)) for row, shares in table.items()],
+        ids=list(map(str, table)),
+    )
 
 
 @claim(
-    "Training takes so many times as long as in the first row",
+    "The accuracies of each row, in training, test and validation",
     source="003, Table",
-    documented="minutes on one V100: not timed here, but counted in multiplications",
+    documented="{documented}",
     only_at="paper",
 )
-@pytest.mark.parametrize("row", [row for row in ROWS if row != 1])
-def test_cost_of_row(trials, row):
-    other, first = trials(ROWS[row], ROWS[1])
-    assert other.multiplications.is_times(
-        MINUTES[row] / MINUTES[1], first.multiplications, within_ratio=1.25
-    )
+@rows_of(DOCUMENTED)
+def test_row(trials, row, documented):
+    is_the_row(trials(ROWS[row]), DOCUMENTED[row])
+
+
+@claim(
+    "The accuracies of each row that the later table adds",
+    source=later,
+    documented="{documented}",
+    only_at="paper",
+)
+@rows_of(LATER_DOCUMENTED)
+def test_later_row(trials, row, documented):
+    is_the_row(trials(LATER_ROWS[row]), LATER_DOCUMENTED[row])
+
+
+@claim("Training takes so many minutes", source="003, Table", documented="{minutes} min on a V100")
+@pytest.mark.parametrize(("row", "minutes"), MINUTES.items(), ids=list(map(str, MINUTES)))
+def test_duration(trials, row, minutes):
+    raise Needs("is about minutes on a V100: needs that machine, and a clock on its training alone")
+
+
+@claim(
+    "The training takes about a quarter of an hour on a laptop",
+    source="003, Usage",
+    documented="about 15 minutes on a MacBook Air M3",
+)
+def test_duration_on_a_laptop(trials):
+    raise Needs("is about minutes on a MacBook Air M3: needs that machine, and a clock")
+
+
+@claim(
+    "Counted multiplications are as many times those of the first row as its minutes are",
+    source=ours,
+    documented="{times}",
+    kind="question",
+)
+@pytest.mark.parametrize(
+    ("row", "times"),
+    [(row, round(minutes / MINUTES[1], 2)) for row, minutes in MINUTES.items() if row != 1],
+    ids=[str(row) for row in MINUTES if row != 1],
+)
+def test_cost_of_row(trials, row, times):
+    other, first = trials(CostArm(of=ROWS[row]), CostArm(of=ROWS[1]))
+    assert other.multiplications.is_times(times, first.multiplications, within_ratio=NEARLY)
+
+
+@claim(
+    "Training all layers takes almost three times as long: two and a half to three times the work",
+    source=f"{interpretation} 3",
+    documented="almost 3; its minutes: 0.94 / 0.39 = 2.41",
+)
+def test_all_layers_cost_almost_three_times_as_much(trials):
+    everything, block = trials(CostArm(of=ROWS[4]), CostArm(of=ROWS[1]))
+    assert everything.multiplications.is_times(2.75, block.multiplications, within_ratio=1.1)
+
+
+@claim(
+    "LoRA is faster than training all layers: less work",
+    source=f"{interpretation} 6",
+    documented="its minutes: 0.82 and 0.94",
+)
+def test_lora_costs_less(trials):
+    lora, everything = trials(CostArm(of=ROWS[9]), CostArm(of=ROWS[4]))
+    assert lora.multiplications < everything.multiplications
 
 
 @claim("The longest training message has 120 tokens", source="003, Table", documented="120")
 def test_longest_message(trials):
-    assert trials(FIRST_ROW).longest.matches(120, tolerance=0.5)
+    assert trials(FIRST_ROW).longest.matches(120, tolerance=0.5)  # a whole number
 
 
 @claim(
     "Training the last token is substantially better than training the first",
     source=f"{interpretation} 1",
-    documented="95.00 % and 75.00 %; validation 99.33 % and 80.54 %",
+    documented="0.9500 and 0.7500",
 )
-@on_both
-def test_last_token_beats_first(trials, on):
+def test_last_token_beats_first(trials):
     last, first = trials(ROWS[1], ROWS[2])
-    assert accuracy(last, on).exceeds(accuracy(first, on), by_at_least=MUCH)
+    assert last.test_accuracy.exceeds(first.test_accuracy, by_at_least=MUCH)
 
 
 @claim(
@@ -115,10 +209,9 @@ def test_last_token_beats_first(trials, on):
     source=f"{interpretation} 1",
     documented="expected",
 )
-@on_both
-def test_first_token_recovers_without_the_mask(trials, on):
+def test_first_token_recovers_without_the_mask(trials):
     without, first = trials(ROWS[2].but(causal=False), ROWS[2])
-    assert accuracy(without, on).exceeds(accuracy(first, on), by_at_least=MUCH)
+    assert without.test_accuracy.exceeds(first.test_accuracy, by_at_least=MUCH)
 
 
 @claim(
@@ -128,151 +221,170 @@ def test_first_token_recovers_without_the_mask(trials, on):
 )
 def test_first_token_is_as_good_without_the_mask(trials):
     first, last = trials(ROWS[2].but(causal=False), LATER_ROWS[17])
-    assert first.test_accuracy.is_within(2 * HANDFUL, of=last.test_accuracy)
+    require_no_guess(trials, last, TWO_HANDFULS)
+    assert first.test_accuracy.is_within(TWO_HANDFULS, of=last.test_accuracy)
 
 
 @claim(
     "Training the last block is substantially better than training the last layer",
     source=f"{interpretation} 2",
-    documented="95.00 % and 72.00 %; validation 99.33 % and 79.87 %",
+    documented="0.9500 and 0.7200",
 )
-@on_both
-def test_last_block_beats_last_layer(trials, on):
+def test_last_block_beats_last_layer(trials):
     block, layer = trials(ROWS[1], ROWS[3])
-    assert accuracy(block, on).exceeds(accuracy(layer, on), by_at_least=MUCH)
+    assert block.test_accuracy.exceeds(layer.test_accuracy, by_at_least=MUCH)
 
 
 @claim(
-    "The first token is no better than the last layer alone",
+    "The first token is better than the last layer alone by as much",
     source="003, Table",
-    documented="75.00 % and 72.00 %",
+    documented=f"{difference(2, 3):+}",
 )
 def test_first_token_is_at_the_level_of_the_last_layer(trials):
     first, layer = trials(ROWS[2], ROWS[3])
-    assert first.test_accuracy.is_within(2 * HANDFUL, of=layer.test_accuracy)
+    differs_by(trials, first, layer, difference(2, 3), TWO_HANDFULS)
 
 
 @claim(
     "Training all layers is better than training the last block",
     source=f"{interpretation} 3",
-    documented="96.67 % and 95.00 %; validation 96.64 % and 99.33 %",
+    documented="0.9667 and 0.9500",
 )
-@on_both
-def test_all_layers_beat_last_block(trials, on):
+def test_all_layers_beat_last_block(trials):
     everything, block = trials(ROWS[4], ROWS[1])
-    assert accuracy(everything, on) > accuracy(block, on)
+    assert everything.test_accuracy > block.test_accuracy
 
 
-@claim("The improvement is modest: ~2 %", source=f"{interpretation} 3", documented="~2 %")
+@claim(
+    "The improvement is modest, of ~2 %",
+    source=f"{interpretation} 3",
+    documented=f"{difference(4, 1):+}",
+)
 def test_all_layers_are_modestly_better(trials):
     everything, block = trials(ROWS[4], ROWS[1])
-    assert everything.test_accuracy.exceeds(block.test_accuracy, by_at_least=0.01)
-    assert everything.test_accuracy.is_within(0.03, of=block.test_accuracy)
+    differs_by(trials, everything, block, difference(4, 1))
 
 
-@claim(
-    "A 3x larger model is worse",
-    source=f"{interpretation} 4",
-    documented="84.67 % and 95.00 %; validation 91.28 % and 99.33 %",
-)
-@on_both
-def test_medium_loses_to_small(trials, on):
+@claim("A 3x larger model is worse", source=f"{interpretation} 4", documented="0.8467 and 0.9500")
+def test_medium_loses_to_small(trials):
     medium, small = trials(ROWS[5], ROWS[1])
-    assert accuracy(medium, on) < accuracy(small, on)
+    assert medium.test_accuracy < small.test_accuracy
 
 
-@claim(
-    "A 5x larger model is better",
-    source=f"{interpretation} 4",
-    documented="96.67 % and 95.00 %; validation 98.66 % and 99.33 %",
-)
-@on_both
-def test_large_beats_small(trials, on):
+@claim("A 5x larger model is better", source=f"{interpretation} 4", documented="0.9667 and 0.9500")
+def test_large_beats_small(trials):
     large, small = trials(ROWS[6], ROWS[1])
-    assert accuracy(large, on) > accuracy(small, on)
+    assert large.test_accuracy > small.test_accuracy
 
 
 @claim(
     "A 12x larger model is better still",
     source=f"{interpretation} 4",
-    documented="98.33 % and 96.67 %; validation 99.33 % and 98.66 %",
+    documented="0.9833 and 0.9667",
 )
-@on_both
-def test_xl_beats_large(trials, on):
+def test_xl_beats_large(trials):
     xl, large = trials(ROWS[7], ROWS[6])
-    assert accuracy(xl, on) > accuracy(large, on)
+    assert xl.test_accuracy > large.test_accuracy
 
 
-@claim("The xl model is the best on the test set", source="003, Table", documented="98.33 %")
-@pytest.mark.parametrize("row", [row for row in ROWS if row != 7])
-def test_xl_is_best(trials, row):
-    xl, other = trials(ROWS[7], ROWS[row])
-    assert xl.test_accuracy > other.test_accuracy
+@claim(
+    "The xl model is the best on the test set", source="003, Table", documented="0.9833 and {other}"
+)
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [(row, f"{shares[1]:.4f}") for row, shares in DOCUMENTED.items() if row != 7],
+    ids=[str(row) for row in DOCUMENTED if row != 7],
+)
+def test_xl_is_best(trials, row, other):
+    xl, smaller = trials(ROWS[7], ROWS[row])
+    assert xl.test_accuracy > smaller.test_accuracy
 
 
 @claim(
     "Random weights are worse than pretrained ones",
     source=f"{interpretation} 5",
-    documented="93.67 % and 95.00 %; validation 96.64 % and 99.33 %",
+    documented="0.9367 and 0.9500",
 )
-@on_both
-def test_random_weights_lose_to_pretrained(trials, on):
+def test_random_weights_lose_to_pretrained(trials):
     random, pretrained = trials(ROWS[8], ROWS[1])
-    assert accuracy(random, on) < accuracy(pretrained, on)
+    assert random.test_accuracy < pretrained.test_accuracy
 
 
 @claim(
-    "Random weights are only slightly worse than pretrained ones",
+    "Random weights are only slightly worse than pretrained ones, by 1.3 %",
     source=f"{interpretation} 5",
-    documented="by 1.3 %",
+    documented=f"{difference(8, 1):+}",
 )
-@on_both
-def test_random_weights_are_only_slightly_worse(trials, on):
+def test_random_weights_are_only_slightly_worse(trials):
     random, pretrained = trials(ROWS[8], ROWS[1])
-    assert accuracy(random, on).is_at_most(HANDFUL, below=accuracy(pretrained, on))
+    differs_by(trials, random, pretrained, difference(8, 1))
 
 
 @claim(
     "Random weights are worse than pretrained ones where all layers are trained in both",
     source=ours,
-    documented="93.67 % and 96.67 % in rows 8 and 4; the text compares 8 with 1",
+    documented="0.9367 and 0.9667 in rows 8 and 4; the text compares 8 with 1",
+    kind="question",
 )
 def test_random_weights_are_worse_like_for_like(trials):
     random, pretrained = trials(ROWS[8], ROWS[4])
     assert random.test_accuracy < pretrained.test_accuracy
 
 
-@claim("Random weights learn the training set", source="003, Table", documented="100 %")
+@claim("Random weights learn the training set", source="003, Table", documented="1.0000")
 def test_random_weights_learn_the_training_set(trials):
-    assert trials(ROWS[8]).train_accuracy > 0.999
+    assert trials(ROWS[8]).train_accuracy.agrees_with(1.0, runs=1, within=HANDFUL)
 
 
 @claim(
     "LoRA is better than training all layers",
     source=f"{interpretation} 6",
-    documented="97.67 % and 96.67 %; validation 97.99 % and 96.64 %",
+    documented="0.9767 and 0.9667",
+    only_at="paper",  # at ci its adapters have a rank of 1: see the control below
 )
-@on_both
-def test_lora_beats_all_layers(trials, on):
+def test_lora_beats_all_layers(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
-    assert accuracy(lora, on) > accuracy(everything, on)
+    assert lora.test_accuracy > everything.test_accuracy
 
 
 @claim(
-    "LoRA is a viable alternative: it matches training all layers",
+    "LoRA improves the performance by 1 % point over training all layers",
     source=f"{interpretation} 6",
-    documented="97.67 % and 96.67 %; validation 97.99 % and 96.64 %",
+    documented=f"{difference(9, 4):+}",
 )
-@on_both
-def test_lora_matches(trials, on):
+def test_lora_improves_by_a_point(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
-    assert accuracy(lora, on).is_within(HANDFUL, of=accuracy(everything, on))
+    differs_by(trials, lora, everything, difference(9, 4))
+
+
+@claim(
+    "LoRA is a viable alternative: no worse than training all layers, by more than a handful",
+    source=f"{interpretation} 6",
+    documented="0.9767 and 0.9667",
+    only_at="paper",
+)
+def test_lora_is_no_worse(trials):
+    lora, everything = trials(ROWS[9], ROWS[4])
+    require_no_guess(trials, everything, HANDFUL)
+    assert lora.test_accuracy.is_at_most(HANDFUL, below=everything.test_accuracy)
+
+
+@claim(
+    "What the small LoRA loses it loses by its rank: adapters of the documented rank are better",
+    source=ours,
+    documented="not run",
+    kind="control",
+    only_at="ci",
+)
+def test_a_larger_rank_helps_the_small_lora(trials):
+    documented_rank, rank_1 = trials(ROWS[9].but(rank=ROWS[9].rank * NARROWER), ROWS[9])
+    assert documented_rank.test_accuracy > rank_1.test_accuracy
 
 
 @claim(
     "LoRA overfits less: its gap between training and validation is smaller",
     source=f"{interpretation} 6",
-    documented="1.53 and 2.98 points",
+    documented="0.0153 and 0.0298",
 )
 def test_lora_has_the_smaller_gap(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
@@ -280,13 +392,15 @@ def test_lora_has_the_smaller_gap(trials):
 
 
 @claim(
-    "LoRA is faster than training all layers",
+    "LoRA's gap between training and validation is 1 % lower",
     source=f"{interpretation} 6",
-    documented="0.82 and 0.94 minutes: not timed here, but counted in multiplications",
+    documented="-0.0145",
 )
-def test_lora_costs_less(trials):
+def test_lora_lowers_the_gap_by_a_point(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
-    assert lora.multiplications < everything.multiplications
+    require_no_guess(trials, everything, HANDFUL)
+    gap = everything.train_over_validation
+    assert lora.train_over_validation.agrees_with(-0.0145, runs=1, within=HANDFUL, plus=gap)
 
 
 @claim("It trains fewer parameters", source=f"{interpretation} 6", documented="fewer")
@@ -296,31 +410,30 @@ def test_lora_trains_fewer_parameters(trials):
 
 
 @claim(
-    "Later: LoRA with the new start and α = 16 matches training all layers",
+    "Later: LoRA with the new start and α = 16 is as much better than training all layers",
     source=later,
-    documented="96.67 % and 96.67 %",
+    documented=f"{difference(11, 4, LATER_DOCUMENTED):+}",
 )
 def test_later_lora_matches(trials):
     lora, everything = trials(LATER_ROWS[11], ROWS[4])
-    assert lora.test_accuracy.is_within(HANDFUL, of=everything.test_accuracy)
+    differs_by(trials, lora, everything, difference(11, 4, LATER_DOCUMENTED))
 
 
 @claim(
     "Padding to the full context is significantly worse",
     source=f"{interpretation} 7",
-    documented="78.33 % and 95.00 %; validation 87.92 % and 99.33 %",
+    documented="0.7833 and 0.9500",
 )
-@on_both
-def test_padding_to_the_context_is_worse(trials, on):
+def test_padding_to_the_context_is_worse(trials):
     context, longest = trials(ROWS[10], ROWS[1])
-    assert accuracy(context, on) < accuracy(longest, on)
+    assert context.test_accuracy < longest.test_accuracy
 
 
 @claim(
     "What padding to the full context loses comes back by reading the last word",
     source=ours,
-    documented="",
-    only_at="paper",
+    documented="not run",
+    kind="question",
 )
 def test_last_word_recovers_from_padding(trials):
     word, last = trials(ROWS[10].but(token="last word"), ROWS[10])
@@ -330,8 +443,8 @@ def test_last_word_recovers_from_padding(trials):
 @claim(
     "What padding to the full context loses comes back by not looking at padding",
     source=ours,
-    documented="",
-    only_at="paper",
+    documented="not run",
+    kind="question",
 )
 def test_unattended_padding_recovers(trials):
     unattended, attended = trials(ROWS[10].but(attends_padding=False), ROWS[10])
@@ -339,32 +452,61 @@ def test_unattended_padding_recovers(trials):
 
 
 @claim(
-    "Training accuracy is above test accuracy",
-    source="003, Table",
-    documented="in all ten rows",
+    "Training accuracy is above test accuracy", source="003, Table", documented="by {difference}"
 )
-@pytest.mark.parametrize("row", ROWS)
-def test_training_is_above_test(trials, row):
+@pytest.mark.parametrize(
+    ("row", "difference"),
+    [(row, f"{train - test:.4f}") for row, (train, test, _) in DOCUMENTED.items()],
+    ids=list(map(str, DOCUMENTED)),
+)
+def test_training_is_above_test(trials, row, difference):
     assert trials(ROWS[row]).train_over_test > 0
 
 
 @claim(
     "Validation accuracy is above training accuracy",
     source="003, Table",
-    documented="in rows 1, 2, 3, 5 and 10",
+    documented="by {difference}",
 )
-@pytest.mark.parametrize("row", [1, 2, 3, 5, 10])
-def test_validation_is_above_training(trials, row):
+@pytest.mark.parametrize(
+    ("row", "difference"),
+    [
+        (row, f"{validation - train:.4f}")
+        for row, (train, _, validation) in DOCUMENTED.items()
+        if validation > train
+    ],
+    ids=[str(row) for row, (train, _, validation) in DOCUMENTED.items() if validation > train],
+)
+def test_validation_is_above_training(trials, row, difference):
     assert trials(ROWS[row]).train_over_validation < 0
 
 
-@claim("Two blocks are better than one", source=later, documented="98.33 % and 95.00 %")
+@claim(
+    "What it says of two rows holds on validation too",
+    source=ours,
+    documented="{documented}",
+    kind="question",
+)
+@pytest.mark.parametrize(
+    ("better", "worse", "by_at_least", "documented"),
+    [
+        (*rows, by, " and ".join(f"{DOCUMENTED[row][VALIDATION]:.4f}" for row in rows))
+        for *rows, by in ORDERED
+    ],
+    ids=[f"{better}-above-{worse}" for better, worse, _ in ORDERED],
+)
+def test_on_validation_too(trials, better, worse, by_at_least, documented):
+    above, below = trials(ROWS[better], ROWS[worse])
+    assert above.validation_accuracy.exceeds(below.validation_accuracy, by_at_least=by_at_least)
+
+
+@claim("Two blocks are better than one", source=later, documented="0.9833 and 0.9500")
 def test_two_blocks_are_better(trials):
     two, one = trials(LATER_ROWS[4], ROWS[1])
     assert two.test_accuracy > one.test_accuracy
 
 
-@claim("Without padding it is better", source=later, documented="98.00 % and 95.00 %")
+@claim("Without padding it is better", source=later, documented="0.9800 and 0.9500")
 def test_no_padding_is_better(trials):
     unpadded, padded = trials(LATER_ROWS[14], ROWS[1])
     assert unpadded.test_accuracy > padded.test_accuracy
@@ -373,68 +515,64 @@ def test_no_padding_is_better(trials):
 @claim(
     "Without padding, eight messages at a time are as good as one",
     source=later,
-    documented="98.33 % and 98.00 %",
+    documented="0.9833 and 0.9800",
 )
 def test_accumulating_is_as_good(trials):
     eight, one = trials(LATER_ROWS[15], LATER_ROWS[14])
-    assert eight.test_accuracy.is_within(2 * HANDFUL, of=one.test_accuracy)
+    differs_by(trials, eight, one, 0.0033, TWO_HANDFULS)
 
 
-@claim("Reading the last word is better", source=later, documented="98.33 % and 95.00 %")
+@claim("Reading the last word is better", source=later, documented="0.9833 and 0.9500")
 def test_last_word_is_better(trials):
     word, last = trials(LATER_ROWS[16], ROWS[1])
     assert word.test_accuracy > last.test_accuracy
 
 
-@claim(
-    "Reading the last word of padded messages is training without padding, under the mask",
-    source=ours,
-    documented="98.33 % both",
-)
-def test_last_word_is_no_padding(trials):
-    word, unpadded = trials(LATER_ROWS[16], LATER_ROWS[15])
-    assert word.test_accuracy.is_within(0.001, of=unpadded.test_accuracy)
-
-
-@claim("Without the causal mask it is as good", source=later, documented="95.33 % and 95.00 %")
+@claim("Without the causal mask it is as good", source=later, documented="0.9533 and 0.9500")
 def test_no_mask_is_as_good(trials):
     without, usual = trials(LATER_ROWS[17], ROWS[1])
-    assert without.test_accuracy.is_within(HANDFUL, of=usual.test_accuracy)
+    differs_by(trials, without, usual, 0.0033)
 
 
-@claim(
-    "Ignoring the padding token as a label changes nothing",
-    source=later,
-    documented="rows 18 and 1 are equal: no message has that label",
-)
-@on_both
-def test_ignored_label_changes_nothing(trials, on):
-    ignored, usual = trials(LATER_ROWS[18], ROWS[1])
-    assert accuracy(ignored, on).is_within(0.001, of=accuracy(usual, on))
-
-
-@claim("The mean of all tokens is better", source=later, documented="96.33 % and 95.00 %")
+@claim("The mean of all tokens is better", source=later, documented="0.9633 and 0.9500")
 def test_mean_is_better(trials):
     mean, last = trials(LATER_ROWS[19], ROWS[1])
     assert mean.test_accuracy > last.test_accuracy
 
 
-@claim("It beats the length of a message", source=ours, documented="81.67 % by the length alone")
-@pytest.mark.parametrize("row", OWN)
-def test_beats_length(trials, row):
+each_own_row = pytest.mark.parametrize(
+    ("row", "documented"),
+    [(row, f"{DOCUMENTED[row][1]:.4f}") for row in OWN],
+    ids=list(map(str, OWN)),
+)
+
+
+@claim(
+    "It beats the length of a message",
+    source=ours,
+    documented="{documented}; 0.8167 by the length alone",
+    kind="control",
+)
+@each_own_row
+def test_beats_length(trials, row, documented):
     network, length = trials(ROWS[row], BaselineArm(rule="length"))
     assert network.test_accuracy > length.test_accuracy
 
 
-@claim("It beats a table of first tokens", source=ours, documented="80.33 % by the table")
-@pytest.mark.parametrize("row", OWN)
-def test_beats_first_token(trials, row):
+@claim(
+    "It beats a table of first tokens",
+    source=ours,
+    documented="{documented}; 0.8000 by the table",
+    kind="control",
+)
+@each_own_row
+def test_beats_first_token(trials, row, documented):
     network, table = trials(ROWS[row], BaselineArm(rule="first token"))
     assert network.test_accuracy > table.test_accuracy
 
 
-@claim("It beats a bag of words", source=ours, documented="")
-@pytest.mark.parametrize("row", OWN)
-def test_beats_bag_of_words(trials, row):
+@claim("It beats a bag of words", source=ours, documented="{documented}", kind="control")
+@each_own_row
+def test_beats_bag_of_words(trials, row, documented):
     network, bag = trials(ROWS[row], BaselineArm(rule="bag of words"))
     assert network.test_accuracy > bag.test_accuracy

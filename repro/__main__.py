@@ -7,15 +7,21 @@ import os
 import sys
 from collections.abc import Sequence
 
+from repro.bisect import command as bisect
+from repro.bisect.errors import SearchError
 from repro.data import command as data
 from repro.data.locate import DataError
+from repro.evidence.errors import EvidenceError
 from repro.ledger import LedgerError
-from repro.report import findings
+from repro.new import command as new
+from repro.plugin import evidence_command as evidence
+from repro.plugin import recorded_command as recorded
+from repro.report import badge, coverage, findings
 from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (data, findings, store)
+COMMANDS = (badge, bisect, coverage, data, evidence, findings, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
 
 
@@ -33,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except (DataError, LedgerError, StoreError) as error:
+    except (DataError, EvidenceError, LedgerError, SearchError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

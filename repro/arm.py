@@ -57,6 +57,12 @@ class Metric:
     """The number of examples that a share is counted on, for shares that can be 0 or 1."""
     listed: bool = False
     """True where a run has several values of it, such as one a block."""
+    exact: bool = False
+    """True where no seed can change it, as of counts of parameters or operations: it is read off.
+
+    Anything else that is the same on every seed is no evidence: a seed that does not reach the
+    training looks just like that.
+    """
     sampled: str | None = None
     """The name of the measure that lists one value an example, of which this one is the mean.
 
@@ -162,6 +168,19 @@ class Arm:
         recipe = self.recipe
         return [n + 1 for n in range(recipe.epochs) if recipe.measures(n) or not measured]
 
+    def epochs_of(self, metric: str) -> list[int]:
+        """Return the epochs, counted from 1, at which a metric is known, or its `loss`."""
+        return self.epochs_known(measured=metric != "loss")
+
+    @property
+    def pairing(self) -> object:
+        """The runs that its seeds pair with: None for those of every other arm."""
+        return None
+
+    def is_exact(self, metric: str) -> bool:
+        """Return True where no seed can change a metric of this arm, so that it is read off."""
+        return type(self).metrics[metric].exact
+
     @property
     def stops_early(self) -> bool:
         """True if a run may end before its last step."""
@@ -243,20 +262,37 @@ class Run(Generic[AnyArm]):
         return Run(self.arm.trained_as(), self.seed)
 
 
-def require_hashable(arm: Arm) -> None:
+def require_plain(arm: Arm) -> None:
     """Raise TypeError where a setting of an arm is not plain frozen data.
 
-    >>> require_hashable(Spiral(widths=[8, 8]))
+    >>> require_plain(Spiral(widths=[8, 8]))
     TypeError: Spiral(widths=[8, 8]) cannot be hashed: a list can change; give a tuple.
     """
     for field in dataclasses.fields(arm):
         value = getattr(arm, field.name)
+        kind, place = type(value).__name__, f"{type(arm).__name__}({field.name}={value!r})"
         try:
             hash(value)
         except TypeError as error:
-            kind = type(value).__name__
             instead = {"list": "a tuple", "dict": "a tuple of pairs", "set": "a frozenset"}
             raise TypeError(
-                f"{type(arm).__name__}({field.name}={value!r}) cannot be hashed: a {kind} can"
+                f"{place} cannot be hashed: a {kind} can"
                 f" change; give {instead.get(kind, 'frozen data')}."
             ) from error
+        if not _is_plain(value):
+            instead = {"PosixPath": "str(path)", "ndarray": "a tuple of numbers"}
+            usual = "its number with .item()" if hasattr(value, "item") else "numbers or text"
+            raise TypeError(
+                f"{place} cannot be written down: a {kind} is no plain data; give"
+                f" {instead.get(kind, usual)}."
+            )
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a setting is made of what every file can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return all(_is_plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    is_numpy = type(value).__module__ == "numpy"  # whose float64 is a float, and shown otherwise
+    return value is None or (isinstance(value, bool | int | float | str) and not is_numpy)

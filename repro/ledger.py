@@ -8,14 +8,15 @@ another kind of machine trains other runs.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from repro.files import write_beside
 from repro.text import HIDDEN
@@ -25,10 +26,29 @@ NAME = "ledger.toml"
 VERDICTS = ("reproduced", "refuted", "inconclusive")
 """The verdicts that can be accepted; a claim that was not run has none."""
 
+Kind: TypeAlias = Literal["source", "question", "control"]
+"""Whose a claim is: what its source claims, a question of ours about it, or a control of ours."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
 _HEAD = """\
 # The verdicts that were last accepted, one entry a claim, profile and data set.
 # Written by `pytest claims --update-ledger`; a change here is a change of what is known.
 """
+
+
+_YEAR = re.compile(r"(19|20)\d\d[a-z]?")
+
+
+def short_source(source: str) -> str:
+    """Return the name of a source, without the place in it: up to its first comma, or its year.
+
+    >>> short_source("004, Results"), short_source("Smith et al., 2023, Table 2")
+    ('004', 'Smith et al., 2023')
+    """
+    name, *places = (part.strip() for part in source.split(","))
+    years = itertools.takewhile(_YEAR.fullmatch, places)
+    return ", ".join([name, *years])
 
 
 class LedgerError(Exception):
@@ -46,10 +66,20 @@ class Entry:
     sentence: str
     documented: str
     measured: str
+    kind: Kind = "source"
     machine: str = ""
     """Device, processor, torch and engine that trained the runs of a reproduced claim."""
-    past: Sequence[tuple[float, float, int]] = ()
-    """Mean, spread and seeds of each comparison of a reproduced claim, past its bound."""
+    past: Sequence[tuple[float, float | None, int]] = ()
+    """Mean, spread and seeds of each comparison of a reproduced claim, past its bound.
+
+    The distance of a standard deviation has no spread of its own. In the file it is left out.
+    """
+
+    @property
+    def seeds(self) -> int | None:
+        """The seeds that the verdict took; None where the entry does not say."""
+        said = re.findall(r"(\d+) seeds\b", self.measured)  # `past` may have more, for the ledger
+        return max(map(int, said), default=None)
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -84,9 +114,29 @@ class Ledger:
         """Return the accepted entry of a claim; None where there is none yet."""
         return self.entries.get((claim, profile, data))
 
+    def opposed(self, claim: str, profile: str, verdict: str) -> list[Entry]:
+        """Return the entries of a claim at other sizes that say the opposite of a verdict.
+
+        `ci` is small, and its verdict stands beside that at the documented size, not instead of it.
+        """
+        opposite = {"reproduced": "refuted", "refuted": "reproduced"}.get(verdict)
+        return [
+            entry
+            for entry in self.entries.values()
+            if entry.claim == claim and entry.profile != profile and entry.verdict == opposite
+        ]
+
     def accept(self, entries: Iterable[Entry]) -> None:
         """Add or replace entries and write the file, sorted, so that its diff can be read."""
         self.entries |= {entry.place: entry for entry in entries}
+        self._write()
+
+    def forget(self, claims: Collection[str]) -> None:
+        """Remove the entries of these claims and write the file."""
+        self.entries = {p: entry for p, entry in self.entries.items() if entry.claim not in claims}
+        self._write()
+
+    def _write(self) -> None:
         blocks = [_encoded(self.entries[place]) for place in sorted(self.entries)]
         write_beside(self.path, _HEAD.encode() + b"".join(blocks))
 
@@ -113,7 +163,8 @@ def _listed(tables: object) -> list[dict[str, Any]]:
 def _entry(table: dict[str, Any]) -> Entry:
     name = table.get("claim", "an entry")
     try:
-        entry = Entry(**table)
+        past = {"past": _past(table)} if "past" in table else {}
+        entry = Entry(**{**table, **past})
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
     for key, value in vars(entry).items():
@@ -121,30 +172,38 @@ def _entry(table: dict[str, Any]) -> Entry:
             raise ValueError(f"{name}: its {key} is {value!r} and no text")
     if entry.verdict not in VERDICTS:
         raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
-    _require_past(entry)
+    if entry.kind not in KINDS:
+        raise ValueError(f"{name}: its kind {entry.kind!r} is none of {', '.join(KINDS)}")
     return entry
 
 
-def _require_past(entry: Entry) -> None:
-    sound = isinstance(entry.past, list) and all(
-        isinstance(each, list)
-        and len(each) == 3
-        and all(isinstance(number, int | float) and math.isfinite(number) for number in each)
-        and each[1] >= 0
-        and isinstance(each[2], int)
-        and each[2] > 0
-        for each in entry.past or ()
+def _past(table: dict[str, Any]) -> list[tuple[float, float | None, int]]:
+    """Return the distances in a table of a file; raises ValueError where one is not sound."""
+    rows = table.get("past", [])
+    if not isinstance(rows, list) or not all(map(_is_distance, rows)):
+        name = table.get("claim", "an entry")
+        raise ValueError(f"{name}: its past is no list of [mean, spread, seeds] or [mean, seeds]")
+    return [(row[0], row[1] if len(row) == 3 else None, row[-1]) for row in rows]
+
+
+def _is_distance(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) in (2, 3)
+        and all(isinstance(number, int | float) and math.isfinite(number) for number in row)
+        and (len(row) == 2 or row[1] >= 0)
+        and isinstance(row[-1], int)
+        and row[-1] >= 2
     )
-    if entry.past and not sound:
-        raise ValueError(f"{entry.claim}: its past is no list of [mean, spread, seeds]")
 
 
 def _encoded(entry: Entry) -> bytes:
-    optional = ("machine", "past")
+    usual = {"kind": "source", "machine": "", "past": []}
+    past = [[part for part in each if part is not None] for each in entry.past]
     lines = [
         f"{name} = {_quoted(value)}"
-        for name, value in vars(entry).items()
-        if value or name not in optional
+        for name, value in {**vars(entry), "past": past}.items()
+        if name not in usual or value != usual[name]
     ]
     try:
         return ("\n[[claim]]\n" + "\n".join(lines) + "\n").encode()

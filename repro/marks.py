@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from repro.ledger import Kind
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def claim(
-    sentence: str, *, source: str, documented: str = "", only_at: str | None = None
+    sentence: str,
+    *,
+    source: str,
+    documented: str = "",
+    kind: Kind = "source",
+    only_at: str | None = None,
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
-    `documented` is the result that the source reports. `only_at` names the one profile at which the
-    sentence can be judged, such as `paper` for a number that belongs to the documented size.
+    `source` is its name, or its name and year, and then the place in it: `"Smith, 2023, Table 2"`.
+    The name and the test's make the claim's name in the ledger.
+
+    `documented` is the result that the source reports; parameters of the test are filled in, as in
+    `"{perplexity:.2f}"`. `kind` says whose the sentence is: what the
+    source claims, a `"question"` of ours about it, or a `"control"` of ours. `only_at` names the
+    one profile at which the sentence can be judged, such as `paper` for a number that belongs to
+    the documented size.
 
     >>> @claim("BP climbs with every trained block", source="004", documented="0.389 → 0.617")
     ... def test_bp_climbs(trials):
@@ -23,7 +37,7 @@ def claim(
     import pytest  # here, so that training code can import repro without it
 
     mark: Callable[[Test], Test] = pytest.mark.claim(
-        sentence, source=source, documented=documented, only_at=only_at
+        sentence, source=source, documented=documented, kind=kind, only_at=only_at
     )
     return mark
 

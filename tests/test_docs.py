@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import Ledger
+from repro.report.coverage import coverage_page
 from repro.report.findings import findings_table, with_table
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,7 @@ TEXTS = [README, *(path.read_text() for path in sorted(DOCS.glob("*.md")))]
 COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
 BENCHMARKS = {name for text in TEXTS for name in re.findall(r"benchmarks/\w+\.py", text)}
 OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
-FETCH_ALONE = {"--mirror"}
+ACTIONS = [("data", "fetch"), ("evidence", "pack"), ("new",)]
 
 
 def files_of(guide):
@@ -35,26 +36,35 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
         (pytester.path / name).write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    result.stdout.fnmatch_lines(["REPRODUCED*mine/more_draws_are_better*"])
+    result.stdout.fnmatch_lines(["reproduced*mine/more_draws_are_better*"])
     assert result.ret == 0
 
 
-def test_the_findings_in_the_readme_are_those_of_the_ledgers():
+def test_the_page_of_findings_is_current():
     ledgers = [ROOT / "claims" / "ledger.toml", ROOT / "claims" / "documents" / "ledger.toml"]
     entries = [e for path in ledgers for e in Ledger.read(path).entries.values()]
-    assert with_table(README, findings_table(entries)) == README, (
+    page = (DOCS / "findings.md").read_text()
+    assert with_table(page, findings_table(entries)) == page, (
         f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in ledgers)}"
-        " --into README.md"
+        " --into docs/findings.md"
+    )
+
+
+def test_the_page_of_coverage_is_current():
+    assert (DOCS / "coverage.md").read_text() == coverage_page(ROOT / "claims"), (
+        "run: python -m repro coverage claims --into docs/coverage.md"
     )
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_commands_run_as_they_are_written(command, tmp_path):
-    shutil.copy(ROOT / "README.md", tmp_path)  # a command may write into it
-    shutil.copytree(ROOT / "claims", tmp_path / "claims")
+    for folder in ("claims", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=tmp_path)
     assert done.returncode == 0
-    assert (tmp_path / "README.md").read_text() == README
+    for page in DOCS.glob("*.md"):  # some commands write into them
+        assert (tmp_path / "docs" / page.name).read_text() == page.read_text()
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
@@ -67,15 +77,19 @@ def test_benchmarks_are_there_and_can_be_loaded(name, monkeypatch):
 
 
 def test_options_are_those_that_there_are():
-    asked = [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"]
-    known = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True).stdout
+    asked = [("pytest", "-p", "no:cacheprovider"), *(("repro", *action) for action in ACTIONS)]
+    helps = [[sys.executable, "-m", *command, "--help"] for command in asked]
+    known = "".join(
+        subprocess.run(each, cwd=ROOT, capture_output=True, text=True).stdout for each in helps
+    )
     assert len(OPTIONS) > 8
-    assert [option for option in sorted(OPTIONS - FETCH_ALONE) if option not in known] == []
+    assert [option for option in sorted(OPTIONS) if option not in known] == []
 
 
 @pytest.mark.parametrize(
     "name", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
 )
 def test_links_lead_somewhere(name):
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", name.read_text())
+    text = re.sub(r"^```.*?^```", "", name.read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
     assert [link for link in links if not (name.parent / link).exists()] == []

@@ -17,11 +17,14 @@ LAYERS = [
     {"studies", "own"},
     {"runs"},
     {"backends"},
+    {"evidence"},
     {"judge"},
+    {"recorded"},
     {"document"},
     {"ledger"},
     {"report"},
     {"plugin", "marks"},
+    {"bisect", "new"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -24,7 +24,7 @@ def parameters(*, layers, context):
 @claim(
     "The parameter counts follow from the architecture",
     source="001, Model architecture",
-    documented="2,739,432 and 4,840,936",
+    documented="{count:,}",
 )
 @pytest.mark.parametrize(
     ("count", "layers", "context"),
@@ -35,7 +35,7 @@ def test_parameter_counts(document, count, layers, context):
     assert document(count).agrees_with(parameters(layers=layers, context=context))
 
 
-@claim("Parameters as rounded", source="001, Model capacity", documented="2.74M and 4.84M")
+@claim("Parameters as rounded", source="001, Model capacity", documented="{rounded}")
 @pytest.mark.parametrize(("rounded", "count"), [("2.74M", 2_739_432), ("4.84M", 4_840_936)])
 def test_rounded_parameter_counts(document, rounded, count):
     assert document(rounded).agrees_with(count)
@@ -46,13 +46,17 @@ def test_rounded_parameter_ratio(document):
     assert document("1.77").agrees_with(printed("4.84M") / printed("2.74M"))
 
 
-@claim("Twice the baseline", source="001, Model capacity", documented="12 and 6; 512 and 256")
+@claim("Twice the baseline", source="001, Model capacity", documented="{advanced} and {baseline}")
 @pytest.mark.parametrize(("advanced", "baseline"), [(12, 6), (512, 256)], ids=["layers", "context"])
 def test_twice_the_baseline(document, advanced, baseline):
     assert document(advanced).agrees_with(2 * exact(baseline))
 
 
-@claim("The perplexity is that of the loss", source="001, Final performance", documented="see each")
+@claim(
+    "The perplexity is that of the loss",
+    source="001, Final performance; the logs of its repository for the other runs",
+    documented="{ppl} at a loss of {loss}",
+)
 @pytest.mark.parametrize(
     ("ppl", "loss"),
     [("40.93", "3.7119"), ("30.78", "3.4269"), ("26.03", "3.2594")],
@@ -128,7 +132,7 @@ def test_log_of_this_run(document):
 @claim(
     "Linear Scaling Rule: the learning rate grows with the batch, from 0.0001 at 512",
     source="001, Optimisation settings; the rates of T4, L4 and A100 at b3e3be1",
-    documented="0.0004 at 2048, 0.0008 at 4096",
+    documented="{rate} at {batch}",
 )
 @pytest.mark.parametrize(("rate", "batch"), [("0.0004", 2048), ("0.0008", 4096)])
 def test_linear_scaling(document, rate, batch):

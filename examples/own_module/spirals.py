@@ -54,6 +54,6 @@ def accuracy(module, arm):
 STUDY = ModuleStudy(
     module=network,
     examples=lambda arm: spirals(arm.examples, seed=0),
-    loss=lambda module, points, classes: F.cross_entropy(module(points), classes),
+    loss=lambda module, arm, points, classes: F.cross_entropy(module(points), classes),
     measure=accuracy,
 )

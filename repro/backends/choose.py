@@ -9,7 +9,7 @@ from repro.backends.local import LocalBackend
 from repro.runs.backend import Backend
 from repro.store import Store
 
-NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 'repro[ray]'"
+NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 'repro-claims[ray]'"
 NO_ADDRESS = (
     "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT, or give"
     " --executor ray://HOST:PORT."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from repro.arm import Run
 from repro.runs.identity import name_of
 from repro.runs.jobs import Job, Start, Timing
+from repro.runs.opened import unwatched
 from repro.store import Store
 
 
@@ -20,7 +21,8 @@ class StoreFiles:
         )
 
     def load_checkpoint(self, run: Run) -> bytes | None:
-        return self._store.checkpoints.load(self._keys[run])
+        with unwatched():
+            return self._store.checkpoints.load(self._keys[run])
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         self._store.checkpoints.save(self._keys[run], payload)
@@ -34,7 +36,8 @@ class StoreFiles:
     def load_weights(self, run: Run) -> bytes:
         assert self._start is not None
         assert self._start.run == run
-        return stored_weights(self._store, self._start)
+        with unwatched():
+            return stored_weights(self._store, self._start)
 
 
 def stored_weights(store: Store, start: Start) -> bytes:

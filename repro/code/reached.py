@@ -13,6 +13,7 @@ modules, and files that are read.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -70,6 +71,41 @@ def reached(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
         walk.start(root)
     walk.finish()
     return walk.digests()
+
+
+def contents(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
+    """Return the definitions that the roots reach, each with a hash of its own text alone.
+
+    Unlike the digests of `reached`, these tell the one definition that an edit changed.
+
+    >>> contents([Root("repro.recipe", "Recipe")], Modules())["repro.recipe.Stages"][:4]
+    'ca53'
+    """
+    walk = _Walk(modules)
+    for root in roots:
+        walk.start(root)
+    walk.finish()
+    return {
+        f"{module}.{name}": walk.definitions[module, name].digest[:16]
+        for module, name in sorted(walk.definitions)
+    }
+
+
+def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
+    """Return the top-level names of libraries that the modules reached import, if not stdlib's.
+
+    What modules import whose names begin with `besides` does not count.
+
+    >>> "torch" in libraries([Root("repro.core.train", "train")], Modules(), besides="tests.")
+    True
+    """
+    walk = _Walk(modules)
+    for root in roots:
+        walk.start(root)
+    walk.finish()
+    own = [module for module in walk.imported if not f"{module}.".startswith(besides)]
+    tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
+    return {top for top in tops if top not in modules and top not in sys.stdlib_module_names}
 
 
 def digest(definitions: dict[str, str]) -> str:

@@ -13,6 +13,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from repro.arm import Needs
+
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -35,7 +37,10 @@ def resolve_device(name: str) -> str:
 
 def _has_plainly_none() -> bool:
     """Return whether there can be no accelerator: torch was built without, or has no driver."""
-    build = metadata.version("torch").partition("+")[2]
+    try:
+        build = metadata.version("torch").partition("+")[2]
+    except metadata.PackageNotFoundError:
+        return True  # without torch nothing trains, on whatever device
     if build == "cpu":
         return True
     if sys.platform != "linux" or build.startswith("rocm"):
@@ -69,8 +74,14 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 @cache
 def torch_version() -> str:
-    """The version of torch, without the name of its build; read without importing it."""
-    return metadata.version("torch").partition("+")[0]
+    """The version of torch, without the name of its build; read without importing it.
+
+    Raises `Needs` where there is none: claims on runs that are recorded do without.
+    """
+    try:
+        return metadata.version("torch").partition("+")[0]
+    except metadata.PackageNotFoundError:
+        raise Needs("needs torch, to train: pip install 'repro-claims[train]'") from None
 
 
 @cache

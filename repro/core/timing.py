@@ -44,7 +44,8 @@ def measure_speed(
 
     >>> measure_speed(STUDY, D256_L4.at("ci").ladder(), engine="auto", device=torch.device("cpu"))
     """
-    if isinstance(study, TrainsOutside):
+    has_no_choice = engine != "stacked" and not arms[0].stacks
+    if isinstance(study, TrainsOutside) or (has_no_choice and not arms[0].steps):
         return Speed("loop", 1, 0.0)
     narrow, *wider = WIDTHS[device.type]
     candidates = [("loop", 1)]

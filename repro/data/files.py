@@ -7,14 +7,19 @@ the same code reads both. The caller always says by name which of them is read.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
 from repro.data.locate import DataError, data_folder, fixtures
-from repro.data.registry import find
+from repro.data.registry import data_sets, find
 
 TWIN = "-twin"
 """The ending of a twin's name."""
+
+_COUNTED: ContextVar[Collection[str] | None] = ContextVar("sets that count as here", default=None)
 
 
 def resolve(name: str) -> str:
@@ -28,11 +33,45 @@ def resolve(name: str) -> str:
     if name.endswith(TWIN):
         return name
     known = find(name)
-    if (data_folder() / known.folder).is_dir():
+    if is_here(name):
         return name
     if twin_folder(name).is_dir():
         return name + TWIN
     raise DataError(f"{known.title} is not here and has no twin; {_advice(name)}.")
+
+
+def is_here(name: str) -> bool:
+    """Return whether the folder of a set is in the data folder, or counts as there.
+
+    >>> is_here("gpt2-xl")
+    False
+    """
+    counted = _COUNTED.get()
+    return (data_folder() / find(name).folder).is_dir() if counted is None else name in counted
+
+
+def is_readable(name: str) -> bool:
+    """Return whether a set can be read: it is here, or a twin, or a name that needs no files.
+
+    >>> is_readable("blimp-twin"), is_readable("gpt2-xl")
+    (True, False)
+    """
+    return name.endswith(TWIN) or name not in data_sets() or is_here(name)
+
+
+@contextmanager
+def counted_as_here(names: Collection[str]) -> Iterator[None]:
+    """Let these sets and no others count as here within the block, for whoever reads none of them.
+
+    >>> with counted_as_here(["gpt2-xl"]):
+    ...     resolve("gpt2-xl")
+    'gpt2-xl'
+    """
+    before = _COUNTED.set(names)
+    try:
+        yield
+    finally:
+        _COUNTED.reset(before)
 
 
 def read_file(name: str, file: str) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from repro.judge import Outcome
+from repro.judge import Findings, Outcome
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,16 @@ class Check:
     """The arithmetic in one line."""
     lines: tuple[str, ...] = ()
     """The meanings of the numbers it rests on, and what else there is to say, line by line."""
+    found: Findings[Check] | None = field(default=None, repr=False, compare=False)
+    """The findings of the claim that made it, which are told when its truth is asked."""
 
     @property
     def outcome(self) -> Outcome:
         return Outcome.REPRODUCED if self.possible else Outcome.REFUTED
 
     def __bool__(self) -> bool:
+        if self.found is not None:
+            self.found.asked.append(self)
         return self.possible
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ They mirror those of `trials`. Every check is kept, so that a test cannot pass w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, overload
 
 from repro.document.agreement import agrees_with
@@ -13,6 +14,7 @@ from repro.document.check import Check
 from repro.document.grim import grim
 from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
 from repro.document.printed import Value
+from repro.judge import Findings
 
 Recorder: TypeAlias = Callable[[Check], Check]
 """A function that keeps a check as a finding, and returns it."""
@@ -46,7 +48,17 @@ class Document:
     machine = ""  # nor was anything trained
 
     def __init__(self) -> None:
-        self.findings: list[Check] = []
+        self._found: Findings[Check] = Findings()
+
+    @property
+    def findings(self) -> list[Check]:
+        """The checks so far."""
+        return self._found.made
+
+    @property
+    def asserted(self) -> list[Check]:
+        """The checks whose truth was asked."""
+        return self._found.asked
 
     @overload
     def __call__(self, stated: Value, /) -> StatedNumber: ...
@@ -59,8 +71,7 @@ class Document:
         return StatedNumber(stated, self._record)
 
     def _record(self, check: Check) -> Check:
-        self.findings.append(check)
-        return check
+        return self._found.add(replace(check, found=self._found))
 
 
 class StatedNumber:

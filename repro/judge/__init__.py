@@ -6,37 +6,54 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
+from repro.judge.comparing import Held, distances, held_against, reference
 from repro.judge.curve import Curve
-from repro.judge.design import Design
+from repro.judge.design import Design, OneLook
+from repro.judge.divergence import Divergence
 from repro.judge.effect import Effect, Sample
+from repro.judge.findings import Findings
 from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.measured import Gain, Measured
+from repro.judge.measuring import MeasuringJudge
 from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
-from repro.judge.shrinkage import Excess, has_shrunk
-from repro.judge.suite import SUITE_LEVEL, holm
+from repro.judge.shrinkage import Excess, Standing, chance_of_less, chance_unchanged, standing
+from repro.judge.suite import SUITE_LEVEL, false_shares, holm
 from repro.judge.terms import Statement
-from repro.judge.verdict import Outcome, Verdict, conjunction
+from repro.judge.verdict import Outcome, Verdict, conjunction, either
 
 __all__ = [
     "SUITE_LEVEL",
     "Curve",
     "Design",
+    "Divergence",
     "Effect",
     "Excess",
+    "Findings",
     "Gain",
+    "Held",
     "Judge",
     "Ladder",
     "Measured",
+    "MeasuringJudge",
+    "OneLook",
     "Outcome",
     "Ranking",
     "Sample",
     "Scale",
     "ScaleError",
+    "Standing",
     "Statement",
     "Verdict",
+    "chance_of_less",
+    "chance_unchanged",
     "conjunction",
-    "has_shrunk",
+    "distances",
+    "either",
+    "false_shares",
+    "held_against",
     "holm",
+    "reference",
+    "standing",
 ]

@@ -1,26 +1,33 @@
 """Statements about one arm over its training: which epoch is best, what keeps rising or falling.
 
-Runs that stop early have curves of different lengths. Every run is read over the epochs that it
-has: its own best epoch, its own weakest step. So each run gives one number, whatever its length,
-and a statement about a curve is one paired difference. The reading is strict: one epoch in the
-wrong place counts as much as the distance by which it is wrong. A run that stopped before an epoch
-that the claim names has no value there, and the statement stays inconclusive and says so.
+A statement is about the mean curve over seeds: the named epoch is compared with every other one, or
+every step with none, and the weakest of these comparisons decides. All of them must hold; any can
+refute it, so these share the level. With `in_at_least` it is about the curves of single runs
+instead: the share of them that are lowest at that epoch, or fall at every step.
+
+Runs that stop early have curves of different lengths. A run that has ended keeps the value that it
+ended with, at all later epochs, since that is what stopping it left: a run that stopped before the
+epoch that a claim calls the best is evidence against it. Steps are judged as far as all runs go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from repro.judge.judge import Judge
-from repro.judge.measured import Measured, above
-from repro.judge.paired import Comparison
+from repro.judge.measured import Measured, above, of_runs, share_words
+from repro.judge.paired import WeakestComparison
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Statement
+from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
+
+Pairs: TypeAlias = tuple[Array, Array]
+"""The values to be compared, [runs, pairs] each."""
 
 LAST = -1
 """The number for the last epoch of each run, wherever it stopped."""
@@ -48,37 +55,47 @@ class Curve:
     epochs: Sequence[int]
     values: Callable[[int], Sequence[Array]]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
+    pairing: object = None
+    """The runs that the curves are of, as that of `Measured`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
         place = self._place(epoch)
-        return self._measured(
-            f"at {_name(epoch)}", lambda run: run[place] if place < len(run) else _missing(run)
-        )
+        return self._measured(f"at {_name(epoch)}", lambda run: run[min(place, len(run) - 1)])
 
-    def bottoms_at(self, epoch: int) -> Verdict:
-        """Judge whether runs are lowest at this epoch, below their lowest other one.
+    @property
+    def length(self) -> Measured:
+        """The number of epochs that each run went, to compare like any other."""
 
-        Epoch -1 says that they still fall at the end.
+        def last_epoch(run: Array) -> float:
+            return float(self.epochs[len(run) - 1]) if np.isfinite(run[-1]) else np.nan
+
+        counted = Scale("identity", count=1)  # in whole epochs, which runs may share by that
+        return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
+
+    def bottoms_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
+        """Judge whether this is lowest at an epoch.
+
+        Epoch -1 is the last one of each run: it still falls at the end.
         """
-        others = self._others(epoch, "lowest", lambda values: values.min(axis=0))
-        return self._decide(f"bottoms at {_name(epoch)}", above(others, self[epoch]))
+        return self._best(epoch, "bottoms", -1, in_at_least)
 
-    def peaks_at(self, epoch: int) -> Verdict:
-        """Judge whether runs are highest at this epoch, above their highest other one.
+    def peaks_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
+        """Judge whether this is highest at an epoch.
 
-        Epoch -1 says that they still climb at the end.
+        Epoch -1 is the last one of each run: it still climbs at the end.
         """
-        others = self._others(epoch, "highest", lambda values: values.max(axis=0))
-        return self._decide(f"peaks at {_name(epoch)}", above(self[epoch], others))
+        return self._best(epoch, "peaks", 1, in_at_least)
 
-    def falls(self, *, after: int = 1) -> Verdict:
-        """Judge whether runs keep falling after an epoch, even at the weakest step of each."""
-        return self._decide(f"keeps falling after epoch {after}", self._weakest_step(after, -1))
+    def falls(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
+        """Judge whether this falls from each epoch to the next, after one of them."""
+        words = f"keeps falling after epoch {after}{share_words(in_at_least)}"
+        return self._decide(words, self._steps(after, -1, in_at_least))
 
-    def climbs(self, *, after: int = 1) -> Verdict:
-        """Judge whether runs keep climbing after an epoch, even at the weakest step of each."""
-        return self._decide(f"keeps climbing after epoch {after}", self._weakest_step(after, 1))
+    def climbs(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
+        """Judge whether this climbs from each epoch to the next, after one of them."""
+        words = f"keeps climbing after epoch {after}{share_words(in_at_least)}"
+        return self._decide(words, self._steps(after, 1, in_at_least))
 
     def falls_while(self, other: Curve, *, after: int = 1) -> Verdict:
         """Judge whether this keeps falling after an epoch while another curve keeps climbing.
@@ -86,12 +103,32 @@ class Curve:
         The other may be of another metric.
         """
         text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
-        terms = self._weakest_step(after, -1), other._weakest_step(after, 1)
+        terms = self._steps(after, -1, None), other._steps(after, 1, None)
         return self._decide(f"{text}, after epoch {after}", *terms)
 
-    def _weakest_step(self, after: int, sign: int) -> Comparison:
-        """The term that the weakest step of each run after an epoch goes up, or down."""
+    def _best(self, epoch: int, word: str, sign: int, in_at_least: float | None) -> Verdict:
+        """Judge whether the named epoch is above every other one, or below with a `sign` of -1."""
+        place = self._place(epoch)
+        words = f"{word} at {_name(epoch)}{share_words(in_at_least)}"
+        if in_at_least is None:
+            names = f"at {_name(epoch)}", "at the epoch that comes closest"
+            term = self._weakest(lambda runs: _others(runs, place), sign, *names)
+            return self._decide(words, term)
+
+        def best_other(run: Array) -> Any:
+            others = np.delete(run, min(place, len(run) - 1), axis=0)
+            return sign * (sign * others).max(axis=0) if len(others) else _missing(run)
+
+        other = self._measured("at its best other epoch", best_other)
+        high, low = (self[epoch], other) if sign > 0 else (other, self[epoch])
+        return self._decide(words, of_runs(above(high, low), in_at_least))
+
+    def _steps(self, after: int, sign: int, in_at_least: float | None) -> Term:
+        """The term that every step after an epoch goes up, or down with a `sign` of -1."""
         start = self._place(after)
+        if in_at_least is None:
+            names = "after its weakest step", "before it"
+            return self._weakest(lambda runs: _steps([run[start:] for run in runs]), sign, *names)
 
         def end_of_step(run: Array, end: int) -> Any:
             steps = sign * np.diff(self.scale.of(run[start:], self.label), axis=0)
@@ -100,20 +137,33 @@ class Curve:
             weakest = np.asarray(steps.argmin(axis=0))[None]
             return np.take_along_axis(run[start:], weakest + end, axis=0)[0]
 
-        way = "rise" if sign > 0 else "fall"
-        before = self._measured(f"before its weakest {way}", lambda run: end_of_step(run, 0))
-        behind = self._measured(f"after its weakest {way}", lambda run: end_of_step(run, 1))
-        return above(behind, before) if sign > 0 else above(before, behind)
+        before = self._measured("before its weakest step", lambda run: end_of_step(run, 0))
+        behind = self._measured("after it", lambda run: end_of_step(run, 1))
+        high, low = (behind, before) if sign > 0 else (before, behind)
+        return of_runs(above(high, low), in_at_least)
 
-    def _others(self, epoch: int, which: str, best: Callable[[Array], Any]) -> Measured:
-        """The best value of each run at all epochs but one."""
-        place = self._place(epoch)
+    def _weakest(self, of: Callable[[Sequence[Array]], Pairs], sign: int, *names: str) -> Term:
+        """The term that of all pairs of epochs the first is above the second, or below it."""
 
-        def best_other(run: Array) -> Any:
-            others = np.delete(run, place, axis=0) if place < len(run) > 1 else run[:0]
-            return best(others) if len(others) else _missing(run)
+        def pairs(seeds: int) -> Pairs:
+            return of(self.values(seeds))
 
-        return self._measured(f"at its {which} other epoch", best_other)
+        def weakest(seeds: int, side: int) -> Array:
+            both = pairs(seeds)
+            if not both[0].shape[1]:
+                return np.array([_missing(run) for run in self.values(seeds)])
+            first, second = (self.scale.of(each, self.label) for each in both)
+            place = _weakest_of(sign * (first - second))
+            return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
+
+        named, rival = (
+            replace(self._measured(name, _missing), values=partial(weakest, side=side))
+            for side, name in enumerate(names)
+        )
+        high, low = (named, rival) if sign > 0 else (rival, named)
+        return WeakestComparison(
+            high, low, self.scale, self.metric, among=lambda n: max(1, pairs(n)[0].shape[1])
+        )
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""
@@ -123,6 +173,7 @@ class Curve:
             metric=self.metric,
             values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
             scale=self.scale,
+            pairing=self.pairing,
         )
 
     def _place(self, epoch: int) -> int:
@@ -136,7 +187,7 @@ class Curve:
             )
         return list(self.epochs).index(epoch)
 
-    def _decide(self, text: str, *terms: Comparison) -> Verdict:
+    def _decide(self, text: str, *terms: Term) -> Verdict:
         return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
 
 
@@ -152,3 +203,44 @@ def _name(epoch: int) -> str:
 def _listed(epochs: Sequence[int]) -> str:
     shown = ", ".join(map(str, epochs[:4]))
     return shown if len(epochs) <= 4 else f"{shown}, …, {epochs[-1]}"
+
+
+def _others(runs: Sequence[Array], place: int) -> Pairs:
+    """The value at one place and at each of the others, [runs, pairs].
+
+    The last epoch of each run is compared with those that come as long before it in all of them.
+    """
+    if place == LAST:
+        length = min(len(run) for run in runs)
+        curves = np.stack([run[len(run) - length :] for run in runs])
+    else:
+        length = max(place + 1, *(len(run) for run in runs))
+        curves = np.stack([_kept(run, length) for run in runs])
+    if not -1 <= place < length:
+        return _no_pairs(curves)
+    others = np.delete(curves, place, axis=1)
+    return np.broadcast_to(curves[:, place][:, None], others.shape), others
+
+
+def _steps(runs: Sequence[Array]) -> Pairs:
+    """The values after and before each step that all runs have, [runs, pairs]."""
+    length = min(len(run) for run in runs)
+    curves = np.stack([run[:length] for run in runs])
+    return (curves[:, 1:], curves[:, :-1]) if length > 1 else _no_pairs(curves)
+
+
+def _no_pairs(curves: Array) -> Pairs:
+    return curves[:, :0], curves[:, :0]
+
+
+def _kept(run: Array, length: int) -> Array:
+    """A curve of this length: a run that has ended keeps its last value."""
+    return np.concatenate([run, np.repeat(run[-1:], length - len(run), axis=0)])
+
+
+def _weakest_of(differences: Array) -> Any:
+    """The place of the pair with the smallest t statistic, [1, 1] or one for each sample."""
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    certain = np.where(mean == 0, 0.0, np.copysign(np.inf, mean))
+    t = np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), certain)
+    return np.asarray(t.argmin(axis=0))[None, None]

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from repro.judge.boundary import threshold
+from repro.judge.boundary import at_look, level_of, threshold
 from repro.judge.futility import is_hopeless
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import tail
+from repro.judge.student import MOST_SEEDS, effect_found, tail
 
 _DRAWS = 20_000
 _SEED = 80
@@ -28,7 +28,7 @@ class Design:
 
     >>> print(Design(looks=(5, 8, 12)))
     looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
-    80% power for an effect of 1.32 sd over seeds (one comparison)
+    80% power for an effect of 1.26 sd over seeds (one comparison)
     """
 
     looks: tuple[int, ...]
@@ -49,13 +49,23 @@ class Design:
         """The chance allowed for a false verdict in one direction."""
         return self.level / 2
 
-    def boundary(self, *, terms: int = 1, statistic: Statistic = STUDENT) -> float:
-        """The p at which one of `terms` comparisons counts on its own, the same at every look.
+    def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
+        """The p at which one comparison counts on its own, at the look at `seeds`.
 
-        All terms must hold for `reproduced`, so each may use the whole level (`terms=1`). Any one
-        is enough for `refuted`, so there they share it.
+        All comparisons must hold for `reproduced`, so each may use the whole level. Any one is
+        enough for `refuted`, so there each has its `share` of it.
         """
-        return threshold(self.looks, self.one_sided_level / terms, statistic)
+        nominal = threshold(self.looks, self.one_sided_level * share, statistic)
+        return at_look(seeds, self.looks, nominal)
+
+    def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
+        """Return the level at which these looks would have crossed this p at the look at `seeds`.
+
+        >>> round(Design(looks=(5, 8, 12)).level_at(0.0018, 8), 4)
+        0.005
+        """
+        nominal = min(1.0, p * self.looks[-1] / seeds)
+        return level_of(self.looks, nominal, statistic)
 
     def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
         """The chance of `reproduced` within the budget, by simulation (to about 0.01).
@@ -66,20 +76,24 @@ class Design:
         >>> Design(looks=(10,), level=0.05).power(1.0) > 0.8
         True
         """
-        confirm, refute = self.boundary(), self.boundary(terms=terms)
+        last = self.looks[-1]
         means, spreads = simulated_looks(self.looks)
         undecided = np.ones(len(means), dtype=bool)
         reproduced = np.zeros(len(means), dtype=bool)
         # Other terms are other, independent rows of the same simulation.
         shifts = [term * len(means) // terms for term in range(terms)]
         for look, seeds in enumerate(self.looks):
-            p = tail((means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds), seeds)
-            p_for, p_against = ([np.roll(x, shift) for shift in shifts] for x in (p, 1 - p))
-            holds, fails = np.max(p_for, axis=0) <= confirm, np.min(p_against, axis=0) <= refute
+            t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
+            p_for, p_against = (
+                [np.roll(tail(signed, seeds - 1), shift) for shift in shifts] for signed in (t, -t)
+            )
+            holds = np.max(p_for, axis=0) <= self.boundary(seeds)
+            fails = np.min(p_against, axis=0) <= self.boundary(seeds, share=1 / terms)
             reproduced |= undecided & holds
             undecided &= ~(holds | fails)
-            to_hold, to_fail = [(p, confirm) for p in p_for], [(p, refute) for p in p_against]
-            undecided &= ~is_hopeless(to_hold, to_fail, seeds / self.looks[-1])
+            to_hold = [(p, self.boundary(last), seeds / last) for p in p_for]
+            to_fail = [(p, self.boundary(last, share=1 / terms), seeds / last) for p in p_against]
+            undecided &= ~is_hopeless(to_hold, to_fail)
         return float(reproduced.mean())
 
     def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
@@ -101,6 +115,31 @@ class Design:
         )
 
 
+@dataclass(frozen=True)
+class OneLook(Design):
+    """The plan for results that are all there: one look, at the whole level, at all of them.
+
+    Comparisons may have other numbers of seeds than each other; `looks` has the largest.
+
+    >>> OneLook(looks=(20,)).boundary(12)
+    0.005
+    """
+
+    def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
+        """The p at which one comparison of so many seeds counts on its own."""
+        return threshold((seeds,), self.one_sided_level * share, statistic)
+
+    def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
+        return level_of((seeds,), min(1.0, p), statistic)
+
+    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
+        """The smallest effect, in standard deviations over seeds, that is found with this power."""
+        seeds = self.looks[-1]
+        t = float(STUDENT.critical(self.boundary(seeds), seeds))
+        found = effect_found(t, seeds - 1, power=float(power ** (1 / terms)))
+        return found / float(seeds**0.5)
+
+
 @lru_cache(maxsize=256)
 def _detectable(design: Design, power: float, terms: int) -> float:
     low, high = 0.0, 1.0
@@ -115,6 +154,10 @@ def _detectable(design: Design, power: float, terms: int) -> float:
 @lru_cache(maxsize=16)
 def simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and standard deviation of standard normal differences, for each draw at each look."""
+    if len(looks) == 1 and looks[0] > MOST_SEEDS:  # their mean and spread, without the seeds
+        rng, freedom = np.random.default_rng(_SEED), looks[0] - 1
+        mean = rng.standard_normal((_DRAWS, 1)) / looks[0] ** 0.5
+        return mean, np.sqrt(rng.chisquare(freedom, (_DRAWS, 1)) / freedom)
     draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, looks[-1]))
     means = np.stack([draws[:, :seeds].mean(axis=1) for seeds in looks], axis=1)
     spreads = np.stack([draws[:, :seeds].std(axis=1, ddof=1) for seeds in looks], axis=1)

@@ -49,10 +49,13 @@ class Effect:
     boundary_against: float
     """The `p_against` at which it fails."""
     seeds: int
+    corrected: float | None = None
+    """The estimate corrected for stopping at a clear answer, of the only term of a statement."""
     distance: float
     """The distance past the bound; infinite where nothing depends on the seed.
 
-    That of a difference is in standard deviations over seeds, that of a spread a logarithm.
+    That of a difference is in standard deviations over seeds, that of a spread a logarithm, that of
+    a share of runs is one, that of a run its distance inside the width, in standard deviations.
     """
     excess: Excess | None = None
     """The distance of a difference as it was measured: mean, spread and seeds on the scale."""
@@ -62,10 +65,22 @@ class Effect:
     """The same for a difference, as standard deviations over seeds past the bound."""
     correlation: float | None = None
     """Pearson's r of the two sides over seeds: what the pairing is worth."""
-    skewed: bool
+    unusual: tuple[str, ...] = ()
+    """What is unusual about the seeds, in words."""
+    alike: bool = False
+    """True where all seeds gave the same, though they need not have."""
+    spread: float = 0.0
+    """The standard deviation over seeds of a difference, on the scale."""
+    fixed_variance: float = 0.0
+    """The part of the variance of the mean that comes from the examples, and not from seeds."""
+    counts: tuple[int, ...] = ()
+    """The numbers of seeds of samples that are not paired; empty where they are."""
     needed: bool = True
     """False for comparisons that follow from the others: they can only refute."""
-    kind: Literal["difference", "spread"] = "difference"
+    kind: Literal["difference", "spread", "share", "run"] = "difference"
+    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
+    width: str = ""
+    """The words for how near to the bound a run must be shown to be."""
     sides: tuple[int, ...] = ()
     """The places of its sides among the samples of the verdict, in the order of its label."""
     per_seed: tuple[float, ...] = ()
@@ -73,11 +88,23 @@ class Effect:
 
     @property
     def holds(self) -> bool:
-        return self.p_for <= self.boundary
+        return self.p_for <= self.boundary and not (self.alike or self.fails)
 
     @property
     def fails(self) -> bool:
-        return self.p_against <= self.boundary_against
+        return self.p_against <= self.boundary_against and not self.alike
+
+    @property
+    def counted(self) -> str:
+        """The number of seeds in words; of two samples that differ in it, both."""
+        if len(set(self.counts)) < 2:
+            return f"{self.seeds} seeds"
+        return f"{' and '.join(map(str, self.counts))} seeds"
+
+    @property
+    def is_ruled_by_examples(self) -> bool:
+        """True where most of the variance comes from the examples, which more seeds do not add."""
+        return 2 * self.seeds * self.fixed_variance > self.spread**2
 
     @property
     def has_spread(self) -> bool:

@@ -6,11 +6,12 @@ benchmark, many thousand simulated ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv  # type: ignore[import-untyped]
 
 from repro.judge import futility
 from repro.judge.design import Design
@@ -20,9 +21,6 @@ from repro.judge.student import tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
-
-_DRAWS = 50_000
-_SEED = 99
 
 
 @dataclass(frozen=True)
@@ -36,46 +34,117 @@ class Evidence:
     p_against: Any
     statistic_for: Statistic = STUDENT
     statistic_against: Statistic = STUDENT
+    weight: float = 1.0
+    """The part of a comparison that counts among those that can refute a statement.
+
+    The two sides of a margin exclude each other, so that each of them is half a comparison.
+    """
+    alike: Any = False
+    """True where all seeds gave the same, though they need not have: that is no evidence."""
+    freedom: Any = 0.0
+    """The degrees of freedom of its t test."""
+    fixed_variance: float = 0.0
+    """The part of the variance of the mean that more seeds do not make smaller."""
+    counts: tuple[int, ...] = ()
+    """The numbers of seeds of independent samples; empty where the seeds are paired."""
+    error: Any = None
+    """The standard error of the mean of independent samples; else that of `spread`."""
+
+    @property
+    def standard_error(self) -> Any:
+        """The standard error of the mean."""
+        return self.spread / self.seeds**0.5 if self.error is None else self.error
 
 
-def weigh(differences: Array, *, resolution: Any = 0.0, sampling_variance: float = 0.0) -> Evidence:
-    """Test against 0 by Student's t, in both directions.
+def weigh(
+    differences: Array,
+    *,
+    resolution: Any = 0.0,
+    exact: bool = False,
+    least_spread: Any = 0.0,
+    sampling_variance: float = 0.0,
+    examples: int = 0,
+) -> Evidence:
+    """Test the mean against 0 by Student's t, in both directions.
 
-    `sampling_variance` is that of the mean over the examples that all seeds were measured on: it
-    does not shrink with more seeds, and is added to the variance of the mean over seeds.
+    `sampling_variance` is that of the mean over the `examples` that all seeds were measured on. It
+    does not shrink with more seeds, and is added to the variance of the mean over seeds; the
+    degrees of freedom are then Satterthwaite's (`_freedom`).
 
-    Differences without any spread (up to `resolution`, the rounding of their terms) come from
-    quantities that do not depend on the seed. There is nothing to infer then and the statement is
-    read off: positive holds; negative, and exactly 0, does not.
+    Differences without any spread (up to `resolution`, the rounding of their terms) are read off if
+    they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise the spread is at
+    least `least_spread`, half an example for shares. Where there is none, a seed that does not
+    reach the training looks the same as certainty, and they are no evidence.
 
-    >>> float(weigh(np.array([1.0, 1.0, 1.0])).p_for)
+    >>> float(weigh(np.array([1.0, 1.0, 1.0]), exact=True).p_for)
     0.0
+    >>> bool(weigh(np.array([1.0, 1.0, 1.0])).alike)
+    True
     """
     seeds = len(differences)
     mean = differences.mean(axis=0)
-    spread = np.hypot(differences.std(axis=0, ddof=1), (seeds * sampling_variance) ** 0.5)
-    fixed = spread <= resolution
-    t = mean / np.where(fixed, 1.0, spread) * np.sqrt(seeds)
-    holds = mean > resolution
+    measured = differences.std(axis=0, ddof=1)
+    same = measured <= resolution
+    floor = 0.0 if exact else least_spread
+    spread = np.where(same, 0.0, measured)
+    spread = np.hypot(np.maximum(spread, floor), (seeds * sampling_variance) ** 0.5)
+    none = spread == 0
+    t = mean / np.where(none, 1.0, spread) * np.sqrt(seeds)
+    freedom = _freedom(np.maximum(measured, floor), seeds, sampling_variance, examples)
+    read_off = np.where(mean > resolution, 0.0, 1.0) if exact else 1.0
+    read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
         mean=mean,
-        spread=np.where(fixed, 0.0, spread)[()],
+        spread=spread[()],
         seeds=seeds,
-        p_for=np.where(fixed, np.where(holds, 0.0, 1.0), tail(t, seeds))[()],
-        p_against=np.where(fixed, np.where(holds, 1.0, 0.0), tail(-t, seeds))[()],
+        p_for=np.where(none, read_off, tail(t, freedom))[()],
+        p_against=np.where(none, read_off_against, tail(-t, freedom))[()],
+        alike=(none & (not exact))[()],
+        freedom=freedom,
+        fixed_variance=sampling_variance,
     )
 
 
-def settle(needed: list[Evidence], implied: list[Evidence], design: Design) -> tuple[Any, Any]:
+_DOUBTED = 0.01
+"""The chance that the variance over seeds is larger than `_freedom` takes it to be."""
+
+
+def _freedom(spread: Array, seeds: int, sampling_variance: float, examples: int) -> Any:
+    """Return Satterthwaite's degrees of freedom of a variance that is a sum of two.
+
+    With few seeds, theirs is by chance much too small now and then. Taken as it is, it would give
+    the degrees of freedom of the examples to a t that is large by the same chance, and the level
+    would be exceeded up to three times. So they are those of the largest variance over seeds that
+    is not ruled out at 1 %; with that the level holds at any ratio of the two (by simulation in
+    `tests/judge/test_judge_sampling.py`).
+    """
+    if not sampling_variance:
+        return seeds - 1
+    largest = spread**2 / seeds * (seeds - 1) / (2 * gammaincinv((seeds - 1) / 2, _DOUBTED))
+    both = largest**2 / (seeds - 1) + sampling_variance**2 / (examples - 1)
+    return (largest + sampling_variance) ** 2 / both
+
+
+def settle(
+    needed: list[Evidence], implied: list[Evidence], design: Design, *, ways: int = 1
+) -> tuple[Any, Any]:
     """Return whether a conjunction is reproduced, and whether it is refuted, at this look.
 
     Reproduced needs every needed term at this look (intersection-union: the level needs no
-    correction); refuted needs any one term, at a level shared among them all (Bonferroni).
+    correction); refuted needs any one term, at a level shared among them all (Bonferroni). Where it
+    is one of several `ways` to reproduce a claim, these share the level of reproducing.
     """
     every = [*needed, *implied]
-    holds = [p <= boundary for p, boundary in _to_hold(needed, design)]
-    fails = [p <= boundary for p, boundary in _to_fail(every, design)]
-    return np.all(holds, axis=0), np.any(fails, axis=0)
+    holds = [
+        (term.p_for <= boundary) & ~np.asarray(term.alike)
+        for term, boundary in zip(needed, to_hold(needed, design, ways=ways), strict=True)
+    ]
+    fails = [
+        (term.p_against <= boundary) & ~np.asarray(term.alike)
+        for term, boundary in zip(every, to_fail(every, design), strict=True)
+    ]
+    refuted = np.any(fails, axis=0)
+    return np.all(holds, axis=0) & ~refuted, refuted
 
 
 def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design) -> Any:
@@ -83,39 +152,43 @@ def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design)
 
     Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
     """
-    share = needed[0].seeds / design.looks[-1]
+    last, every = design.looks[-1], [*needed, *implied]
     return futility.is_hopeless(
-        _to_hold(needed, design), _to_fail([*needed, *implied], design), share
+        [
+            (term.p_for, boundary, _known(term, last))
+            for term, boundary in zip(needed, to_hold(needed, design, seeds=last), strict=True)
+        ],
+        [
+            (term.p_against, boundary, _known(term, last))
+            for term, boundary in zip(every, to_fail(every, design, seeds=last), strict=True)
+        ],
     )
 
 
-def _to_hold(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
-    """The p of each term, and the boundary at which it holds."""
-    return [(term.p_for, design.boundary(statistic=term.statistic_for)) for term in terms]
-
-
-def _to_fail(terms: list[Evidence], design: Design) -> list[tuple[Any, float]]:
-    """The p of each term's opposite, and the boundary at which it fails."""
+def to_hold(
+    terms: Sequence[Evidence], design: Design, *, seeds: int | None = None, ways: int = 1
+) -> list[float]:
+    """Return the p at which each term holds, at its own look, or that at `seeds`."""
     return [
-        (term.p_against, design.boundary(terms=len(terms), statistic=term.statistic_against))
+        design.boundary(seeds or term.seeds, share=1 / ways, statistic=term.statistic_for)
         for term in terms
     ]
 
 
-def is_skewed(differences: Array) -> bool:
-    """Return True if at most 1 % of normal samples of this size are as skewed as this one."""
-    return len(differences) > 2 and bool(
-        abs(_skewness(differences)) > _usual_skewness(len(differences))
-    )
+def to_fail(terms: Sequence[Evidence], design: Design, *, seeds: int | None = None) -> list[float]:
+    """Return the p of its opposite at which each term fails, at its own look, or that at `seeds`.
+
+    They share the level.
+    """
+    share = 1 / sum(term.weight for term in terms)
+    return [
+        design.boundary(seeds or term.seeds, share=share, statistic=term.statistic_against)
+        for term in terms
+    ]
 
 
-def _skewness(differences: Array) -> Any:
-    centred = differences - differences.mean(axis=0)
-    variance = np.mean(centred**2, axis=0)
-    return np.mean(centred**3, axis=0) / np.where(variance > 0, variance, 1.0) ** 1.5
-
-
-@lru_cache(maxsize=64)
-def _usual_skewness(seeds: int) -> float:
-    draws = np.random.default_rng(_SEED).standard_normal((seeds, _DRAWS))
-    return float(np.quantile(np.abs(_skewness(draws)), 0.99))
+def _known(term: Evidence, last: int) -> Any:
+    """Return the share of what all seeds up to `last` would tell about a mean that is known."""
+    over_seeds = np.maximum(term.spread**2 - term.seeds * term.fixed_variance, 0.0)
+    now, then = (over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
+    return np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)

@@ -27,9 +27,11 @@ def _effect(effect: Effect) -> str:
     mark = "holds" if effect.holds else "contradicted" if effect.fails else "open"
     if not effect.needed:
         mark = f"also {mark}"
+    if effect.kind == "run":
+        return f"{mark}: {_run(effect)}"
     relation = "<" if effect.below else ">"
     interval = f" [{_number(effect.low)}, {_number(effect.high)}]" if effect.has_spread else ""
-    if not effect.has_spread:
+    if effect.alike or not effect.has_spread:
         evidence = "the same on every seed"
     elif effect.fails:
         evidence = (
@@ -37,10 +39,31 @@ def _effect(effect: Effect) -> str:
         )
     else:
         evidence = f"p {effect.p_for:.2g}, boundary {effect.boundary:.2g}"
+    corrected = ""
+    if effect.corrected is not None and _number(effect.corrected) != _number(effect.estimate):
+        corrected = f", {_number(effect.corrected)} corrected for stopping"
     return (
-        f"{mark}: {effect.label} = {_number(effect.estimate)}{interval} {effect.unit}, "
+        f"{mark}: {effect.label} = {_number(effect.estimate)}{interval}{corrected} {effect.unit}, "
         f"claimed {relation} {_number(effect.bound)}; {evidence}"
     )
+
+
+def _run(effect: Effect) -> str:
+    """What one run gives, or the mean of a few, beside the number that is documented."""
+    interval = f" [{_number(effect.low)}, {_number(effect.high)}]" if effect.has_spread else ""
+    unit = "" if effect.unit == "ratio" else f" {effect.unit}"
+    gives = f"{effect.label} gives {_number(effect.estimate)}{interval}{unit}"
+    documented = f"documented is {effect.bound:g}"
+    near = f"shown to lie {effect.width}"
+    if not effect.has_spread:
+        there = "which lies" if effect.holds else "which does not lie"
+        return f"{gives}, the same on every seed; {documented}, {there} {effect.width}"
+    if effect.fails:
+        evidence = f"p {effect.p_against:.2g}, boundary {effect.boundary_against:.2g}"
+        return f"{gives}; {documented}, outside ({evidence})"
+    evidence = f"p {effect.p_for:.2g}, boundary {effect.boundary:.2g}"
+    shown = near if effect.holds else f"not {near}"
+    return f"{gives}; {documented}, inside, and {shown} ({evidence})"
 
 
 def ranking(judged: Ranking) -> list[str]:
@@ -55,9 +78,12 @@ def ranking(judged: Ranking) -> list[str]:
         if pairs:
             listed = " ".join(f"{first}-{second}" for first, second in pairs)
             lines.append(f"{len(pairs)} of {total} pairs {name}: {listed}")
+    correlation = "rank correlation with the listed order (Kendall's tau-b)"
+    if not judged.is_by_seed:
+        return [*lines, f"{correlation}: {judged.tau_of_means:.2f} of the means"]
     interval = f" [{judged.low:.2f}, {judged.high:.2f}]" if judged.low < judged.high else ""
     lines.append(
-        f"rank correlation with the listed order (Kendall's tau-b): {judged.tau:.2f}{interval} on "
+        f"{correlation}: {judged.tau:.2f}{interval} on "
         f"one seed, {judged.tau_of_means:.2f} of the means; the interval is a t interval over "
         "seeds, approximate since tau takes few values"
     )
@@ -78,12 +104,11 @@ def quality(judged: Sequence[Effect]) -> list[str]:
         low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
         lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
     is_spread = any(effect.kind == "spread" for effect in with_spread)
-    skewed = [effect.label for effect in needed if effect.skewed]
-    if skewed:
-        lines.append(
-            f"skewed {'values' if is_spread else 'differences'} "
-            f"({', '.join(dict.fromkeys(skewed))}): the test does not keep its level here"
-        )
+    for seen in dict.fromkeys(seen for effect in needed for seen in effect.unusual):
+        where = ", ".join(dict.fromkeys(e.label for e in needed if seen in e.unusual))
+        lines.append(f"{seen} ({where}): {_CONSEQUENCE}")
+    if any(effect.kind == "run" for effect in with_spread):
+        lines.append("it takes the runs of the source to spread as much as these do")
     if is_spread:
         lines.append(
             "chi-square takes the values for normal over seeds: for heavy-tailed ones it errs some "
@@ -92,9 +117,24 @@ def quality(judged: Sequence[Effect]) -> list[str]:
     return lines
 
 
+_CONSEQUENCE = (
+    "the mean may not be what is claimed, and the test may err more often than stated; "
+    "in_at_least=0.5 claims the median"
+)
+
+
 def _power(effect: Effect) -> str:
+    if effect.kind == "share":
+        if effect.detectable > 1:
+            return "power: none, so few runs cannot show this share even if all of them agree"
+        return f"power: 80% where it is {_number(effect.detectable)} of the runs"
     if effect.kind == "spread":
         return f"power: 80% where the true sd is {_number(effect.detectable)} {effect.unit} or less"
+    if effect.kind == "run":
+        width = (
+            f"{_number(effect.detectable)} or more ({effect.detectable_in_sd:.2f} sd over seeds)"
+        )
+        return f"power: 80% for a documented run of the same at a width of {width}"
     return (
         f"power: 80% for {_number(abs(effect.detectable - effect.bound))} {effect.unit} past the "
         f"bound ({effect.detectable_in_sd:.2f} sd over seeds)"

@@ -87,27 +87,34 @@ class Ladder:
         return self._decide(f"dips at {low.label}", terms)
 
     def diminishes(self, *, falling: bool = False) -> Verdict:
-        """Judge whether every step is smaller than the one before, on the scale of the metric.
+        """Judge whether it climbs at every step, each smaller than the one before.
 
-        Steps count upwards; `falling=True` counts them downwards, for a metric that falls.
+        Steps count upwards; `falling=True` counts them downwards, for a metric that falls. They are
+        compared on the scale of the metric. The last step has to be one up; then so are the others.
         """
         steps = self._steps(falling)
         if len(steps) < 2:
             raise ValueError("steps can only diminish on a ladder of at least three rungs")
-        terms = [before.larger_than(after) for before, after in pairwise(steps)]
+        shrinking = [before.larger_than(after) for before, after in pairwise(steps)]
+        terms: list[Term] = [*shrinking, above(steps[-1].high, steps[-1].low)]
         return self._decide(
             "climbs by ever smaller steps" if not falling else "falls by ever smaller steps", terms
         )
 
     def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
-        """Judge whether the step from rung `index` to the next is larger than every other."""
+        """Judge whether the step from rung `index` to the next is one up, and the largest.
+
+        `falling=True` counts steps downwards.
+        """
         steps = self._steps(falling)
         if not 0 <= index < len(steps) or len(steps) < 2:
             raise ValueError(
                 f"step {index} is not one of at least two steps: the ladder has {len(steps)}, "
                 "counted from 0"
             )
-        terms = [steps[index].larger_than(step) for i, step in enumerate(steps) if i != index]
+        largest = steps[index]
+        larger = [largest.larger_than(step) for i, step in enumerate(steps) if i != index]
+        terms: list[Term] = [*larger, above(largest.high, largest.low)]
         way = "down" if falling else "up"
         return self._decide(f"has its largest step {way} at {steps[index].label}", terms)
 

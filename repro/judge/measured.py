@@ -7,15 +7,23 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from repro.judge.judge import Judge
+from repro.judge.mistakes import (
+    NoArithmetic,
+    require_number,
+    require_same_data,
+    require_share,
+)
+from repro.judge.one_run import OneRun, Width, runs_of
 from repro.judge.paired import Bound, Comparison, GainComparison
 from repro.judge.scale import Array, Scale
+from repro.judge.shares import ShareOfRuns
 from repro.judge.spread import SmallSpread, median_spread
 from repro.judge.terms import Fixed, Side, Statement, Term
 from repro.judge.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Measured:
+class Measured(NoArithmetic):
     """A metric of one arm over seeds.
 
     `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
@@ -41,6 +49,15 @@ class Measured:
     """The examples that the values are means of, [seeds, examples]; only on the identity scale.
 
     They are given where comparisons are to count the error of having drawn these and no others.
+    """
+
+    is_exact: bool = False
+    """True where no seed can change the values, as of counts and parameters: they are read off."""
+
+    pairing: object = None
+    """The runs that the values are of: those of another pairing are independent of them.
+
+    None for arms of which every seed is paired with the same seed of every other.
     """
 
     origin: object = None
@@ -76,6 +93,8 @@ class Measured:
 
     def __sub__(self, other: Measured) -> Gain:
         """The gain of this arm over another, to compare with another gain."""
+        if not isinstance(other, Measured):
+            self._no_arithmetic(other)
         return Gain(high=self, low=_same_metric(self, other))
 
     def exceeds(
@@ -84,10 +103,28 @@ class Measured:
         *,
         by_at_least: float | None = None,
         by_ratio: float | None = None,
+        in_at_least: float | None = None,
     ) -> Verdict:
-        """Judge whether this is larger, by an amount in natural units or by a ratio if given."""
+        """Judge whether this is larger, by an amount in natural units or by a ratio if given.
+
+        That is a claim about means. `in_at_least=0.9` claims it of nine runs in ten instead, and
+        `in_at_least=0.5` of the median: what some collapsed seeds do not change.
+
+        >>> judge = Judge(Design(looks=(12,)))
+        >>> collapses, plain = (
+        ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
+        ...     for name, at in {
+        ...         "collapses": [0.1, *[0.9, 0.91] * 6], "plain": [0.88, 0.87] * 6
+        ...     }.items()
+        ... )
+        >>> print(collapses.exceeds(plain).outcome)
+        inconclusive
+        >>> print(collapses.exceeds(plain, in_at_least=0.5).outcome)
+        reproduced
+        """
+        term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text, above(self, other, by_at_least=by_at_least, by_ratio=by_ratio))
+        return self._decide_share(text, term, in_at_least)
 
     def falls_below(
         self,
@@ -95,13 +132,15 @@ class Measured:
         *,
         by_at_least: float | None = None,
         by_ratio: float | None = None,
+        in_at_least: float | None = None,
     ) -> Verdict:
         """Judge whether this is smaller: `a.falls_below(b)` is judged exactly as `b.exceeds(a)`.
 
         `by_ratio=1.1` says that the other is at least 1.1 times this.
         """
+        term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text, above(other, self, by_at_least=by_at_least, by_ratio=by_ratio))
+        return self._decide_share(text, term, in_at_least)
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
         """Judge whether this lies within a margin of the other: two one-sided tests."""
@@ -109,9 +148,31 @@ class Measured:
         text = f"{self.label} is within {margin:g} of {of.label}"
         return self._decide(text, *_within(self, of, margin))
 
-    def matches(self, documented: float, *, tolerance: float) -> Verdict:
-        """Judge whether this lies within a tolerance of a documented value: two one-sided tests."""
-        text = f"{self.label} matches {documented:g} within {tolerance:g}"
+    def matches(self, documented: float, *, tolerance: float | None = None) -> Verdict:
+        """Judge whether this lies within a tolerance of a documented value: two one-sided tests.
+
+        A metric that no seed can change (`exact=True`) needs none: it is the number, or it is not.
+
+        >>> judge = Judge(Design(looks=(3,)))
+        >>> layers = Measured(
+        ...     judge=judge, label="large", metric="parameters", values=lambda n: [25_450] * n,
+        ...     is_exact=True,
+        ... )
+        >>> layers.matches(25_450).outcome, layers.matches(25_451).outcome
+        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        """
+        if tolerance is None:
+            if not self.is_exact:
+                raise ValueError(
+                    f"{self.metric} of {self.label} differs between seeds, so that it matches no"
+                    f" number exactly: write matches({documented:g}, tolerance=...), or declare the"
+                    " metric with exact=True if no seed can change it"
+                )
+            tolerance = _EXACTLY * max(1.0, abs(documented))
+            text = f"{self.label} matches {documented:.12g}"
+        else:
+            text = f"{self.label} matches {documented:g} within {tolerance:g}"
+        require_share(documented, self.scale, self.metric)
         same_examples = replace(self, by_example=None)  # as those of the documented value
         terms = _within(same_examples, Fixed(documented), tolerance)
         return self._decide(text, *terms, documented=documented)
@@ -130,7 +191,10 @@ class Measured:
 
         >>> judge = Judge(Design(looks=(3,)))
         >>> large, small = (
-        ...     Measured(judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n)
+        ...     Measured(
+        ...         judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n,
+        ...         is_exact=True,
+        ...     )
         ...     for name, k in {"large": 4_840_936, "small": 2_739_432}.items()
         ... )
         >>> print(large.is_times(1.77, small, within_ratio=1.01))
@@ -138,7 +202,7 @@ class Measured:
           means: large 4.841e+06, small 2.739e+06
           holds: large / small = 1.77 ratio, claimed > 1.75; the same on every seed
           holds: large / small = 1.77 ratio, claimed < 1.79; the same on every seed
-          exact: does not depend on the seed (read off at 3 seeds); identity scale
+          exact: declared not to depend on the seed; identity scale
         """
         _same_metric(self, other)
         if not 0 < documented < float("inf"):
@@ -149,15 +213,38 @@ class Measured:
                 "example 1.1 for 10 % more or as much less"
             )
         text = f"{self.label} is {documented:g} times {other.label}"
+        least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
         lower, upper = (
-            Comparison(self, other, self.scale, self.metric, Bound(times=times), below=below)
-            for times, below in (
-                (documented / within_ratio, False),
-                (documented * within_ratio, True),
+            Comparison(
+                self, other, self.scale, self.metric, bound, below=below, other_bound=other_bound
             )
+            for bound, below, other_bound in ((least, False, most), (most, True, least))
         )
         text += f" within a ratio of {within_ratio:g}"
         return self._decide(text, lower, upper, documented=documented)
+
+    def is_at_most_times(self, ratio: float, other: Measured) -> Verdict:
+        """Judge whether this is no more than so many times the other: not worse by more than that.
+
+        For what is better smaller, as perplexities and costs: `1.05` allows 5 % more, and any less.
+
+        >>> judge = Judge(Design(looks=(3,)))
+        >>> one, six = (
+        ...     Measured(
+        ...         judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n,
+        ...         is_exact=True,
+        ...     )
+        ...     for name, k in {"one": 103, "six": 100}.items()
+        ... )
+        >>> one.is_at_most_times(1.05, six).outcome, one.is_at_most_times(1.02, six).outcome
+        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        """
+        _same_metric(self, other)
+        if not 0 < ratio < float("inf"):
+            raise ValueError(f"a ratio of {ratio!r} is none: give a positive number")
+        bound = Bound(times=ratio)
+        term = Comparison(self, other, self.scale, self.metric, bound, below=True)
+        return self._decide(f"{self.label} is at most {ratio:g} times {other.label}", term)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.
@@ -180,12 +267,66 @@ class Measured:
         if over is not None and over < 2:
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"
-        if over is None:
-            term = SmallSpread(self, self.metric, documented)
-            return self._decide(text, term, documented=documented)
-        at_most = documented / median_spread(over)
-        text += f" over {over} seeds as often as not (a true sd of at most {at_most:.3g})"
-        return self._decide(text, SmallSpread(self, self.metric, at_most), documented=documented)
+        at_most = documented
+        if over is not None:
+            at_most = documented / median_spread(over)
+            text += f" over {over} seeds as often as not (a true sd of at most {at_most:.3g})"
+        half_example = 0.5 / self.scale.count if self.scale.count else 0.0
+        term = SmallSpread(self, self.metric, at_most, half_example)
+        return self._decide(text, term, documented=documented)
+
+    def _decide_share(self, text: str, term: Comparison, in_at_least: float | None) -> Verdict:
+        return self._decide(text + share_words(in_at_least), of_runs(term, in_at_least))
+
+    def agrees_with(
+        self,
+        documented: float,
+        *,
+        runs: int,
+        within: float | None = None,
+        within_ratio: float | None = None,
+        times: Measured | None = None,
+        plus: Measured | None = None,
+        paired: bool = True,
+    ) -> Verdict:
+        """Judge whether a documented number is what one run gives, or the mean of `runs` of them.
+
+        Refuted where it lies outside of what so many runs give here. Reproduced only where that
+        says something: where the documented runs are shown to come from a mean within a width of
+        the mean here, an amount or a ratio. `times` and `plus` name a second arm, which the number
+        is a multiple of or an amount above; `paired=False` where the source gave them other seeds.
+
+        >>> judge = Judge(Design(looks=(8,)))
+        >>> values = [34.1, 33.2, 35.6, 34.9, 33.8, 34.4, 36.0, 33.5]
+        >>> standard = Measured(
+        ...     judge=judge, label="standard", metric="perplexity",
+        ...     values=lambda n: np.array(values[:n]), scale=Scale("log"),
+        ... )
+        >>> standard.agrees_with(34.86, runs=1, within_ratio=1.25).outcome
+        <Outcome.REPRODUCED: 'reproduced'>
+        >>> standard.agrees_with(34.86, runs=1, within_ratio=1.05).outcome
+        <Outcome.INCONCLUSIVE: 'inconclusive'>
+        >>> standard.agrees_with(41.0, runs=1, within_ratio=1.25).outcome
+        <Outcome.REFUTED: 'refuted'>
+        """
+        if runs < 1:
+            raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
+        if times is not None and plus is not None:
+            raise ValueError("the number is a multiple of an arm or an amount above it, not both")
+        width = Width(within, within_ratio)
+        require_share(documented if times is None else 0.0, self.scale, self.metric)
+        text, bound = f"{documented:g}", Bound()
+        side: Side = Fixed(float(documented))
+        if times is not None:
+            side, bound = _same_metric(self, times), Bound(times=documented)
+            text += f" times {times.label}"
+        elif plus is not None:
+            side, bound = _same_metric(self, plus), Bound(plus=documented)
+            text += f" plus {plus.label}"
+        same_examples = replace(self, by_example=None)  # as those of the documented value
+        term = OneRun(_compared(same_examples, side, self, bound), documented, runs, width, paired)
+        text = f"{self.label} agrees with {text}, documented of {runs_of(runs)}, {width}"
+        return self._decide(text, term, documented=documented)
 
     def _decide(self, text: str, *terms: Term, documented: float | None = None) -> Verdict:
         statement = Statement(f"{text} in {self.metric}", terms, documented=documented)
@@ -228,6 +369,9 @@ class Gain:
         )
 
 
+_EXACTLY = 1e-9
+"""The relative difference between two numbers that are equal but for rounding."""
+
 Other: TypeAlias = Measured | float
 """The other side of an arm's comparison: another arm, or a number."""
 
@@ -248,12 +392,14 @@ def above(
         raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
     arm = high if isinstance(high, Measured) else low
     assert isinstance(arm, Measured)  # one side is always an arm
+    require_share(by_at_least or 0.0, arm.scale, arm.metric)
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
     return _compared(_side(arm, high), _side(arm, low), arm, bound)
 
 
 def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
     """Compare two sides as a metric is compared; raises ValueError where they are one."""
+    require_same_data(high, low)
     first, second = (getattr(side, "origin", None) for side in (high, low))
     if first is not None and first == second:
         raise ValueError(
@@ -264,6 +410,7 @@ def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
     """The term that an arm lies below another side by less than a margin, if at all."""
+    require_share(margin, arm.scale, arm.metric)
     if not 0 < margin < float("inf"):
         raise ValueError(
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
@@ -274,13 +421,17 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
 
 def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:
     """The two terms that an arm lies within a margin of another side."""
-    lower = _not_below(arm, other, margin)
-    upper = Comparison(arm, other, arm.scale, arm.metric, Bound(plus=margin), below=True)
-    return lower, upper
+    above, below = Bound(plus=-margin), Bound(plus=margin)
+    lower = replace(_not_below(arm, other, margin), other_bound=below)
+    return lower, replace(lower, bound=below, below=True, other_bound=above)
 
 
 def _side(arm: Measured, other: Other) -> Side:
-    return _same_metric(arm, other) if isinstance(other, Measured) else Fixed(float(other))
+    if isinstance(other, Measured):
+        return _same_metric(arm, other)
+    number = require_number(other, arm.label, arm.metric)
+    require_share(number, arm.scale, arm.metric)
+    return Fixed(number)
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
@@ -302,3 +453,20 @@ def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
     if by_ratio is not None:
         return f" by a ratio of at least {by_ratio:g}"
     return f" by at least {by_at_least:g}" if by_at_least else ""
+
+
+def share_words(in_at_least: float | None) -> str:
+    """The words of a statement for a share of the runs; none where it is about the mean."""
+    return f" in at least {in_at_least:.4g} of the runs" if in_at_least else ""
+
+
+def of_runs(term: Comparison, in_at_least: float | None) -> Term:
+    """The term that a comparison holds in a share of the runs, or in the mean if none is given."""
+    if in_at_least is None:
+        return term
+    if not 0 < in_at_least <= 1:
+        raise ValueError(
+            f"in_at_least={in_at_least!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
+            "for the median, 1 for every run"
+        )
+    return ShareOfRuns(term, in_at_least)

@@ -34,6 +34,8 @@ class Ranking:
     high: float
     tau_of_means: float
     """The same for the order of the means, where the noise of single seeds is averaged out."""
+    is_by_seed: bool = True
+    """False where seeds are not paired: then no single seed has an order, and `tau` is of means."""
 
     def __str__(self) -> str:
         pairs = len(self.as_claimed) + len(self.against) + len(self.open)
@@ -63,7 +65,7 @@ def rank_correlation(arms: Sequence[Array], boundary: float) -> tuple[float, flo
     """
     taus = np.array([tau_b(seed) for seed in np.stack(arms, axis=1)])
     mean, spread, seeds = taus.mean(), taus.std(ddof=1), len(taus)
-    half_width = critical(boundary, seeds) * spread / seeds**0.5
+    half_width = critical(boundary, seeds - 1) * spread / seeds**0.5
     return float(mean), float(max(-1.0, mean - half_width)), float(min(1.0, mean + half_width))
 
 

@@ -34,7 +34,8 @@ class Scale:
     """The comparison scale of a metric: `identity`, `log` or `log-odds`.
 
     A share that is counted on `count` examples can be exactly 0 or 1, where log-odds are infinite;
-    with `count` such values are taken half an example inside.
+    with `count` such values are taken half an example inside. It also moves in steps of one
+    example, so that seeds which gave the same may differ by half of one.
 
     >>> float(Scale("log").of(np.array([1.0]), "perplexity of bp")[0])
     0.0
@@ -48,21 +49,19 @@ class Scale:
     def __post_init__(self) -> None:
         if self.name not in _DOMAIN:
             raise ValueError(f"unknown scale {self.name!r}: choose one of {', '.join(_DOMAIN)}")
-        if self.count is not None and (self.name != "log-odds" or self.count < 1):
+        if self.count is not None and (self.name == "log" or self.count < 1):
             raise ValueError(
                 f"count={self.count!r} is the number of examples behind a share: give a positive "
-                "number, and only with the log-odds scale"
+                "number, and not with the log scale"
             )
 
     def of(self, values: Array, what: str) -> Array:
         """The values on this scale; `what` names them in the error if one is not defined there."""
         low, high, domain = _DOMAIN[self.name]
-        if self.count is None:
-            outside = (values <= low) | (values >= high)
-            inside = values
-        else:
+        inside = self.kept_inside(values)
+        outside = (inside <= low) | (inside >= high)
+        if self.count is not None:
             outside = (values < low) | (values > high)
-            inside = np.clip(values, 0.5 / self.count, 1 - 0.5 / self.count)
         if np.any(outside):
             raise ScaleError(
                 f"{what} is {values[outside].flat[0]:.6g}, outside {domain}: "
@@ -72,6 +71,37 @@ class Scale:
             return inside
         logs: Array = np.log(inside)
         return logs if self.name == "log" else logs - np.log1p(-inside)
+
+    def has(self, values: Array) -> NDArray[np.bool_]:
+        """Whether each value lies where the scale is defined, its ends left out.
+
+        >>> Scale("log-odds").has(np.array([0.0, 0.5, 1.02])).tolist()
+        [False, True, False]
+        """
+        low, high, _ = _DOMAIN[self.name]
+        return (values > low) & (values < high)
+
+    def kept_inside(self, values: Array) -> Array:
+        """The values, shares on log-odds at least half an example away from 0 and 1."""
+        if self.count is None or self.name != "log-odds":
+            return values
+        inside: Array = np.clip(values, 0.5 / self.count, 1 - 0.5 / self.count)
+        return inside
+
+    def is_beyond(self, values: Array, *, above: bool) -> Any:
+        """Return True where all values lie where no measurement can, above the scale or below."""
+        low, high, _ = _DOMAIN[self.name]
+        return np.all(values >= high if above else values <= low, axis=0)
+
+    def half_example(self, values: Array) -> Any:
+        """Return half an example of a share on this scale, at the mean of values on it; else 0."""
+        if self.count is None:
+            return 0.0
+        half = 0.5 / self.count
+        if self.name == "identity":
+            return half
+        share = self.back(values.mean(axis=0))
+        return half / (share * (1 - share))
 
     def back(self, scaled: Any) -> Any:
         """The natural value at a point of this scale, the inverse of `of`."""

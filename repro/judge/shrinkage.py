@@ -1,56 +1,130 @@
-"""A test of whether an effect has become smaller than it was when a ledger accepted it.
+"""The test of whether an effect has become smaller than a ledger says, and the seeds it takes.
 
-On another kind of machine rounding differs, training is chaotic, and so its runs are other runs. A
-verdict that only just stood there may stay open here without anything being wrong. So the verdicts
-are not required to be the same; only the effect must not be smaller.
+Other bits are other runs: on another kind of machine, or after a harmless change, a finding that
+only just stood may stay open without anything being wrong. So what is open is not a failure by
+itself; only an effect that has become smaller is.
+
+The rule. Each comparison of an open claim is held against the ledger by a t test with a pooled
+spread, and the chances are multiplied by the number of the claim's comparisons (Bonferroni). From
+`DOUBT` on upwards nothing speaks against the ledger. Below it the claim is in doubt and takes more
+seeds, up to each of `FURTHER` in turn. Below `LEVEL`, from `DECISIVE` seeds on, the effect has
+become smaller; with fewer seeds a single skewed metric would be called smaller far too often.
+
+The spread is pooled because, where nothing has changed, both samples are of one distribution. That
+makes five seeds against twenty a sharp test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
-from scipy.special import stdtr  # type: ignore[import-untyped]
+import numpy as np
+from scipy.special import fdtrc, fdtri, nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
-LEVEL = 0.001
-"""The chance that a claim is said to have changed where nothing has. A suite has hundreds."""
+LEVEL = 4e-6
+"""The chance at each decisive look that an unchanged claim is called smaller."""
+
+DOUBT = 0.05
+"""A claim takes more seeds where effects this small would be rarer than this, were all the same."""
+
+FURTHER = (8, 12, 20, 30)
+"""The seeds that a claim in doubt takes, in turn."""
+
+DECISIVE = 12
+"""The fewest seeds at which an effect can be called smaller."""
+
+REPORTED = 0.001
+"""The chance at which a claim that still holds is reported as smaller than it was."""
+
+_ROUNDING = 1e-9
+"""The largest relative difference of two exact distances that counts as none."""
 
 
 @dataclass(frozen=True)
 class Excess:
-    """The distance of a comparison past its bound, over seeds, on the scale it is judged on."""
+    """The distance of a comparison past its bound, over seeds, on the scale it is judged on.
 
-    mean: float
-    spread: float
-    """The standard deviation over seeds."""
+    That of a standard deviation is the logarithm of bound over deviation, and has no spread of its
+    own. The numbers may be arrays, of many simulated claims at once.
+    """
+
+    mean: Any
+    spread: Any
+    """The standard deviation over seeds; None where the distance is that of one."""
     seeds: int
 
 
-def has_shrunk(accepted: Sequence[Excess], measured: Sequence[Excess]) -> bool:
-    """Return True if any comparison of a claim lies less far past its bound than was accepted.
+class Standing(Enum):
+    """What a comparison with the ledger comes to."""
 
-    A claim ends at the first statement that is not shown, so fewer comparisons may be measured than
-    were accepted; they come in the same order, and share the level. If more are measured, or none,
-    they cannot be matched, and the answer is True.
+    AS_IT_WAS = "no smaller than it was"
+    IN_DOUBT = "not clearly smaller than it was"
+    SMALLER = "smaller than it was"
+    INCOMPARABLE = "not to be compared with the ledger"
 
-    >>> has_shrunk([Excess(2.0, 1.0, 12)], [Excess(1.0, 1.0, 12)])
-    False
-    >>> has_shrunk([Excess(2.0, 1.0, 12)], [Excess(0.0, 1.0, 12)])
+
+def chance_of_less(accepted: Excess, measured: Excess) -> Any:
+    """Return the chance of a distance this much smaller, were both drawn from the same runs.
+
+    >>> round(float(chance_of_less(Excess(2.0, 1.0, 20), Excess(1.0, 1.0, 5))), 3)
+    0.029
+    """
+    here, there = measured.seeds - 1, accepted.seeds - 1
+    less = accepted.mean - measured.mean
+    if accepted.spread is None:
+        return fdtrc(here, there, np.exp(2 * less))
+    pooled = _pooled(accepted, measured)
+    t = less / np.where(pooled > 0, pooled, 1.0)
+    is_less = less > _ROUNDING * np.abs(accepted.mean)
+    return np.where(pooled > 0, stdtr(here + there, -t), np.where(is_less, 0.0, 1.0))[()]
+
+
+def chance_unchanged(
+    accepted: Sequence[Excess], measured: Sequence[Excess], *, among: int | None = None
+) -> Any:
+    """Return the chance that any comparison would be this much smaller, were all the same.
+
+    It is at most that for all of the claim's comparisons, which are `among` if more than these.
+
+    >>> there, here = Excess(2.0, 1.0, 20), Excess(0.0, 1.0, 20)
+    >>> [standing(chance_unchanged([there], [now]), 20).name for now in (there, here)]
+    ['AS_IT_WAS', 'SMALLER']
+    """
+    chances = [chance_of_less(*pair) for pair in zip(accepted, measured, strict=True)]
+    count = len(measured) if among is None else among
+    return np.minimum(1.0, count * np.min(chances, axis=0))[()]
+
+
+def standing(chance: float, seeds: int) -> Standing:
+    """Return what a claim's chance at this number of seeds says of it."""
+    if chance < LEVEL and seeds >= DECISIVE:
+        return Standing.SMALLER
+    return Standing.IN_DOUBT if chance < DOUBT else Standing.AS_IT_WAS
+
+
+def power_for_half(accepted: Excess, seeds: int, *, among: int = 1) -> float:
+    """Return the chance that half the distance would be reported as smaller, at so many seeds.
+
+    >>> there = Excess(4.0, 1.0, 20)
+    >>> power_for_half(there, 5) < power_for_half(there, 12)
     True
     """
-    if not measured or len(measured) > len(accepted):
-        return True
-    pairs = zip(accepted, measured, strict=False)
-    return min(chance_of_less(*pair) for pair in pairs) < LEVEL / len(measured)
+    here, there = seeds - 1, accepted.seeds - 1
+    level = REPORTED / among
+    half = accepted.mean / 2
+    if accepted.spread is None:
+        return float(fdtrc(here, there, fdtri(here, there, 1 - level) / np.exp(2 * half)))
+    if accepted.spread == 0:
+        return 1.0
+    error = accepted.spread * (1 / seeds + 1 / accepted.seeds) ** 0.5
+    return float(1 - nctdtr(here + there, half / error, -stdtrit(here + there, level)))
 
 
-def chance_of_less(accepted: Excess, measured: Excess) -> float:
-    """The chance of a mean this much smaller, were both the same: Welch's t test, one-sided."""
-    variances = [each.spread**2 / each.seeds for each in (accepted, measured)]
-    if not any(variances):
-        return float(measured.mean >= accepted.mean)
-    degrees = sum(variances) ** 2 / sum(
-        variance**2 / (each.seeds - 1)
-        for variance, each in zip(variances, (accepted, measured), strict=True)
-    )
-    return float(stdtr(degrees, (measured.mean - accepted.mean) / sum(variances) ** 0.5))
+def _pooled(accepted: Excess, measured: Excess) -> Any:
+    """The standard error of the difference of the two means, were their spreads the same."""
+    here, there = measured.seeds - 1, accepted.seeds - 1
+    squares = there * accepted.spread**2 + here * measured.spread**2
+    return np.sqrt(squares / (here + there) * (1 / accepted.seeds + 1 / measured.seeds))

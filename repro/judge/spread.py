@@ -16,11 +16,12 @@ from scipy.special import chdtr, chdtrc, gammaincinv  # type: ignore[import-unty
 
 from repro.judge.design import Design, simulated_looks
 from repro.judge.effect import Effect
-from repro.judge.evidence import ROUNDING, Evidence, is_skewed
+from repro.judge.evidence import ROUNDING, Evidence
 from repro.judge.scale import Scale
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
 from repro.judge.student import MOST_SEEDS
-from repro.judge.terms import Readings, Side
+from repro.judge.terms import Context, Readings, Side
+from repro.judge.unusual import unusual
 
 
 def median_spread(seeds: int) -> float:
@@ -40,6 +41,8 @@ class SmallSpread:
     arm: Side
     metric: str
     at_most: float
+    half_example: float = 0.0
+    """Half an example of a share, which its values may differ by without showing it."""
 
     @property
     def scale(self) -> Scale:
@@ -50,11 +53,18 @@ class SmallSpread:
         return (self.arm,)
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the spread by chi-square; values within rounding of each other have none."""
+        """Test the spread by chi-square.
+
+        Values within rounding of each other have none, which is certain only if they are exact: a
+        share may differ by half an example, others do not use their seed.
+        """
         values = readings[self.arm]
         seeds = len(values)
         spread = values.std(axis=0, ddof=1)
         fixed = spread <= ROUNDING * np.abs(values).max(axis=0)
+        if not self.arm.is_exact:
+            spread = np.maximum(np.where(fixed, 0.0, spread), self.half_example)
+            fixed = spread == 0
         squares = (seeds - 1) * (spread / self.at_most) ** 2
         return Evidence(
             mean=values.mean(axis=0),
@@ -64,21 +74,15 @@ class SmallSpread:
             p_against=np.where(fixed, 1.0, chdtrc(seeds - 1, squares))[()],
             statistic_for=SMALL_SPREAD,
             statistic_against=LARGE_SPREAD,
+            alike=(fixed & (not self.arm.is_exact))[()],
         )
 
-    def report(
-        self,
-        evidence: Evidence,
-        readings: Readings,
-        design: Design,
-        *,
-        terms: int,
-        comparisons: int,
-    ) -> Effect:
+    def is_trivial(self, readings: Readings) -> Any:
+        return False
+
+    def report(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
         spread, seeds = float(evidence.spread), evidence.seeds
-        confirm = design.boundary(statistic=SMALL_SPREAD)
-        refute = design.boundary(terms=comparisons, statistic=LARGE_SPREAD)
-        least, most = _quantiles(confirm, refute, seeds)
+        least, most = _quantiles(context.boundary, context.boundary_against, seeds)
         return Effect(
             kind="spread",
             label=f"sd of {self.arm.label}",
@@ -90,12 +94,13 @@ class SmallSpread:
             high=spread * ((seeds - 1) / least) ** 0.5,
             p_for=float(evidence.p_for),
             p_against=float(evidence.p_against),
-            boundary=confirm,
-            boundary_against=refute,
+            boundary=context.boundary,
+            boundary_against=context.boundary_against,
             seeds=seeds,
             distance=float(np.log(self.at_most / spread)) if spread else float("inf"),
-            detectable=self.at_most * _detectable(design),
-            skewed=bool(spread) and is_skewed(readings[self.arm]),
+            detectable=self.at_most * _detectable(context.design),
+            alike=bool(evidence.alike),
+            unusual=unusual(readings[self.arm]) if spread else (),
             per_seed=tuple(readings[self.arm].tolist()),
         )
 
@@ -120,9 +125,10 @@ def _quantiles(confirm: float, refute: float, seeds: int) -> tuple[Any, Any]:
 def _detectable(design: Design) -> float:
     """The largest ratio of spread to bound that is found with 80 % power, by simulation."""
     _, spreads = simulated_looks(design.looks)
-    confirm = design.boundary(statistic=SMALL_SPREAD)
     seeds = np.array(design.looks)
-    least = -np.array([SMALL_SPREAD.critical(confirm, n) for n in design.looks])
+    least = -np.array(
+        [SMALL_SPREAD.critical(design.boundary(n, statistic=SMALL_SPREAD), n) for n in design.looks]
+    )
     # Each look of each draw is settled by ratios up to this one; earlier refutations are too rare.
     largest = np.sqrt(least / (seeds - 1)) / spreads
     return float(np.quantile(largest.max(axis=1), 0.2))

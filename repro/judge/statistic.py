@@ -8,18 +8,29 @@ Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv  # type: ignore[import-untyped]
+from scipy.special import (  # type: ignore[import-untyped]
+    bdtr,
+    bdtrc,
+    gammainccinv,
+    gammaincinv,
+)
 
 from repro.judge.scale import Array
 from repro.judge.student import critical
+from repro.judge.welch import Welch
 
 
 @dataclass(frozen=True)
 class Student:
     """The t statistic of differences whose mean should be positive."""
+
+    def rows(self, seeds: int) -> int:
+        """The number of samples that it is computed from, at a look."""
+        return seeds
 
     def compute(self, samples: Array) -> Array:
         seeds = len(samples)
@@ -28,7 +39,7 @@ class Student:
 
     def critical(self, p: Any, seeds: int) -> Any:
         """The value that normal samples exceed with chance `p`."""
-        return critical(p, seeds)
+        return critical(p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
         """Change normal samples in place into ones drawn given this value, one for each sample.
@@ -53,6 +64,9 @@ class Spread:
 
     large: bool
 
+    def rows(self, seeds: int) -> int:
+        return seeds
+
     def compute(self, samples: Array) -> Array:
         squares: Array = samples.var(axis=0) * len(samples)
         return squares if self.large else -squares
@@ -70,11 +84,122 @@ class Spread:
         samples[:] = samples.mean(axis=0) + length * _direction(samples)
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """The t statistic of a number that should be the mean of `runs` further runs.
+
+    That number is the same at every look, so it is the first row of the samples. One-sided it says
+    that the number is larger; `two_sided` that it is different, with half of p on each side.
+    """
+
+    runs: int
+    two_sided: bool = False
+
+    def rows(self, seeds: int) -> int:
+        return seeds + 1
+
+    def compute(self, samples: Array) -> Array:
+        distance, spread, seeds = self._parts(samples)
+        result: Array = distance / spread / self._errors(seeds)
+        return np.abs(result) if self.two_sided else result
+
+    def critical(self, p: Any, seeds: Any) -> Any:
+        return critical(np.asarray(p) / 2 if self.two_sided else p, seeds - 1)
+
+    def impose(self, value: Array, samples: Array) -> None:
+        """Change normal samples in place into ones drawn given this value, one for each sample.
+
+        As for Student's t: the distance and the residuals are independent of their joint length, of
+        the directions of the residuals, and of the mean of all runs. (Two-sided, the value may have
+        either sign with the same chance, and what comes of it is the same.)
+        """
+        distance, spread, seeds = self._parts(samples)
+        errors, freedom = self._errors(seeds), seeds - 1
+        overall = (self.runs**0.5 * samples[0] + seeds * samples[1:].mean(axis=0)) / (
+            self.runs + seeds
+        )
+        length = np.sqrt((distance / errors) ** 2 + freedom * spread**2)
+        new_spread = length / np.sqrt(freedom + value**2)
+        new_distance = value * new_spread * errors
+        residuals = freedom**0.5 * new_spread * _direction(samples[1:])
+        samples[1:] = overall - new_distance * self.runs / (self.runs + seeds) + residuals
+        samples[0] = (overall + new_distance * seeds / (self.runs + seeds)) * self.runs**0.5
+
+    def _parts(self, samples: Array) -> tuple[Array, Array, int]:
+        """The distance of the first row from the mean of the others, their spread and number."""
+        others = samples[1:]
+        distance: Array = samples[0] / self.runs**0.5 - others.mean(axis=0)
+        return distance, others.std(axis=0, ddof=1), len(others)
+
+    def _errors(self, seeds: int) -> float:
+        return float((1 / self.runs + 1 / seeds) ** 0.5)
+
+
 def _direction(samples: Array) -> Array:
     residual: Array = samples - samples.mean(axis=0)
     residual /= np.linalg.norm(residual, axis=0)
     return residual
 
 
-Statistic: TypeAlias = Student | Spread
+@dataclass(frozen=True)
+class Count:
+    """The number of runs in which a comparison holds, whose share should exceed `share`.
+
+    Counts take few values, so the chance of crossing at any look is added up exactly, from one look
+    to the next, and the threshold is the largest that keeps the level. `few` turns it around: the
+    number of runs in which it does not hold is the evidence.
+    """
+
+    share: float
+    few: bool = False
+
+    def p(self, count: Any, runs: int) -> Any:
+        """The chance of this count or one further out, where the true share is `share`."""
+        count = np.asarray(count)
+        if self.few:
+            return bdtr(count, runs, self.share)
+        return np.where(count > 0, bdtrc(np.maximum(count - 1, 0), runs, self.share), 1.0)
+
+    def threshold(self, looks: tuple[int, ...], level: float) -> float:
+        """Return the largest p of the last look with at most this chance that any look crosses."""
+        return _threshold_of_count(self, looks, level)
+
+    def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
+        """Return the exact chance that any look crosses its p, at the edge of the statement."""
+        counts = np.ones(1)  # the chance of each count, of the samples that crossed no look so far
+        crossed, before = 0.0, 0
+        for seeds in looks:
+            more = np.arange(seeds - before + 1)
+            counts = np.convolve(counts, _binomial(more, seeds - before, self.share))
+            crosses = self.p(np.arange(seeds + 1), seeds) <= nominal * seeds / looks[-1] * _ROUNDED
+            crossed += float(counts[crosses].sum())
+            counts, before = np.where(crosses, 0.0, counts), seeds
+        return crossed
+
+
+_ROUNDED = 1 + 1e-9
+"""A p that is its threshold, but for rounding, crosses it."""
+
+
+def _binomial(count: Any, runs: int, share: float) -> Array:
+    below = np.where(count > 0, bdtr(np.maximum(count - 1, 0), runs, share), 0.0)
+    chance: Array = bdtr(count, runs, share) - below
+    return chance
+
+
+@lru_cache(maxsize=256)
+def _threshold_of_count(statistic: Count, looks: tuple[int, ...], level: float) -> float:
+    if len(looks) == 1:  # a p is the chance of crossing it
+        every = statistic.p(np.arange(looks[0] + 1), looks[0])
+        return float(every[every <= level].max(initial=0.0))
+    attained = {
+        float(p) * looks[-1] / seeds
+        for seeds in looks
+        for p in statistic.p(np.arange(seeds + 1), seeds)
+    }
+    enough = [p for p in attained if statistic.chance_of_crossing(looks, p) <= level]
+    return max(enough, default=0.0)
+
+
+Statistic: TypeAlias = Student | Spread | Prediction | Count | Welch
 STUDENT, SMALL_SPREAD, LARGE_SPREAD = Student(), Spread(large=False), Spread(large=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,57 @@ MOST_SEEDS = 200
 """The largest number of seeds that advice names."""
 
 
-def tail(t: Any, seeds: int) -> Any:
-    """The chance of a t statistic of `seeds` differences above `t` when their true mean is 0."""
-    return stdtr(seeds - 1, -np.asarray(t))
+def tail(t: Any, freedom: Any) -> Any:
+    """The chance of a t statistic above `t` when the true mean is 0."""
+    return stdtr(freedom, -np.asarray(t))
 
 
-def critical(p: Any, seeds: Any) -> Any:
+def critical(p: Any, freedom: Any) -> Any:
     """The t statistic whose `tail` is `p`."""
-    return -stdtrit(seeds - 1, p)
+    return -stdtrit(freedom, p)
 
 
-def seeds_needed(effect_in_sd: float, *, boundary: float) -> int | None:
+def seeds_needed(
+    effect: float, *, spread: float, boundary: float, fixed_variance: float = 0.0
+) -> int | None:
     """The seeds at which one t test at `boundary` finds this effect with 80 % power, or None.
 
-    >>> seeds_needed(1.0, boundary=0.025)
+    `fixed_variance` is the part of the variance of the mean that more seeds do not make smaller.
+
+    >>> seeds_needed(1.0, spread=1.0, boundary=0.025)
     10
+    >>> seeds_needed(1.0, spread=1.0, boundary=0.025, fixed_variance=0.2) is None
+    True
     """
     seeds = np.arange(2, MOST_SEEDS + 1)
-    chance = 1 - nctdtr(seeds - 1, effect_in_sd * np.sqrt(seeds), critical(boundary, seeds))
+    over_seeds = spread**2 / seeds
+    variance = over_seeds + fixed_variance
+    freedom = (seeds - 1) * (variance / over_seeds) ** 2 if spread else np.full(len(seeds), np.inf)
+    return _fewest(effect / np.sqrt(variance), freedom, critical(boundary, freedom))
+
+
+def effect_found(t: float, freedom: float, *, power: float) -> float:
+    """Return the mean, in standard errors, whose t statistic exceeds `t` with this power.
+
+    >>> round(effect_found(2.262, 9, power=0.8), 2)
+    3.15
+    """
+    low, high = t - 10.0, 10 * t + 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if 1 - nctdtr(freedom, middle, t) >= power else (middle, high)
+    return high
+
+
+def seeds_to_exceed(effect_in_sd: float, t: Callable[[Any], Any]) -> int | None:
+    """The seeds at which the t statistic of this effect exceeds `t(seeds)` with 80 % power."""
+    seeds = np.arange(2, MOST_SEEDS + 1)
+    return _fewest(effect_in_sd * np.sqrt(seeds), seeds - 1, t(seeds))
+
+
+def _fewest(distance: Any, freedom: Any, needed: Any) -> int | None:
+    """The number of seeds, from 2 on, at which t exceeds what is needed with 80 % power."""
+    chance = 1 - nctdtr(freedom, distance, needed)
+    seeds = np.arange(2, MOST_SEEDS + 1)
     enough = seeds[chance >= 0.8]
     return int(enough[0]) if enough.size else None

@@ -6,9 +6,9 @@ positive (`paired`), or a standard deviation that should be small (`spread`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,14 @@ class Side(Protocol):
     def label(self) -> str: ...
     @property
     def is_fixed(self) -> bool: ...
+    @property
+    def is_exact(self) -> bool:
+        """True where nothing in the values depends on the seed: they are read off."""
+
+    @property
+    def pairing(self) -> object:
+        """The runs that its values are of: sides of the same runs are paired, seed by seed."""
+
     def values(self, seeds: int, /) -> Array: ...
     def examples(self, seeds: int, /) -> Array | None:
         """The examples that the values are means of, [seeds, examples].
@@ -34,7 +42,10 @@ class Side(Protocol):
 
 
 Readings: TypeAlias = Mapping[Side, Array]
-"""The values of each side, over the same seeds in the same order."""
+"""The values of each side, over the same seeds in the same order where they are paired.
+
+A side whose `pairing` is its own may have fewer values than others; a fixed one has the most.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,14 @@ class Fixed:
     def is_fixed(self) -> bool:
         return True
 
+    @property
+    def is_exact(self) -> bool:
+        return True
+
+    @property
+    def pairing(self) -> object:
+        return None
+
     def values(self, seeds: int, /) -> Array:
         return np.full(seeds, self.value)
 
@@ -66,20 +85,29 @@ class Term(Protocol):
     @property
     def sides(self) -> tuple[Side, ...]: ...
     def weigh(self, readings: Readings, /) -> Evidence: ...
-    def report(
-        self,
-        evidence: Evidence,
-        readings: Readings,
-        design: Design,
-        /,
-        *,
-        terms: int,
-        comparisons: int,
-    ) -> Effect:
-        """Describe it for the verdict, as one of `terms` needed and of `comparisons` in all."""
+    def is_trivial(self, readings: Readings, /) -> Any:
+        """Return True where no measurement could fail it, so that there is nothing to judge."""
+
+    def report(self, evidence: Evidence, readings: Readings, context: Context, /) -> Effect:
+        """Describe it for the verdict."""
 
     def seeds_needed(self, effect: Effect, /) -> int | None:
         """The seeds that would settle it with 80 % power, were this effect the true one."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a term has to know of its statement in order to be described."""
+
+    design: Design
+    terms: int
+    """The number of terms that all have to hold."""
+    boundary: float
+    """The p at which it holds at this look."""
+    boundary_against: float
+    """The p of its opposite at which it fails at this look."""
+    settled: bool
+    """True where the verdict fell at this look, so that the estimate is one that stopped seeds."""
 
 
 @dataclass(frozen=True)
@@ -106,3 +134,12 @@ class Statement:
     def scale(self) -> str:
         """The scales its terms are compared on."""
         return ", ".join(dict.fromkeys(term.scale.name for term in self.terms))
+
+
+def joined(statements: Sequence[Statement]) -> Statement:
+    """Return the statement that all of these hold."""
+    return Statement(
+        ", and ".join(statement.text for statement in statements),
+        tuple(term for statement in statements for term in statement.terms),
+        tuple(term for statement in statements for term in statement.implied),
+    )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cached_property
+from typing import Any, Protocol
 
-from repro.judge import explain
-from repro.judge.boundary import level_of
+from repro.judge import explain, html
 from repro.judge.effect import Effect, Sample
+from repro.judge.findings import Findings
 from repro.judge.ranking import Ranking
-from repro.judge.statistic import STUDENT, Statistic
+from repro.judge.terms import Statement
 
 
 class Outcome(StrEnum):
@@ -21,6 +22,15 @@ class Outcome(StrEnum):
     REFUTED = "refuted"
     INCONCLUSIVE = "inconclusive"
     NOT_RUN = "not run"
+
+
+class Judges(Protocol):
+    """What a verdict has to know of its judge."""
+
+    @property
+    def findings(self) -> Findings[Any]: ...
+    def join(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
+    def either(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,25 +51,25 @@ class Verdict:
     effects: tuple[Effect, ...] = ()
     seeds: int = 0
     looks: tuple[int, ...] = ()
+    """The numbers of seeds to look at; empty where there is one look, at all there are."""
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
     ranking: Ranking | None = None
     """The agreement of the measured order, where the statement claims an order."""
-    deciding_p: float = 1.0
-    """The p that met its boundary, of the comparison that settled the statement.
-
-    That is the weakest one if it is reproduced, and the one most clearly against if refuted.
-    """
-    shared_by: int = 1
-    """The number of comparisons that share the level, any of which would have settled it."""
-    statistic: Statistic = STUDENT
-    """The statistic that `deciding_p` belongs to."""
+    p: float = 1.0
+    """The smallest level at which these looks would have settled it like this; 1 if open."""
     reason: str = ""
     """The reason that there is no verdict, where it is not the evidence."""
     advice: str = ""
     """The seeds that would settle an inconclusive statement, in words."""
+    wanted: int | None = None
+    """The seeds of each arm with which it would probably be settled; None where none would do."""
     parts: tuple[Verdict, ...] = ()
     """The verdicts that this one joins."""
+    judge: Judges | None = field(default=None, repr=False, compare=False)
+    """The judge that decided it, and can judge it together with others."""
+    judged: Statement | None = field(default=None, repr=False, compare=False)
+    """The statement that was decided."""
 
     @classmethod
     def not_run(cls, statement: str, *, reason: str) -> Verdict:
@@ -70,24 +80,6 @@ class Verdict:
           needs a GPU
         """
         return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
-
-    @cached_property
-    def p(self) -> float:
-        """The smallest level at which these looks would have settled it like this; 1 if open.
-
-        It is at most `level` exactly where the verdict is settled. A true null has a p of at most q
-        with chance q at most, however often one looked. A conjunction is reproduced when all parts
-        are (the largest p counts), and refuted when any is (Bonferroni).
-        """
-        if self.parts and self.outcome is Outcome.REPRODUCED:
-            return max(part.p for part in self.parts)
-        if self.parts and self.outcome is Outcome.REFUTED:
-            refuted = [part.p for part in self.parts if part.outcome is Outcome.REFUTED]
-            return min(1.0, len(self.parts) * min(refuted))
-        if self.outcome not in (Outcome.REPRODUCED, Outcome.REFUTED):
-            return 1.0
-        one_side = level_of(self.looks, self.deciding_p, self.statistic)
-        return min(1.0, 2 * self.shared_by * one_side)
 
     @property
     def means(self) -> tuple[tuple[str, float], ...]:
@@ -111,13 +103,35 @@ class Verdict:
         shown = f"{weakest.label} = {weakest.estimate:.3g}"
         if weakest.has_spread:
             shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
-        return f"{shown}, {weakest.seeds} seeds"
+        elif not weakest.alike:
+            return shown  # exact: one run says it
+        return f"{shown}, {weakest.counted}"
 
     def __bool__(self) -> bool:
+        if self.judge is not None:
+            self.judge.findings.asked.append(self)
         return self.outcome is Outcome.REPRODUCED
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdict):
+            raise TypeError(
+                f"A verdict is compared with {other!r}: assert the finding itself, or read its "
+                "`outcome`."
+            )
+        compared = [each.name for each in fields(self) if each.compare]
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = object.__hash__
+
     def __and__(self, other: Verdict) -> Verdict:
-        return conjunction(self, other)
+        """Judge both as one statement, which has one level."""
+        if self.judge is None or self.judge is not other.judge:
+            return conjunction(self, other)
+        if self.judged and other.judged:
+            return self.judge.join((self, other))
+        joined = replace(conjunction(self, other), judge=self.judge)
+        findings: Findings[Verdict] = self.judge.findings
+        return findings.replace((self, other), joined)
 
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
@@ -139,50 +153,111 @@ class Verdict:
         lines += [line for line in (self.reason, self.advice) if line]
         return "\n".join((title, *map(explain.wrap, lines)))
 
+    def _repr_html_(self) -> str:
+        """The verdict as a notebook shows it."""
+        return html.verdict(self.outcome.value, self.statement, str(self), self.effects)
+
     def _budget(self) -> str:
         """The seeds that were used, and what the intervals stand for."""
         if not any(effect.has_spread for effect in self.effects):
-            return (
-                f"exact: does not depend on the seed (read off at {self.seeds} seeds); "
-                f"{self.scale} scale"
-            )
-        looks = ", ".join(map(str, self.looks))
+            if any(effect.alike for effect in self.effects):
+                return f"{self.seeds} seeds, all the same; {self.scale} scale"
+            return f"exact: declared not to depend on the seed; {self.scale} scale"
+        looks = f"looks at {', '.join(map(str, self.looks))}" if self.looks else "one look"
+        counted = {effect.counted: effect for effect in self.effects}
+        seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"
+        apart = "; samples that are not paired" if any(e.counts for e in self.effects) else ""
         examples = max((sample.examples for sample in self.samples), default=0)
-        counted = f"; the error of having {examples} examples is counted" if examples else ""
-        return (
-            f"{self.seeds} seeds (looks at {looks}); {100 * (1 - self.level):g}% intervals over "
-            f"all looks; {self.scale} scale{counted}"
-        )
+        known = f"; the error of having {examples} examples is counted" if examples else ""
+        over = " over all looks" if self.looks else ""
+        return f"{seeds} ({looks}); {self._intervals()}{over}; {self.scale} scale{apart}{known}"
+
+    def _intervals(self) -> str:
+        """What the intervals contain, and how often."""
+        if any(effect.kind == "run" for effect in self.effects):  # it is left on two sides
+            return f"{100 * (1 - self.level / 2):g}% prediction intervals"
+        return f"{100 * (1 - self.level):g}% intervals"
+
+
+def either(*verdicts: Verdict) -> Verdict:
+    """Judge whether at least one of several findings holds: one level, shared among them.
+
+    Reproduced if any of them is, refuted if all are. An `or` between findings is no such claim:
+    each of them would have a level of its own.
+
+    >>> judge = Judge(Design(looks=(5,)))
+    >>> sgd, adam, none = (
+    ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
+    ...     for name, at in {
+    ...         "sgd": [0.61, 0.62, 0.6, 0.63, 0.62], "adam": [0.5, 0.52, 0.51, 0.5, 0.53],
+    ...         "none": [0.51, 0.52, 0.51, 0.52, 0.52],
+    ...     }.items()
+    ... )
+    >>> print(either(adam > none, sgd > none).outcome)
+    reproduced
+    """
+    first = verdicts[0].judge if verdicts else None
+    if len(verdicts) < 2 or first is None:
+        raise ValueError("either(...) needs at least two findings of one claim")
+    if any(verdict.judge is not first or verdict.judged is None for verdict in verdicts):
+        raise ValueError("either(...) takes findings of one claim, each a single statement")
+    return first.either(verdicts)
+
+
+def alternative(parts: Sequence[Verdict]) -> Verdict:
+    """Join verdicts that were judged as ways to one claim: reproduced if any is, refuted if all."""
+    outcomes = [part.outcome for part in parts]
+    if Outcome.REPRODUCED in outcomes:
+        outcome = Outcome.REPRODUCED
+    elif set(outcomes) == {Outcome.REFUTED}:
+        outcome = Outcome.REFUTED
+    else:
+        outcome = Outcome.INCONCLUSIVE
+    settled = [part.p for part in parts if part.outcome is outcome]
+    p = min(settled, default=1.0) if outcome is Outcome.REPRODUCED else max(settled, default=1.0)
+    return replace(
+        _together(parts, " or ", outcome),
+        level=parts[0].level,
+        p=1.0 if outcome is Outcome.INCONCLUSIVE else p,
+    )
 
 
 def conjunction(*verdicts: Verdict) -> Verdict:
     """Join verdicts into the one that all of them hold: refuted if any is, reproduced if all are.
 
-    Each part was judged at its own level, so the joint level is their sum. One statement with
-    several terms (a ladder) is the sharper tool where there is a word for it.
+    Each part was judged at its own level, so the joint level is their sum, and a conjunction that
+    is refuted has Bonferroni's p. One statement with several terms (a ladder, or `a & b`) is the
+    sharper tool.
     """
     parts = tuple(part for verdict in verdicts for part in (verdict.parts or (verdict,)))
     outcomes = [part.outcome for part in parts]
     if not parts:
         raise ValueError("a conjunction needs at least one verdict")
+    p = 1.0
     if Outcome.REFUTED in outcomes:
         outcome = Outcome.REFUTED
+        p = len(parts) * min(part.p for part in parts if part.outcome is outcome)
     elif Outcome.NOT_RUN in outcomes:
         outcome = Outcome.NOT_RUN
     elif Outcome.INCONCLUSIVE in outcomes:
         outcome = Outcome.INCONCLUSIVE
     else:
         outcome = Outcome.REPRODUCED
+        p = max(part.p for part in parts)
+    joined = _together(parts, ", and ", outcome)
+    return replace(joined, p=min(1.0, p), level=sum(part.level for part in parts))
+
+
+def _together(parts: Sequence[Verdict], word: str, outcome: Outcome) -> Verdict:
     return Verdict(
         outcome=outcome,
-        statement=", and ".join(part.statement for part in parts),
+        statement=word.join(part.statement for part in parts),
         scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
         samples=tuple(dict.fromkeys(sample for part in parts for sample in part.samples)),
         effects=tuple(effect for part in parts for effect in part.effects),
         seeds=max(part.seeds for part in parts),
         looks=max((part.looks for part in parts), key=len),
-        level=sum(part.level for part in parts),
         reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
         advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
-        parts=parts,
+        parts=tuple(parts),
     )

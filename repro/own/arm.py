@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import ClassVar, Self
 
-from repro.arm import Arm
+from repro.arm import Arm, Needs, Settings
 from repro.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnArm(Arm):
-    """An arm that has one size, and data that its name says all of."""
+    """An arm that has one size, and data that its name and the files in `reads` say all of."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
+    """The files that its runs read, as paths from the folder of its study.
+
+    A run is trained again where one has changed: `reads = ("config.json", "data/digits.npz")`."""
 
     def at_ci(self) -> Self:
         """Return the arm as it is; override it where the documented size is too large for CI."""
@@ -21,6 +31,29 @@ class OwnArm(Arm):
     def content(self) -> str:
         """Return what tells this data from other data of the same name: for files, their hash."""
         return self.data
+
+    def files_read(self) -> Sequence[Path]:
+        """Return where the files in `reads` are."""
+        spec = find_spec(self.study)
+        folder = Path(spec.origin).parent if spec and spec.origin else Path()
+        return [folder / name for name in self.reads]
+
+    def settings(self) -> Settings:
+        """Return the settings, and the hashes of the files that it reads, as plain data."""
+        if not self.reads:
+            return super().settings()
+        hashes = {n: self._hash(f) for n, f in zip(self.reads, self.files_read(), strict=True)}
+        return {**super().settings(), "reads": hashes}
+
+    def _hash(self, file: Path) -> str:
+        try:
+            state = file.stat()
+            return _hash_of(file, state.st_mtime_ns, state.st_size)
+        except OSError as error:
+            raise Needs(
+                f"needs {file}, which {type(self).__name__} names in `reads` and which cannot be"
+                f" read ({error.strerror}); names are paths from the folder of its study."
+            ) from error
 
     @property
     def label(self) -> str:
@@ -33,6 +66,12 @@ class OwnArm(Arm):
             for field in dataclasses.fields(self)
             if field.name not in ("data", "recipe") and getattr(self, field.name) != field.default
         ]
+
+
+@cache
+def _hash_of(file: Path, changed: int, size: int) -> str:
+    """Return the hash of a file as it was changed last, so that a large one is read once."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

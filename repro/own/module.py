@@ -7,6 +7,7 @@ the module allows it; where it does not, one after another.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -34,7 +35,9 @@ class ModuleStudy:
     ...         nn.Linear(2, arm.width), nn.Tanh(), nn.Linear(arm.width, 2)
     ...     ),
     ...     examples=lambda arm: (points, classes),  # tensors, one line an example
-    ...     loss=lambda module, x, y: F.cross_entropy(module(x), y),
+    ...     loss=lambda module, arm, x, y: F.cross_entropy(
+    ...         module(x), y, label_smoothing=arm.smoothing
+    ...     ),
     ...     measure=lambda module, arm: {"accuracy": accuracy(module(unseen), unseen_classes)},
     ... )
     """
@@ -60,7 +63,18 @@ class ModuleStudy:
                 f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
                 f" gives tensors of {sorted(lengths)} lines; make them agree."
             )
+        self._require_arguments(arm, tensors)
         return Examples(tensors)
+
+    def _require_arguments(self, arm: Any, tensors: Sequence[Tensor]) -> None:
+        try:
+            inspect.signature(self.loss_of).bind(None, arm, *tensors)
+        except TypeError as error:
+            raise TypeError(
+                f"The loss of {type(arm).__name__}'s study cannot be called ({error}); it is given"
+                f" the module, the arm and {len(tensors)} tensors of a batch:"
+                " loss(module, arm, x, …)."
+            ) from error
 
     def reference(self, run: Run[Any], data: Examples, device: torch.device) -> OneModule:
         return OneModule(self, run, device)
@@ -129,7 +143,7 @@ class OneModule(ReferenceBase):
 
     def loss(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Tensor]:
         with drawing_from(int(draws)):
-            loss = self.study.loss_of(self.module, *batch)
+            loss = self.study.loss_of(self.module, self.run.arm, *batch)
         return loss, loss
 
     def measure(self) -> Measures:
@@ -139,12 +153,12 @@ class OneModule(ReferenceBase):
 class _Objective(nn.Module):
     """The loss as a module, so that whatever the loss does with the module sees its parameters."""
 
-    def __init__(self, study: ModuleStudy, module: nn.Module) -> None:
+    def __init__(self, study: ModuleStudy, module: nn.Module, arm: Any) -> None:
         super().__init__()
-        self.study, self.module = study, module
+        self.study, self.module, self.arm = study, module, arm
 
     def forward(self, *batch: Tensor) -> Tensor:
-        return self.study.loss_of(self.module, *batch)
+        return self.study.loss_of(self.module, self.arm, *batch)
 
 
 class ManyModules(StackedBase):
@@ -154,7 +168,6 @@ class ManyModules(StackedBase):
         self.study = models[0].study
         self.runs = [model.run for model in models]
         self.module = models[0].module
-        self.objective = _Objective(self.study, self.module)
         own = [dict(model.module.named_parameters()) for model in models]
         self.parameters = stacked(own)
         self.trained = {name for name, p in own[0].items() if p.requires_grad}
@@ -167,14 +180,39 @@ class ManyModules(StackedBase):
         return [name in self.trained] * self.rows
 
     def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        trained = {name: self.parameters[name] for name in self.parameters if name in self.trained}
-        frozen = {name: p for name, p in self.parameters.items() if name not in self.trained}
+        groups = self._rows_by_arm()
+        if len(groups) == 1:
+            return self._gradients(self.runs[0].arm, self.parameters, batch)
+        losses: dict[int, Tensor] = {}
+        gradients: dict[int, dict[str, Tensor]] = {}
+        for arm, rows in groups.items():
+            own = {name: _rows(p, rows) for name, p in self.parameters.items()}
+            of_rows, grads = self._gradients(arm, own, [_rows(part, rows) for part in batch])
+            for place, row in enumerate(rows):
+                losses[row] = of_rows[place]
+                gradients[row] = {name: gradient[place] for name, gradient in grads.items()}
+        in_order = [gradients[row] for row in range(self.rows)]
+        return torch.stack([losses[row] for row in range(self.rows)]), stacked(in_order)
+
+    def _rows_by_arm(self) -> dict[Any, list[int]]:
+        """Group the rows of runs by arm: the loss may read a number that runs do not share."""
+        groups: dict[Any, list[int]] = {}
+        for row, run in enumerate(self.runs):
+            groups.setdefault(run.arm, []).append(row)
+        return groups
+
+    def _gradients(
+        self, arm: Any, parameters: Mapping[str, Tensor], batch: Sequence[Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        trained = {name: parameters[name] for name in parameters if name in self.trained}
+        frozen = {name: p for name, p in parameters.items() if name not in self.trained}
+        objective = _Objective(self.study, self.module, arm)
 
         def loss(
             trained: dict[str, Tensor], frozen: dict[str, Tensor], *batch: Tensor
         ) -> Tensor:  # of one run
             named = {f"module.{name}": p for name, p in {**trained, **frozen}.items()}
-            value: Tensor = functional_call(self.objective, named, batch)
+            value: Tensor = functional_call(objective, named, tuple(batch))
             return value
 
         # randomness: a draw would be the same for all runs, or depend on what is trained together
@@ -195,3 +233,8 @@ class ManyModules(StackedBase):
     def keep(self, rows: Sequence[int]) -> None:
         super().keep(rows)
         self.runs = [self.runs[row] for row in rows]
+
+
+def _rows(tensor: Tensor, rows: Sequence[int]) -> Tensor:
+    """Return these rows, without a list as an index, which is copied to a device at each step."""
+    return torch.stack([tensor[row] for row in rows])

@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from repro.core.study import Measures
 
 
+class Diverged(Exception):
+    """Raised by a user's training to say that its run diverged, and at which step.
+
+    Claims about how many runs diverge read it; of any other claim the run is remarked on.
+
+    >>> def train(arm, seed):
+    ...     for step in range(1000):
+    ...         if not math.isfinite(loss := one_step()):
+    ...             raise Diverged(step)
+    """
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"diverged at step {step}")
+        self.step = step
+
+
 class OutsideStudy:
     """A study made of one function, which trains an arm at a seed and returns what it measured.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
+from repro.arm import Arm
+from repro.ledger import KINDS, Kind, short_source
 from repro.runs.profiles import PROFILES
 
 _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 against 0.41")'
@@ -23,6 +27,7 @@ class ClaimMark:
     sentence: str
     source: str
     documented: str = ""
+    kind: Kind = "source"
     only_at: str | None = None
 
 
@@ -44,12 +49,31 @@ def mark_of(item: pytest.Item) -> ClaimMark:
             raise BadClaim(f"The claim's {name} is {value!a}, which is no Unicode text.")
     if not mark.sentence.strip() or not mark.source.strip():
         raise BadClaim(f"The claim has no sentence or no source; write {_EXAMPLE}.")
+    if mark.kind not in KINDS:
+        raise BadClaim(
+            f"The claim's kind is {mark.kind!r}; write kind= one of {', '.join(map(repr, KINDS))}:"
+            " what the source claims, a question of ours, or a control of ours."
+        )
     if mark.only_at is not None and mark.only_at not in PROFILES:
         raise BadClaim(
             f"The claim is for the profile {mark.only_at!r}, which there is not; choose one of"
             f" {', '.join(PROFILES)}."
         )
-    return mark
+    return replace(mark, documented=_filled_in(mark.documented, item))
+
+
+def _filled_in(documented: str, item: pytest.Item) -> str:
+    """Fill the parameters of a claim's case into what is documented; raises BadClaim."""
+    callspec = getattr(item, "callspec", None)
+    params = callspec.params if callspec else {}
+    try:
+        return documented.format_map(params)
+    except (LookupError, ValueError, AttributeError, TypeError) as error:
+        known = f"one of its parameters ({', '.join(params)})" if params else "no parameter"
+        raise BadClaim(
+            f"The claim's documented is {documented!r}, which cannot be filled in ({error}); in"
+            f" braces write {known}, and a brace itself twice."
+        ) from None
 
 
 def claim_id(item: pytest.Item) -> str:
@@ -59,9 +83,44 @@ def claim_id(item: pytest.Item) -> str:
     """
     assert isinstance(item, pytest.Function)
     callspec = getattr(item, "callspec", None)
-    source = mark_of(item).source.split(",")[0].strip()
+    source = short_source(mark_of(item).source)
     name = item.originalname.removeprefix("test_")
     return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
+
+
+def name_or_none(item: pytest.Item) -> str | None:
+    """Return the name of a claim; None of another test, and of a claim that cannot be judged."""
+    if item.get_closest_marker("claim") is None:
+        return None
+    try:
+        return claim_id(item)
+    except BadClaim:
+        return None
+
+
+def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
+    """Return the cases of a claim whose arms differ and are called the same, each with a sentence.
+
+    pytest would number them by their places. Names that are given with `ids` are left alone.
+    """
+    by_label: dict[tuple[Path, str, str, str], dict[Arm, list[pytest.Item]]] = {}
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is None:
+            continue
+        for name, value in callspec.params.items():
+            if isinstance(value, Arm) and re.search(rf"{re.escape(value.label)}\d", callspec.id):
+                test = getattr(item, "originalname", item.name)
+                alike = by_label.setdefault((item.path, test, name, value.label), {})
+                alike.setdefault(value, []).append(item)
+    return {
+        item: f"Two arms of {test} are called {label!r}: let the label of {type(arm).__name__} say"
+        " what tells them apart, or name the cases with ids=."
+        for (_, test, _, label), alike in by_label.items()
+        if len(alike) > 1
+        for arm, cases in alike.items()
+        for item in cases
+    }
 
 
 def namesakes(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:

@@ -43,7 +43,7 @@ class Completeness:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         was_stopped = session.shouldfail or session.shouldstop
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if exitstatus in ended and not was_stopped and not _is_about_nothing(session.config):
+        if exitstatus in ended and not was_stopped and not is_about_nothing(session.config):
             self.lost = sorted(self.collected - self.reported)
         if self.lost:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -64,6 +64,6 @@ def claims_among(items: list[pytest.Item]) -> list[str]:
     return [item.nodeid for item in items if item.get_closest_marker("claim")]
 
 
-def _is_about_nothing(config: pytest.Config) -> bool:
+def is_about_nothing(config: pytest.Config) -> bool:
     """Return whether the session judges nothing on purpose."""
     return any(config.getoption(name, False) for name in ("plan", "setupplan"))

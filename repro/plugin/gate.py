@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from repro.document import ANY_PROFILE
-from repro.judge import Excess, Outcome, has_shrunk
+from repro.judge import Excess, Held, Outcome, Standing, held_against, reference
+from repro.judge.explain import wrap
 from repro.ledger import NAME, Entry, Ledger
 from repro.plugin.claims import claim_id, mark_of
-from repro.plugin.gathered import SAID_IN_FULL, Gathered, named, outcome_of, past_of
+from repro.plugin.gathered import SAID_IN_FULL, Gathered, contradiction, named, outcome_of
+from repro.plugin.second_look import looked_again
+from repro.plugin.trials import Trials
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
+from repro.runs.plan import TrainingFailed
 from repro.runs.profiles import PROFILES
 from repro.text import shown, shown_lines
 
@@ -26,7 +29,20 @@ NOTHING_JUDGED = (
 )
 
 OPEN_AT = "open at"
-"""Begins the `change` of a claim whose ledger entry took more seeds: the entry stays as it is."""
+"""Begins the `change` of a claim that is open for want of seeds: its entry stays as it is."""
+
+SMALLER = "smaller than it was"
+"""The `change` of a claim that is still reproduced, by a smaller effect."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a claim's comparisons are, and what they were when the ledger accepted them."""
+
+    held: Sequence[Held] = ()
+    """Its findings, held against the ledger where it was reproduced there."""
+    past: Sequence[Excess] = ()
+    """How far past its bound each comparison is, where it is reproduced now."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,12 @@ class Gate:
     seeds: int
     """The number of seeds that an arm may use at most."""
 
+    reference: int = 0
+    """The number of seeds over which the ledger keeps what is reproduced, if it takes fewer."""
+
+    from_evidence: str = ""
+    """The option that names the evidence files which this session judges from."""
+
     ledgers: dict[Path, Ledger] = field(default_factory=dict)
     """The ledgers that were read, by folder."""
 
@@ -54,19 +76,32 @@ class Gate:
         call: pytest.CallInfo[None],
         report: pytest.TestReport,
         gathered: Gathered,
-    ) -> None:
+    ) -> Compared:
         """Set the outcome of a claim's report, and attach the record of its verdict."""
         raised = call.excinfo.value if call.excinfo else None
         if raised is None and not gathered.findings:
             report.outcome, report.longrepr = "failed", NOTHING_JUDGED
-            return
+            return Compared()
+        if slip := contradiction(raised, gathered):
+            report.outcome, report.longrepr = "failed", slip
+            return Compared()
         outcome = outcome_of(raised, gathered)
         if outcome is None:
             if isinstance(raised, SAID_IN_FULL):
-                report.longrepr = shown_lines(str(raised))
-            return  # not a finding but an error in the test or in training: pytest reports it
+                report.longrepr = _said(raised)
+            # not a finding but an error in the test or in training: pytest reports it
+            return Compared()
+        try:
+            is_judged = outcome is not Outcome.NOT_RUN
+            holds = outcome is Outcome.REPRODUCED
+            compared = self.compare(item, gathered, holds=holds) if is_judged else Compared()
+        except TrainingFailed as failed:
+            report.outcome, report.longrepr = "failed", _said(failed)
+            return Compared()
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        agrees = self._agrees_with(entry, outcome, gathered) if entry else ""
+        if is_judged and (again := looked_again(entry, gathered)):
+            raised, outcome, compared = again, Outcome.NOT_RUN, Compared()
+        agrees = self._agreement(outcome, gathered, compared.held)
         arms = {arm.name: arm for arm in gathered.arms_used}
         record = _record(
             item,
@@ -78,6 +113,7 @@ class Gate:
             ledger=self.ledger_of(item),
             accepted=entry.verdict if entry else None,
             agrees=agrees,
+            compared=compared,
         )
         judged = to_json(JudgedClaim(record=record, arms=arms))
         short = [("repro.verdict", outcome.value), ("repro.measured", record.measured)]
@@ -85,6 +121,7 @@ class Gate:
         report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
         self._set_result(report, record, entry, agrees=bool(agrees))
+        return compared
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
@@ -98,10 +135,10 @@ class Gate:
 
     def _options(self, profile: str) -> str:
         """Return the options with which a session judges a claim as this one does."""
-        if profile == ANY_PROFILE:
+        if profile not in PROFILES:  # of a document, or of runs that are all there
             return ""
         budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
-        return f" --profile {profile}{budget}"
+        return f" --profile {profile}{budget}{self.from_evidence}"
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
         return self.ledger_of(item).entry(claim_id(item), profile, named(data))
@@ -113,24 +150,39 @@ class Gate:
             self.ledgers[folder] = Ledger.read(folder / NAME)
         return self.ledgers[folder]
 
-    def _agrees_with(self, entry: Entry, outcome: Outcome, gathered: Gathered) -> str:
+    def compare(self, item: pytest.Item, gathered: Gathered, *, holds: bool) -> Compared:
+        """Hold a claim against the ledger, and measure it for the next one if it `holds`.
+
+        Raises `RunsMissing` where that takes more seeds than the verdict did.
+        """
+        if not isinstance(gathered, Trials):
+            return Compared()
+        findings = gathered.findings
+        entry = self._entry(item, gathered.profile_name, gathered.data)
+        held: list[Held] = []
+        if entry is not None and entry.verdict == Outcome.REPRODUCED.value:
+            accepted = [Excess(*each) for each in entry.past]
+            held = held_against(accepted, findings, has=gathered.has)
+        past = reference(findings, self.reference, has=gathered.has) if holds else []
+        return Compared(held, past)
+
+    def _agreement(self, outcome: Outcome, gathered: Gathered, held: Sequence[Held]) -> str:
         """Say how an open claim agrees with a ledger where it was reproduced; empty if it does not.
 
-        It agrees if the ledger's verdict is from another kind of machine or from more seeds, and
-        no comparison has shrunk. On the same kind of machine, at as many seeds, the same code gives
-        the same bits, so that a difference has a cause.
+        It agrees if no comparison of it has become smaller.
         """
-        if (outcome, entry.verdict) != (Outcome.INCONCLUSIVE, Outcome.REPRODUCED.value):
+        still_open = [each for each in held if each.verdict.outcome is not Outcome.REPRODUCED]
+        is_smaller = any(
+            each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
+        )
+        if outcome is not Outcome.INCONCLUSIVE or is_smaller or not still_open:
             return ""
-        accepted = [Excess(*each) for each in entry.past]
-        seeds = max((each.seeds for each in accepted), default=0)
-        if entry.machine not in ("", gathered.machine):
-            agreement = "open here (reproduced on another machine)"
-        elif seeds > self.seeds:
-            agreement = f"{OPEN_AT} {self.seeds} seeds (reproduced at {seeds})"
-        else:
-            return ""
-        return "" if has_shrunk(accepted, past_of(gathered)) else agreement
+        least = min(still_open, key=lambda each: each.chance)
+        usual = PROFILES.get(gathered.profile_name)
+        is_short = usual is not None and self.seeds < usual.looks[-1]
+        where = f"{OPEN_AT} {self.seeds} seeds" if is_short else "open here"
+        more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""
+        return f"{where}, {least.standing.value}{more}"
 
     def _set_result(
         self, report: Any, record: ClaimRecord, entry: Entry | None, *, agrees: bool
@@ -150,12 +202,7 @@ class Gate:
             report.longrepr = (record.file, record.line, text)
         else:
             report.outcome = "failed"
-            report.longrepr = shown_lines(_explanation(record, entry))
-
-
-def _rounded(past: Excess) -> tuple[float, float, int]:
-    """Return the numbers of a comparison as a ledger keeps them, for people to read."""
-    return float(f"{past.mean:.5g}"), float(f"{past.spread:.5g}"), past.seeds
+            report.longrepr = shown_lines(_explanation(record, entry, self.from_evidence))
 
 
 def _record(
@@ -169,27 +216,33 @@ def _record(
     ledger: Ledger,
     accepted: str | None,
     agrees: str,
+    compared: Compared,
 ) -> ClaimRecord:
     mark = mark_of(item)
+    holds = outcome is Outcome.REPRODUCED
     text = "\n".join(map(str, gathered.findings))
     if not text or outcome is Outcome.NOT_RUN:
         text = str(raised)
+    else:
+        text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.held)])
+    is_smaller = holds and any(each.is_reported for each in compared.held)
     if gathered.remarks:
         text += "\n  " + "; ".join(gathered.remarks)
     file, line, _ = item.location
-    holds = outcome is Outcome.REPRODUCED
     return ClaimRecord(
         claim=claim_id(item),
         sentence=mark.sentence,
         source=mark.source,
         about=_about(item),
         documented=mark.documented,
+        kind=mark.kind,
         profile=gathered.profile_name,
         data=named(gathered.data),
         verdict=outcome,
         p=None if outcome is Outcome.NOT_RUN else gathered.p,
         accepted=accepted,
-        change=agrees or change(accepted, outcome),
+        opposed=_opposed(ledger, claim_id(item), gathered.profile_name, outcome),
+        change=agrees or (SMALLER if is_smaller else change(accepted, outcome)),
         measured=gathered.findings[-1].measured if gathered.findings else "",
         text=text,
         findings=[finding_data(finding) for finding in gathered.findings],
@@ -199,9 +252,21 @@ def _record(
         line=line or 0,
         command=command,
         machine=gathered.machine if holds else "",
-        past=list(map(_rounded, past_of(gathered))) if holds else [],
+        past=[(each.mean, each.spread, each.seeds) for each in compared.past],
         ledger=str(ledger.path),
     )
+
+
+def _said(error: BaseException) -> str:
+    """Return what an error says, and where training raised its traceback and output too."""
+    details = error.details if isinstance(error, TrainingFailed) else ""
+    return shown_lines(f"{error}\n{details}".rstrip())
+
+
+def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:
+    """Say what the ledger has of a claim at other sizes, if it is the opposite of its verdict."""
+    others = ledger.opposed(claim, profile, outcome.value)
+    return "; ".join(f"{e.verdict} at {e.profile} ({e.data})" for e in others) or None
 
 
 def _about(item: pytest.Item) -> str:
@@ -222,10 +287,16 @@ def change(accepted: str | None, outcome: Outcome) -> str:
     return f"{'worse' if accepted == Outcome.REPRODUCED.value else 'other'} (was {accepted})"
 
 
-def _explanation(record: ClaimRecord, entry: Entry | None) -> str:
+def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -> str:
     before = f"accepted in the ledger: {entry.verdict}" if entry else "not in the ledger yet"
     if entry and entry.machine:
         before += f" on {entry.machine}"
+    accept = "accept this finding with: --update-ledger"
+    if from_evidence:
+        accept = (
+            f"judged from{from_evidence.removeprefix(' --')}; to accept this finding, add the files"
+            " to a store (python -m repro evidence add) and judge it there with --update-ledger"
+        )
     return "\n".join(
         [
             f"claimed ({record.source}): {record.sentence}",
@@ -233,6 +304,6 @@ def _explanation(record: ClaimRecord, entry: Entry | None) -> str:
             record.text,
             f"data: {record.data}; profile: {record.profile}; {before}",
             f"reproduce with: {record.command}",
-            "accept this finding with: --update-ledger",
+            accept,
         ]
     )

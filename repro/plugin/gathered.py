@@ -7,11 +7,13 @@ from typing import Protocol
 
 from repro.arm import Needs
 from repro.data.locate import DataError
-from repro.judge import Excess, Outcome, Verdict
+from repro.judge import Outcome
+from repro.recorded.errors import RecordedError
 from repro.report.record import ArmData, Finding
 from repro.runs.plan import TrainingFailed
+from repro.text import shown
 
-SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError)
+SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 """Exceptions of a claim's test whose message replaces the traceback."""
 
 
@@ -21,6 +23,10 @@ class Gathered(Protocol):
     @property
     def findings(self) -> Sequence[Finding]:
         """The statements that were judged."""
+
+    @property
+    def asserted(self) -> Sequence[Finding]:
+        """The findings whose truth was asked, by `assert` or anything else."""
 
     @property
     def p(self) -> float | None:
@@ -52,29 +58,58 @@ class Gathered(Protocol):
 
 
 def outcome_of(raised: BaseException | None, gathered: Gathered) -> Outcome | None:
-    """Return the outcome of a claim's test; None where it ended in an error and not a verdict."""
-    judged = {finding.outcome for finding in gathered.findings}
-    if raised is None:  # a passing test is no evidence by itself: `assert not (a > b)` passes too
-        worst = [o for o in (Outcome.REFUTED, Outcome.INCONCLUSIVE) if o in judged]
-        return worst[0] if worst else Outcome.REPRODUCED
+    """Return the outcome of a claim's test; None where it ended in an error and not a verdict.
+
+    The end of the test and its findings do not contradict each other: see `contradiction`.
+    """
+    if raised is None:
+        return Outcome.REPRODUCED
     if isinstance(raised, Needs):
         return Outcome.NOT_RUN
+    if isinstance(raised, AssertionError):
+        return _failing(gathered)[0].outcome
+    return None
+
+
+def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
+    """Say how the end of a test contradicts its findings; empty where it does not.
+
+    Python's logic is not that of findings: `assert not (a > b)` passes where `a > b` is open, and
+    `assert a > b or c > d` where one of two was refuted. So a test that passes has no finding that
+    is not reproduced, and one that fails has exactly one, which the failing assert asked for.
+    """
+    failing = _failing(gathered)
+    if raised is None:
+        if not failing:
+            return ""
+        return (
+            f"The test passed although one of its findings is {failing[0].outcome} "
+            f"({_first_line(failing[0])}). {_HOW_TO_CLAIM}"
+        )
     if not isinstance(raised, AssertionError):
-        return None
-    return Outcome.INCONCLUSIVE if judged and Outcome.REFUTED not in judged else Outcome.REFUTED
+        return ""
+    if not any(failed is asked for failed in failing for asked in gathered.asserted):
+        return f"The assertion that failed is none of the claim's findings. {_HOW_TO_CLAIM}"
+    if len(failing) > 1:
+        return (
+            f"More than one of its findings is not reproduced ({_first_line(failing[0])}; "
+            f"{_first_line(failing[1])}). {_HOW_TO_CLAIM}"
+        )
+    return ""
 
 
-def past_of(gathered: Gathered) -> list[Excess]:
-    """Return how far past its bound each needed comparison is; empty where one is unknown."""
-    effects = [
-        effect
-        for finding in gathered.findings
-        if isinstance(finding, Verdict)
-        for effect in finding.effects
-        if effect.needed
-    ]
-    past = [effect.excess for effect in effects if effect.excess is not None]
-    return past if len(past) == len(effects) else []
+def _failing(gathered: Gathered) -> list[Finding]:
+    return [f for f in gathered.findings if f.outcome is not Outcome.REPRODUCED]
+
+
+_HOW_TO_CLAIM = (
+    "Assert each finding by itself; claim several at once with `&`, an alternative with "
+    "either(...), and the contrary of a > b with a < b or a.is_within(margin, of=b)."
+)
+
+
+def _first_line(finding: Finding) -> str:
+    return shown(str(finding).partition("\n")[0])
 
 
 def named(data: Sequence[str]) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from repro.plugin.evidence import add_option, check_evidence
+
 DEFAULT_STORE = ".repro"
 
 _NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
@@ -26,12 +28,24 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--same-machine", action="store_true", help="use no result that another machine trained"
     )
+    add_option(group)
     group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
     group.addoption(
         "--gate", action="store_true", help="leave out what the ledger says does not hold"
     )
     group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
+    group.addoption(
+        "--reference-seeds",
+        type=int,
+        metavar="N",
+        help="with --update-ledger: measure what is reproduced over N seeds (ci: 20, paper: 0)",
+    )
+    group.addoption(
+        "--family-wise",
+        action="store_true",
+        help="train until findings stand against the chance that any one of them is false",
+    )
     group.addoption("--require-verdict", action="store_true", help="fail claims that cannot run")
     group.addoption("--report", metavar="DIR", help="write a page, figures and data to DIR")
 
@@ -39,7 +53,21 @@ def add_options(parser: pytest.Parser) -> None:
 def store_folder(config: pytest.Config) -> Path:
     """Return the folder in which the command line, the environment or the project keeps results."""
     named = config.getoption("store") or os.environ.get("REPRO_STORE")
-    return Path(named or config.rootpath / DEFAULT_STORE)
+    return Path(named or project_folder(config) / DEFAULT_STORE)
+
+
+def project_folder(config: pytest.Config) -> Path:
+    """Return the folder of a project, from whichever of its folders pytest was started.
+
+    Without a configuration file pytest takes the folder that it was started in, or one above; then
+    it is the nearest one that has a store already, or is a repository.
+    """
+    if config.inipath is not None:
+        return config.rootpath
+    for folder in (config.rootpath, *config.rootpath.parents):
+        if (folder / DEFAULT_STORE).is_dir() or (folder / ".git").exists():
+            return folder
+    return config.rootpath
 
 
 def check_options(config: pytest.Config) -> None:
@@ -50,6 +78,7 @@ def check_options(config: pytest.Config) -> None:
     session without claims loads nothing for them.
     """
     try:
+        check_evidence(config)
         _check_what_is_trained(config)
         _require_folder("--store", store_folder(config))
         if report := config.getoption("report"):
@@ -66,6 +95,11 @@ def _check_what_is_trained(config: pytest.Config) -> None:
             "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
             "give one of them."
         )
+    reference = option("reference_seeds")
+    if reference is not None and not option("update_ledger"):
+        raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
+    if reference is not None and reference < 0:
+        raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
     if option("profile") != "ci" or option("seed_budget") is not None:
         from repro.runs.profiles import profile_named
 
@@ -97,7 +131,7 @@ def _require_folder(option: str, folder: Path) -> None:
 
 def _check_ledgers(config: pytest.Config) -> None:
     """Raise ValueError where a ledger that this session will need cannot be read."""
-    for path in _ledgers_below(config):
+    for path in ledgers_below(config):
         from repro.ledger import Ledger, LedgerError
 
         try:
@@ -106,10 +140,15 @@ def _check_ledgers(config: pytest.Config) -> None:
             raise ValueError(str(error)) from error
 
 
-def _ledgers_below(config: pytest.Config) -> Iterator[Path]:
-    """Yield the ledgers in the folders that pytest is asked to collect, as it walks them."""
+def ledgers_below(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:
+    """Yield the ledgers in the folders that pytest is asked to collect, as it walks them.
+
+    Those beside a file that it is asked to collect too, but with `folders_only`.
+    """
     for argument in config.args:
         path = Path(config.invocation_params.dir, argument.partition("::")[0])
+        if folders_only and not path.is_dir():
+            continue
         start = path if path.is_dir() else path.parent
         for folder, below, files in os.walk(start):
             if "ledger.toml" in files or "ledger.toml" in below:

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from repro.arm import Arm, Needs, Run
+from repro.recorded.arm import ALL, RecordedArm
 from repro.report.figure import FigureData, LineData, PanelData
 from repro.report.json_data import to_json
 from repro.runs.profiles import Profile
-from repro.runs.results import Results
+from repro.runs.results import KnownResults
 
 
 class Plot:
     """The `plot` fixture of one figure."""
 
-    def __init__(self, item: pytest.Item, results: Results, profile: Profile) -> None:
+    def __init__(self, item: pytest.Item, results: KnownResults, profile: Profile) -> None:
         mark = item.get_closest_marker("figure")
         assert mark is not None
         self._results, self._profile = results, profile
@@ -46,17 +47,21 @@ class Plot:
     def values(self, arm: Arm) -> list[float]:
         """Return the metric of an arm over its first seeds, as far as they are stored."""
         try:
-            here = arm.at(self._profile.name).located()
+            here = self._results.located(arm.at(self._profile.name))
         except Needs:
             return []
         if here.data not in self._figure.data:
             self._figure.data.append(here.data)
         values: list[float] = []
-        for seed in here.seeds(self._profile.looks[-1]):
+        seeds = ALL if isinstance(here, RecordedArm) else self._profile.looks[-1]
+        for seed in here.seeds(seeds):
             result = self._results.get(Run(here, seed))
             if result is None or "diverged_at" in result.values:
                 break
-            values.append(float(result.values["measures"][self._figure.y]))
+            value = result.values["measures"][self._figure.y]
+            if value is None:
+                break
+            values.append(float(value))
         return values
 
 

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import Traceback
 
-from repro.plugin import completeness, crashed
+from repro.arm import Arm
+from repro.plugin import completeness, crashed, orphans
+from repro.plugin.claims import name_or_none
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import add_options, check_options, store_folder
+from repro.plugin.orphans import Orphans
+from repro.report.settled import PROPERTY
 from repro.text import shown_lines
 
 if TYPE_CHECKING:
@@ -23,6 +28,11 @@ if TYPE_CHECKING:
     from repro.plugin.trials import Trials
 
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
+KEEPS_FIGURES = "repro-keeps-figures"
+"""The name of a plugin that reads figures too, though no report is written."""
+
+_OURS = Path(__file__).parents[1]
+
 PLAN_TEXT = pytest.StashKey[str]()
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
@@ -34,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
     config.addinivalue_line("markers", "figure(title, source, x, y): a figure, for --report")
+    config.pluginmanager.register(Orphans(), orphans.NAME)
     if not hasattr(config, "workerinput"):
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
@@ -52,9 +63,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path == store_folder(config).absolute() else None
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a case by its arms: by their place, two that are swapped would swap their verdicts."""
+    arms = [val] if isinstance(val, Arm) else val if isinstance(val, list | tuple) else []
+    is_of_arms = bool(arms) and all(isinstance(arm, Arm) for arm in arms)
+    return " / ".join(arm.label for arm in arms) if is_of_arms else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    name = name_or_none(item)
+    if name is not None:  # so that -k takes parts of it
+        item.extra_keyword_matches.add(name)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = [item for item in items if name_or_none(item) == config.option.keyword]
+    if wanted:  # a whole name may have characters in it that -k has another use for
+        config.option.keyword = ""
+        config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+        items[:] = wanted
     figures = [item for item in items if item.get_closest_marker("figure")]
-    if figures and not config.getoption("report"):
+    if figures and not (
+        config.getoption("report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)
+    ):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
 
@@ -76,6 +108,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     if session.config.getoption("plan"):
         session.config.stash[PLAN_TEXT] = claims.describe_plan()
+        session.testsfailed += len(claims.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
         claims.train()
@@ -87,15 +120,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
+    if claims is not None and claims.is_left_out(item):
+        pytest.skip(claims.stopped)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """xdist, on the controller: a worker is about to start."""
-    from repro.plugin.progress import NAME, display_of
+    from repro.plugin.progress import NAME, folder_for
 
-    display = display_of(node.config)
-    node.workerinput[NAME] = str(display.folder) if display else ""
+    node.workerinput[NAME] = folder_for(node.config)
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
@@ -104,7 +138,7 @@ def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     session = request.config.stash.get(SESSION, None)
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
-    trials: Trials = session.trials_of(request.node)
+    trials: Trials = session.trials_of(request.node, trains=True)
     return trials
 
 
@@ -138,6 +172,11 @@ def pytest_runtest_makereport(
     session = item.config.stash.get(SESSION, None)
     if not session or call.when != "call" or not item.get_closest_marker("claim"):
         return (yield)
+    if not item.config.getoption("fulltrace", False):
+        usual = item._traceback_filter  # what pytest cuts out, it cuts out of the whole traceback
+        item._traceback_filter = (  # type: ignore[method-assign]
+            lambda excinfo: _without_ours(usual(excinfo))
+        )
     if session.says_all_of(call):
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
@@ -148,7 +187,24 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         why = shown_lines(f"{type(error).__name__}: {error}")
         report.longrepr = f"This claim could not be judged: {why}"
+    session.announce(item, call, report)
     return report
+
+
+def _without_ours(traceback: Traceback) -> Traceback:
+    """Leave out the frames of repro, where others are left: a claim's author wrote none of them."""
+    theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
+    return theirs if len(theirs) else traceback
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport, config: pytest.Config
+) -> Generator[None, Any, Any]:
+    """A claim has a line of its own, so it needs no letter among the dots."""
+    status = yield
+    is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
+    return (status[0], "", "") if is_announced and config.get_verbosity() == 0 else status
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -156,6 +212,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[completeness.CLAIMS] = claims_among(session.items)
+        output[orphans.NAME] = session.config.pluginmanager.getplugin(orphans.NAME).told()
     if claims is not None and output is not None:
         output["repro"] = claims.account()
 
@@ -168,9 +225,16 @@ def pytest_testnodedown(node: Any) -> None:
         node.config.stash.setdefault(WORKER_ACCOUNTS, []).append(account)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+) -> Generator[None, None, None]:
+    """Write the end of the session, after all that pytest has to say of its tests."""
+    yield
+    _write_end(terminalreporter, config)
+
+
+def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return  # xdist's workers have a terminal too; their records reach the controller
     if config.stash.get(PLAN_TEXT, None):

@@ -1,128 +1,219 @@
-"""The live line, also under xdist: each process leaves its status in a file for a display to read.
+"""The display of a session: each claim as it is settled, and below them how far the training is.
 
-xdist shows nothing that a worker prints and carries no events of its own, hence the files.
+A terminal shows the progress in a line that stays in its place, a file collects one at least every
+30 seconds. Both get every line at once, so that nothing is lost where a log is cut.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
+import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from repro.files import write_beside
+from repro.plugin.watch import Watch, WatchedFolder
 from repro.report.progress import progress_line, stopped_line
-from repro.runs.progress import Status
+from repro.report.settled import (
+    INCONCLUSIVE,
+    NOT_RUN,
+    PROPERTY,
+    REFUTED,
+    REPRODUCED,
+    SettledClaim,
+    counted_line,
+    settled_line,
+    unable_line,
+)
+from repro.text import shown_lines
 
-SECONDS_BETWEEN_FILES = 0.5
-SECONDS_BETWEEN_LINES = {True: 0.5, False: 30.0}
-"""By whether a terminal shows the line in place, or a file collects one line after another."""
+SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LINES = 25.0
+"""A file has a line at least every 30 seconds; looks and a slow disk take some of them."""
 
+WIDTH_OF_A_FILE = 200
 
 NAME = "repro-progress"
 """The name of the display among pytest's plugins, and of its folder among what workers are told."""
 
-
-class StatusFile:
-    """The file in which a process leaves its status for the display."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / f"{os.getpid()}.json"
-        self._written = 0.0
-
-    def write(self, status: Status) -> None:
-        """Leave a status, unless one was just left; losing one loses nothing."""
-        if time.monotonic() - self._written < SECONDS_BETWEEN_FILES:
-            return
-        try:
-            write_beside(self._path, status.as_json())
-        except OSError:
-            return  # no room, or the reader has gone
-        self._written = time.monotonic()
+MARKUP = {
+    REPRODUCED: {"green": True},
+    REFUTED: {"red": True},
+    INCONCLUSIVE: {"yellow": True},
+}
 
 
 class ProgressDisplay:
-    """Reads statuses and shows them, from a thread of the process that owns the terminal."""
+    """Reads what the processes leave, in a thread of the process that owns the session.
 
-    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+    Without a terminal it shows nothing, but still lets training end once `maxfail` claims fail.
+    """
+
+    def __init__(self, terminal: pytest.TerminalReporter | None, *, maxfail: int = 0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="repro-progress-"))
-        self._terminal = terminal
+        self._left = WatchedFolder(self.folder)
+        self._screen = Screen(terminal)
+        self.is_of_use = terminal is not None or maxfail > 0
+        self._maxfail = maxfail
+        self._settled: dict[str, SettledClaim] = {}
         self._stopped = threading.Event()
-        self._shown = False
-        self._thread = threading.Thread(target=self._show, name="repro-progress", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="repro-progress", daemon=True)
         self._thread.start()
 
     def pytest_runtest_logstart(self) -> None:
         """The first test starts, so all is trained: the line makes way."""
         self._stop()
 
-    def pytest_terminal_summary(self, exitstatus: int) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
+        self._announce([SettledClaim.from_json(text) for text in texts])
+        self._screen.flush()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
         self._stop()
-        statuses = self._statuses()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._stop()
+
+    def pytest_terminal_summary(self, exitstatus: int) -> None:
+        statuses = self._left.statuses()
         if statuses and exitstatus == pytest.ExitCode.INTERRUPTED:
-            self._terminal.write_line(stopped_line(statuses))
+            self._screen.write(stopped_line(statuses))
 
     def pytest_unconfigure(self) -> None:
         self._stop()
+        self._screen.flush()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-        if self._shown and self._terminal.isatty:
-            self._terminal.rewrite("", erase=True)
-        self._shown = False
+        if not self._stopped.is_set():
+            self._stopped.set()
+            self._thread.join()
+            self._take()
+            self._screen.erase()
+            self._screen.flush()
 
-    def _show(self) -> None:
-        terminal, live = self._terminal, bool(self._terminal.isatty)
-        while not self._stopped.wait(SECONDS_BETWEEN_LINES[live]):
-            statuses = self._statuses()
-            if not any(status.missing for status in statuses):
-                continue
-            width = shutil.get_terminal_size().columns - 1 if live else 200
-            line = progress_line(statuses, now=time.time(), width=width)
-            if live:
-                terminal.rewrite(line, erase=True)
+    def _watch(self) -> None:
+        while not self._stopped.wait(SECONDS_BETWEEN_LOOKS):
+            self._take()
+            self._show_progress()
+            self._screen.flush()
+
+    def _take(self) -> None:
+        """Show what is new; let training end where enough has failed."""
+        for line, claims in groupby(self._left.news(), key=_line):
+            if line is not None:
+                self._screen.write(textwrap.fill(line, self._screen.width, subsequent_indent="  "))
             else:
-                terminal.write_line(line)
-            self._shown = True
+                self._announce([claim for claim in claims if isinstance(claim, SettledClaim)])
+        failed = sum(claim.fails for claim in self._settled.values())
+        if self._maxfail and failed >= self._maxfail:
+            self._left.stop_training()
 
-    def _statuses(self) -> list[Status]:
-        statuses = []
-        for path in self.folder.glob("*.json"):
-            try:
-                statuses.append(Status.from_json(path.read_text()))
-            except (OSError, ValueError, TypeError, KeyError):
-                continue  # gone, or not whole
-        return statuses
+    def _announce(self, claims: list[SettledClaim]) -> None:
+        new = {c.name: c for c in claims if c.name not in self._settled}
+        self._settled |= new
+        for claim in new.values():
+            if not claim.is_only_counted and claim.verdict != NOT_RUN:
+                line = settled_line(claim, width=self._screen.width)
+                self._screen.write(line, coloured=claim.verdict)
+            if claim.details:
+                details = textwrap.indent(shown_lines(claim.details), "    ")
+                self._screen.write(details.rstrip())
+        if counted := [claim for claim in new.values() if claim.is_only_counted]:
+            self._screen.write(counted_line(counted), coloured=REPRODUCED)
+        reasons = Counter(claim.measured for claim in new.values() if claim.verdict == NOT_RUN)
+        for reason, count in reasons.items():
+            self._screen.write(unable_line(reason, count)[: self._screen.width])
+
+    def _show_progress(self) -> None:
+        statuses = self._left.statuses()
+        if any(status.missing for status in statuses):
+            trained = [each for each in self._settled.values() if not each.about_a_document]
+            counts = Counter(claim.verdict for claim in trained)
+            now, width = time.monotonic(), self._screen.width
+            self._screen.keep(progress_line(statuses, counts, now=now, width=width))
 
 
-def display_of(config: pytest.Config) -> ProgressDisplay | None:
-    """Return the display of the process that owns the terminal; start it when first asked for.
+def _line(news: str | SettledClaim) -> str | None:
+    return news if isinstance(news, str) else None
 
-    None where there is no terminal report, or where it was asked to be quiet.
-    """
+
+class Screen:
+    """A terminal with lines that stay and one below that changes, or a file of lines."""
+
+    def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
+        self._terminal = terminal
+        self._is_live = terminal is not None and bool(terminal.isatty)
+        self._is_shown = False
+        self._written = time.monotonic()
+
+    @property
+    def width(self) -> int:
+        """The number of characters that a line may have."""
+        return shutil.get_terminal_size().columns - 1 if self._is_live else WIDTH_OF_A_FILE
+
+    def write(self, line: str, *, coloured: str = "") -> None:
+        """Write a line that stays; the verdict that it begins with has its colour."""
+        if self._terminal is None:
+            return
+        self.erase()
+        self._terminal.ensure_newline()
+        self._terminal.write(coloured, **MARKUP.get(coloured, {}))
+        self._terminal.write_line(line.removeprefix(coloured))
+        self._written = time.monotonic()
+
+    def keep(self, line: str) -> None:
+        """Show a line in its place; a file gets it when it has had none for long."""
+        if self._terminal is None:
+            return
+        if self._is_live:
+            self._terminal.rewrite(line, erase=True)
+            self._is_shown = True
+        elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
+            self.write(line)
+
+    def erase(self) -> None:
+        """Take away the line that changes."""
+        if self._terminal is not None and self._is_shown:
+            self._terminal.rewrite("", erase=True)
+            self._terminal.rewrite("")  # back to the start of the line
+        self._is_shown = False
+
+    def flush(self) -> None:
+        """Let all that was written come out."""
+        if self._terminal is not None:
+            self._terminal.flush()
+
+
+def display_of(config: pytest.Config) -> ProgressDisplay:
+    """Return the display of the process that owns the session; start it when first asked for."""
     plugins = config.pluginmanager
-    terminal = plugins.getplugin("terminalreporter")
-    if terminal is None or config.get_verbosity() < 0:
-        return None
     if not plugins.hasplugin(NAME):
-        plugins.register(ProgressDisplay(terminal), NAME)
+        terminal = plugins.getplugin("terminalreporter")
+        is_quiet = config.get_verbosity() < 0
+        maxfail = config.getoption("maxfail", None) or 0
+        plugins.register(ProgressDisplay(None if is_quiet else terminal, maxfail=maxfail), NAME)
     display: ProgressDisplay = plugins.getplugin(NAME)
     return display
 
 
-def watch_for(config: pytest.Config) -> Callable[[Status], None]:
-    """Return the function that takes the statuses of this process, here or in a worker."""
+def watch_for(config: pytest.Config) -> Watch:
+    """Return that with which this process tells the display, here or from a worker."""
     given = getattr(config, "workerinput", None)
-    if given is not None:
-        folder = given.get(NAME)
-    else:
-        display = display_of(config)
-        folder = display.folder if display else None
-    return StatusFile(Path(folder)).write if folder else lambda status: None
+    folder = folder_for(config) if given is None else given.get(NAME)
+    return Watch(Path(folder) if folder else None)
+
+
+def folder_for(config: pytest.Config) -> str:
+    """Return the folder that processes leave their news in; empty where nobody reads them."""
+    display = display_of(config)
+    return str(display.folder) if display.is_of_use else ""

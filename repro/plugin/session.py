@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Self, TypedDict
@@ -14,28 +16,54 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 from repro.arm import Run
 from repro.backends.choose import backend_named
 from repro.document import Document
+from repro.evidence.errors import EvidenceError
+from repro.evidence.results import EvidenceResults
+from repro.evidence.use import Use, use_of
+from repro.judge import SUITE_LEVEL
 from repro.ledger import LedgerError
-from repro.plugin.claims import BadClaim, mark_of, namesakes
+from repro.plugin.announce import (
+    announced,
+    call,
+    is_called_alike,
+    needed_of_pytest,
+    settled_of,
+)
+from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
+from repro.plugin.evidence import evidence_of, evidence_option
 from repro.plugin.gate import Gate
-from repro.plugin.gathered import SAID_IN_FULL, Gathered
+from repro.plugin.gathered import SAID_IN_FULL, Gathered, named
+from repro.plugin.later import LaterLooks
 from repro.plugin.options import store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
+from repro.plugin.watch import EnoughFailed
+from repro.recorded.results import WithRecorded, recorded_lines
+from repro.report.progress import plan_line
+from repro.report.settled import PROPERTY
 from repro.runs.backend import TrainingStopped
-from repro.runs.plan import Plan, RunsMissing
-from repro.runs.profiles import profile_named
+from repro.runs.plan import LaterOf, Plan, RunsMissing
+from repro.runs.profiles import PROFILES, profile_named
+from repro.runs.results import KnownResults
 from repro.runs.work import Work
 from repro.store import Store, StoreError
 from repro.store.errors import warn
+from repro.text import shown
+
+_LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 
 
 class Account(TypedDict):
     """The work of one process: distinct runs asked for, runs trained, and remarks about them."""
 
     asked: int
+    lacking: int
     trained: int
     reports: list[str]
+    evidence: Use | None
+    """What was read of evidence files, where the session judges from them."""
+    recorded: dict[str, list[str]]
+    """The keys of the recorded runs that were read, by their files."""
 
 
 class ClaimSession:
@@ -46,16 +74,57 @@ class ClaimSession:
         """Make the session that the options ask for; a bad one ends pytest with a sentence."""
         try:
             return cls(config, items)
-        except (ValueError, StoreError) as error:
+        except (ValueError, StoreError, EvidenceError) as error:
             raise pytest.UsageError(str(error)) from error
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         option = config.getoption
         self.profile = profile_named(option("profile"), budget=option("seed_budget"))
         self.reports: list[str] = []
+        evidence = evidence_of(config)
+        self.work: Work | None = None
+        """None where the session judges from evidence and trains nothing."""
+        if evidence is None:
+            self.work = self._work(config, items)
+            self.results: KnownResults = self.work.results
+        else:
+            self.results = EvidenceResults(evidence)
+        self.known = WithRecorded(self.results)
+        """The results of the session, and those that are recorded."""
+        self.gate = Gate(
+            accept=option("update_ledger"),
+            insist=option("require_verdict"),
+            sparing=option("gate"),
+            seeds=self.profile.looks[-1],
+            reference=_reference(config),
+            from_evidence=evidence_option(config),
+        )
+        self.items = [item for item in items if item.get_closest_marker("claim")]
+        self.figures = [item for item in items if item.get_closest_marker("figure")]
+        self.refused = self._refused()
+        self.until = SUITE_LEVEL / max(1, len(self.trained)) if option("family_wise") else 1.0
+        """The p at which a settled claim takes no more seeds."""
+        self.is_worker = hasattr(config, "workerinput")
+        self.watch = watch_for(config)
+        self.settled: set[pytest.Item] = set()
+        self.unplanned = {
+            item: needed for item in self.trained if (needed := needed_of_pytest(item))
+        }
+        """The claims that cannot be read ahead of their test, and what they need of pytest."""
+        self.unreadable: dict[pytest.Item, str] = {}
+        """The claims whose tests end in an error of their own, and in which."""
+        self._later: dict[Path, LaterLooks] = {}
+        self.stopped = ""
+        """The reason why what is not settled is not judged any more; empty while it is."""
+        self._reporting = bool(option("report"))
+        self.asked: set[Run] = set()
+        self.evidence: dict[pytest.Item, Gathered] = {}
+
+    def _work(self, config: pytest.Config, items: Sequence[pytest.Item]) -> Work:
+        option = config.getoption
         store = open_store(config, report=self.reports.append)
         trains = not all(map(_is_about_a_document, items))
-        self.backend = backend_named(
+        backend = backend_named(
             option("executor") if trains else "local",
             store,
             device=option("device") if trains else "cpu",  # to look for a device imports torch
@@ -64,25 +133,13 @@ class ClaimSession:
             same_machine=option("same_machine"),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
         )
-        self.work = Work(
+        return Work(
             store,
-            self.backend,
+            backend,
             engine=option("engine"),
             project=_project(config),
             same_machine=option("same_machine"),
         )
-        self.gate = Gate(
-            accept=option("update_ledger"),
-            insist=option("require_verdict"),
-            sparing=option("gate"),
-            seeds=self.profile.looks[-1],
-        )
-        self.items = [item for item in items if item.get_closest_marker("claim")]
-        self.refused = self._refused()
-        self.is_worker = hasattr(config, "workerinput")
-        self.show = watch_for(config)
-        self.asked: set[Run] = set()
-        self.evidence: dict[pytest.Item, Gathered] = {}
 
     def _refused(self) -> dict[pytest.Item, str]:
         """Return the claims that cannot be judged at all, each with the reason."""
@@ -93,20 +150,31 @@ class ClaimSession:
                 self.gate.ledger_of(item)
             except (BadClaim, LedgerError) as error:
                 refused[item] = str(error)
-        return namesakes(item for item in self.items if item not in refused) | refused
+        named = [item for item in self.items if item not in refused]
+        return cases_alike(named) | namesakes(named) | refused
 
-    def trials_of(self, item: pytest.Item, *, explains: bool = True) -> Trials:
-        """Make a fresh view of the results for one reading of a claim."""
+    def trials_of(
+        self, item: pytest.Item, *, explains: bool = True, trains: bool = False
+    ) -> Trials:
+        """Make a fresh view of the results for one reading of a claim.
+
+        It `trains` what it misses itself where reading it ahead of its test may miss something.
+        """
         trials = Trials(
-            self.work.results,
+            self.known,
             self.profile,
             self.asked,
             only_at=mark_of(item).only_at,
             spared=partial(self.gate.spared, item),
             explains=explains,
+            until=self.until,
+            train=self._train_now if trains and self._may_miss_runs(item) else None,
         )
         self.evidence[item] = trials
         return trials
+
+    def _may_miss_runs(self, item: pytest.Item) -> bool:
+        return item in self.unplanned or not is_called_alike(item)
 
     def document_of(self, item: pytest.Item) -> Document:
         """Make the fixture of a claim about a document, which gathers what it says."""
@@ -116,50 +184,161 @@ class ClaimSession:
 
     def plot_of(self, item: pytest.Item) -> Plot:
         """Make an empty figure, to be filled with what is stored."""
-        return Plot(item, self.work.results, self.profile)
+        return Plot(item, self.known, self.profile)
 
     def plan(self) -> Plan:
-        """Make the plan over the claims that can be judged and that no document alone decides."""
+        """Make the plan over the claims that runs decide."""
+        items = [item for item in self.trained if item not in self.unplanned]
         return Plan(
-            [
-                self._reader(item)
-                for item in self.items
-                if not (item in self.refused or _is_about_a_document(item) or _is_skipped(item))
-            ],
-            is_settled=self.work.results.is_settled,
+            [partial(self._read, item) for item in items],
+            is_settled=self.work.results.is_settled if self.work else lambda run: True,
             asked=self.asked,
+            settled=lambda place: self._settle(items[place]),
+            later=[self._later_of(item) for item in items],
         )
 
-    def _reader(self, item: pytest.Item) -> Callable[[], None]:
-        assert isinstance(item, pytest.Function)
-        callspec = getattr(item, "callspec", None)
-        values = dict(callspec.params) if callspec else {}
-        takes_trials = "trials" in item.fixturenames
+    @property
+    def trained(self) -> list[pytest.Item]:
+        """The claims that can be judged and that no document alone decides."""
+        return [item for item in self._judged() if not _is_about_a_document(item)]
 
-        def read() -> None:
-            # that more seeds are needed, or not, is all that a plan has to know
-            trials = {"trials": self.trials_of(item, explains=False)} if takes_trials else {}
-            given = {**values, **trials}
-            try:
-                item.obj(**given)
-            except (RunsMissing, StoreError, KeyboardInterrupt):
-                raise
-            except BaseException:  # also sys.exit: whatever it is, the test will say it again
-                return
+    def stops_at(self, item: pytest.Item) -> tuple[Run, ...]:
+        """Read a claim; return the runs that it stops at, none where it comes to its end."""
+        try:
+            self._read(item)
+        except RunsMissing as stopped:
+            return stopped.runs
+        return ()
 
-        return read
+    def read_for_the_ledger(self) -> None:
+        """Read the further seeds over which the ledger measures what is reproduced, if stored."""
+        usual = self.gate
+        self.gate = replace(usual, reference=PROFILES[self.profile.name].reference)
+        for item in self.trained:
+            self.stops_at(item)
+        self.gate = usual
+
+    def read_figures(self) -> None:
+        """Read the results that the figures draw; what is wrong with a figure its test says."""
+        for item in self.figures:
+            with suppress(Exception):
+                call(item, plot=self.plot_of(item))
+
+    def _judged(self) -> list[pytest.Item]:
+        """Return the claims that pytest will come to judge."""
+        return [item for item in self.items if item not in self.refused and not _is_skipped(item)]
+
+    def _later_of(self, item: pytest.Item) -> LaterOf:
+        ledger = self.gate.ledger_of(item)
+        if ledger.path not in self._later:
+            self._later[ledger.path] = LaterLooks(
+                ledger.entries.values(), self.profile.name, looks=self.profile.looks
+            )
+        looks, name = self._later[ledger.path], claim_id(item)
+        return lambda arms: looks.of(name, named(sorted({arm.data for arm in arms})))
+
+    def _read(self, item: pytest.Item) -> None:
+        # that more seeds are needed, or not, is all that a plan has to know
+        takes_trials = "trials" in getattr(item, "fixturenames", ())
+        trials = {"trials": self.trials_of(item, explains=False)} if takes_trials else {}
+        holds = False
+        try:
+            call(item, **trials)
+            holds = True
+        except (RunsMissing, StoreError, KeyboardInterrupt):
+            raise
+        except AssertionError:
+            pass
+        except BaseException as error:  # also sys.exit: whatever it is, the test will say it again
+            is_of_its_own = not isinstance(error, (*SAID_IN_FULL, *_LEFT_OUT))
+            if is_of_its_own and is_called_alike(item):
+                self.unreadable[item] = f"{type(error).__name__}: {error}"
+            return
+        if takes_trials:
+            self.gate.compare(item, trials["trials"], holds=holds)
+
+    def _settle(self, item: pytest.Item) -> None:
+        """Announce a claim that can be judged now, unless another process has or pytest has to."""
+        self.settled.add(item)
+        name = claim_id(item)
+        if not is_called_alike(item) or not self.watch.is_first(name):
+            return
+        try:
+            if _is_about_a_document(item):
+                document = self.document_of(item)
+                settled = announced(item, self.gate, document, document=document)
+            else:
+                trials = self.trials_of(item)
+                settled = announced(item, self.gate, trials, trials=trials)
+        except StoreError:
+            raise
+        except Exception:  # its test will come to the same, and be reported with it
+            return
+        if settled is not None:
+            self.watch.settle(settled)
 
     def train(self) -> None:
-        """Train what is missing, beside the other processes, until every claim has its seeds."""
-        plan = self.plan()
+        """Train what is missing, beside the other processes, until every claim has its seeds.
+
+        Claims are announced as they are settled: those about documents, then what is stored.
+        """
+        for line in self.not_ahead():
+            if self.watch.is_first(line):
+                self.watch.say(line)
+        with self._training_may_stop():
+            for item in filter(_is_about_a_document, self._judged()):
+                self._settle(item)
+            plan = self.plan()
+            missing = plan.missing()
+            if missing and self.work is not None:
+                if self.watch.is_first("the plan"):
+                    self.watch.say(self._about_to_train(self.work, plan, missing))
+                self.work.train(plan, self.watch.status)
+
+    def _train_now(self, runs: Sequence[Run]) -> None:
+        """Train these runs while a claim waits for them in its test."""
+        work = self.work
+        if work is None or self.stopped:
+            return
+
+        def wait() -> None:
+            if missing := [run for run in runs if not work.results.is_settled(run)]:
+                raise RunsMissing(missing)
+
+        with self._training_may_stop():
+            plan = Plan([wait], is_settled=work.results.is_settled, asked=self.asked)
+            work.train(plan, self.watch.status)
+
+    def not_ahead(self) -> list[str]:
+        """Say which claims cannot be read ahead of their tests, and why."""
+        return [
+            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
+            " what it misses is trained then, and is in no plan"
+            for item, needed in self.unplanned.items()
+        ]
+
+    @contextmanager
+    def _training_may_stop(self) -> Iterator[None]:
         try:
-            if plan.missing():
-                self.work.train(plan, self.show)
+            yield
+        except EnoughFailed:
+            self.stopped = "not judged: enough claims have failed (-x, --maxfail)"
         except (TrainingStopped, StoreError) as stopped:
-            if self.is_worker:  # whose exit would not say why: every claim that is open does
+            if self.is_worker and self.work:  # whose exit would not say why: each open claim does
                 self.work.give_up(str(stopped))
             else:
                 pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+
+    def _about_to_train(self, work: Work, plan: Plan, missing: Sequence[Run]) -> str:
+        likely, forecast = plan.likely(), work.forecast
+        seconds = forecast.of_all(missing) + forecast.of_likely(likely)
+        return plan_line(
+            open_claims=plan.claims - plan.decided,
+            missing=len(missing),
+            likely=sum(likely.values()),
+            seconds=seconds / work.slots,
+            is_guessed=not all(map(forecast.is_timed, missing)),
+        )
 
     def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
         """Return whether a verdict or a sentence says all there is to say of a claim's end."""
@@ -170,24 +349,73 @@ class ClaimSession:
     ) -> None:
         """Turn a claim's test report into its verdict, held against the ledger."""
         evidence = self.evidence.get(item) or self.trials_of(item)
-        self.gate.judge(item, call, report, evidence)
+        compared = self.gate.judge(item, call, report, evidence)
+        if self._reporting and isinstance(evidence, Trials) and evidence.recorded:
+            store = self.work.store if self.work else open_store(item.config)
+            self.known.keep(store, set(evidence.recorded))
+        self.reports += [
+            f"{claim_id(item)} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
+            f" it took {held.seeds} to tell"
+            for held in compared.held
+            if held.seeds > held.verdict.seeds
+        ]
+
+    def announce(
+        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+    ) -> None:
+        """Attach a claim's announcement to its report, where it is shown unless it was before."""
+        settled = settled_of(item, call, report)
+        if settled is not None:
+            report.user_properties.append((PROPERTY, settled.as_json()))
+
+    def is_left_out(self, item: pytest.Item) -> bool:
+        """Return whether a claim is not judged since training was stopped before it was settled."""
+        return bool(self.stopped) and item in self.items and item not in self.settled
 
     def account(self) -> Account:
         """Return what this process did."""
-        remarks = [*self.reports, *self.backend.remarks, *self.work.remarks]
-        return {"asked": len(self.asked), "trained": self.work.trained, "reports": remarks}
+        return {
+            "asked": len(self.asked),
+            "lacking": self._lacking(),
+            "trained": self.work.trained if self.work else 0,
+            "reports": [*self.reports, *(self.work.remarks if self.work else ())],
+            "evidence": use_of(self.results) if isinstance(self.results, EvidenceResults) else None,
+            "recorded": self.known.files,
+        }
+
+    def _lacking(self) -> int:
+        """Return how many runs have no result, where training failed or was stopped."""
+        if not self.stopped and not any(map(self.results.failed, self.asked)):
+            return 0
+        return sum(self.results.get(run) is None for run in self.asked)
 
     def describe_plan(self) -> str:
         """Return what would be trained, for `--plan`."""
         from repro.report.plan_text import plan_text
 
+        assert self.work is not None, "--plan with --evidence is refused"
         missing, forecast = self.plan().missing(), self.work.forecast
-        return plan_text(len(self.items), len(self.asked), missing, forecast, self.profile)
+        text = plan_text(len(self.items), len(self.asked), missing, forecast, self.profile)
+        cannot = [f"{claim_id(x)} cannot be judged: {why}" for x, why in self.unreadable.items()]
+        cannot += [f"{item.nodeid} cannot be judged: {why}" for item, why in self.refused.items()]
+        recorded = recorded_lines([self.known.files])
+        text = "\n".join([text, *recorded, *self.not_ahead(), *map(shown, cannot)])
+        if self.gate.reference > self.profile.looks[0]:
+            text += f"\nwhat is reproduced takes {self.gate.reference} seeds, for the ledger"
+        return text
 
 
 def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -> Store:
     """Open the store that the command line, the environment or the project names."""
     return Store(store_folder(config), report=report)
+
+
+def _reference(config: pytest.Config) -> int:
+    """Return the seeds over which reproduced claims are measured for the ledger; 0 if none."""
+    if not config.getoption("update_ledger"):
+        return 0
+    asked: int | None = config.getoption("reference_seeds")
+    return PROFILES[config.getoption("profile")].reference if asked is None else asked
 
 
 def _project(config: pytest.Config) -> Path:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from repro.evidence.use import use_lines
 from repro.judge import Outcome
 from repro.ledger import Entry, Ledger, LedgerError
+from repro.plugin.about import session_of
+from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
+from repro.recorded.results import recorded_lines
+from repro.report.ending import MOST, Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
-from repro.report.suite import over_the_suite
+from repro.report.runs import FirstOf, StoredRuns
+from repro.report.settled import PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import shown
@@ -35,57 +42,100 @@ def summarise(
 
     Claims and figures are JSON of `JudgedClaim` and `FigureData`.
     """
+    uses = [account["evidence"] for account in accounts if account["evidence"]]
     results = results_of(
         [from_json(JudgedClaim, data) for data in judged],
         [from_json(FigureData, data) for data in figures],
+        evidence=[
+            *(use_lines(uses) if uses else ()),
+            *recorded_lines(account["recorded"] for account in accounts),
+        ],
+        family_wise=config.getoption("family_wise"),
     )
+    results = replace(results, failures=_failures(terminal, results.claims))
     if results.claims:
-        _write_verdicts(terminal, config, results.claims, accounts)
+        _write_verdicts(terminal, config, results, accounts)
     if config.getoption("report"):
-        _write_report(terminal, config, results)
+        recorded = any(account["recorded"] for account in accounts)
+        _write_report(terminal, config, results, recorded=recorded)
 
 
 def _write_verdicts(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
-    records: list[ClaimRecord],
+    results: ResultsDocument,
     accounts: list[Account],
 ) -> None:
+    records = results.claims
     terminal.section("claims")
-    for line, verdict in verdict_table(records):
-        terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
-    verdicts = Counter(record.verdict for record in records)
-    terminal.write_line("")
-    terminal.write_line(", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
-    if standing := over_the_suite(records):
-        terminal.write_line(standing)
-    for line in dict.fromkeys(line for account in accounts for line in account["reports"]):
+    if config.get_verbosity() > 0:
+        _write_lines(terminal, [*verdict_table(records), ("", None)])
+    _write_lines(terminal, [*ending(records, results.failures), ("", None)])
+    if results.standing:
+        terminal.write_line(results.standing)
+    remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
+    shows = len(remarks) if config.get_verbosity() > 0 else MOST
+    for line in remarks[:shows]:
         terminal.write_line(shown(line), yellow=True)
+    if remarks[shows:]:
+        terminal.write_line(f"and {len(remarks) - shows} more remarks, with -v", yellow=True)
     asked = max((account["asked"] for account in accounts), default=0)
-    if asked:
+    for line in results.evidence:
+        terminal.write_line(shown(line))
+    from_evidence = any(account["evidence"] for account in accounts)
+    if asked and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
-        terminal.write_line(f"{asked} distinct runs needed: {trained} trained now, the rest stored")
+        lacking = max(account["lacking"] for account in accounts)
+        without = f"{lacking} not trained, " if lacking else ""
+        terminal.write_line(
+            f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
+        )
     if config.getoption("update_ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
         _update(accepted)
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(f"the ledger was updated: {entries} entries changed")
-    elif any(record.change.startswith(("new", "better", "other")) for record in records):
-        terminal.write_line("verdicts differ from the ledger; accept them with --update-ledger")
+    elif changes_of(records) and not from_evidence:
+        terminal.write_line("accept what differs from the ledger with --update-ledger")
+
+
+def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
+    for line, verdict in lines:
+        terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
+
+
+def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord]) -> list[Failure]:
+    """Return the claims that failed, each once: by their verdict, or by an error."""
+    commands = {record.claim: record.command for record in records}
+    failures: dict[str, Failure] = {}
+    for report in [*terminal.stats.get("failed", ()), *terminal.stats.get("error", ())]:
+        texts = [text for name, text in getattr(report, "user_properties", ()) if name == PROPERTY]
+        alone = f'pytest "{report.nodeid}"'
+        for claim in map(SettledClaim.from_json, texts):
+            failures[claim.name] = Failure(claim.verdict, commands.get(claim.name, alone))
+    return list(failures.values())
 
 
 def _write_report(
-    terminal: pytest.TerminalReporter, config: pytest.Config, results: ResultsDocument
+    terminal: pytest.TerminalReporter,
+    config: pytest.Config,
+    results: ResultsDocument,
+    *,
+    recorded: bool,
 ) -> None:
     folder = Path(config.getoption("report"))
+    results = replace(results, session=session_of(config, report=folder))
     try:
         paths = write_data(folder, results)
         try:
-            paths = [*write_page(folder, results, open_store(config)), *paths]
+            evidence = evidence_of(config)
+            stored: list[StoredRuns] = [evidence] if evidence else []
+            if not evidence or recorded:
+                stored.append(open_store(config))
+            paths = write_page(folder, results, FirstOf(stored))
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
-        for path in paths:
-            terminal.write_line(f"wrote {path}")
+        terminal.write_line(f"the report is {paths[0]}")
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
 
@@ -114,6 +164,7 @@ def _entry(record: ClaimRecord) -> Entry:
         verdict=record.verdict,
         sentence=record.sentence,
         documented=record.documented,
+        kind=record.kind,
         measured=record.measured,
         machine=record.machine,
         past=record.past,

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.arm import Arm, Metric, Needs, Run, Values, require_hashable
-from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Verdict, conjunction
+from repro.arm import Arm, Metric, Needs, Run, Values, require_plain
+from repro.judge import (
+    Curve,
+    Design,
+    Divergence,
+    Judge,
+    Ladder,
+    Measured,
+    OneLook,
+    Outcome,
+    Scale,
+    Verdict,
+    conjunction,
+)
+from repro.recorded.arm import RecordedArm
+from repro.recorded.design import RunsWanted, design_of, further
+from repro.recorded.remarks import remarks_on
 from repro.report.record import ArmData
 from repro.runs.plan import RunsMissing, TrainingFailed
 from repro.runs.profiles import Profile
-from repro.runs.results import Results
+from repro.runs.results import KnownResults
 from repro.store import Result
 
 T = TypeVar("T")
+
+RECORDED = "recorded"
+"""The profile, in the ledger, of claims whose runs exist already."""
 
 TRAINING = {"loss": Metric("identity")}
 """The metrics that the core records of every epoch, measured or not."""
@@ -32,22 +50,26 @@ class Trials:
 
     def __init__(
         self,
-        results: Results,
+        results: KnownResults,
         profile: Profile,
         asked: set[Run],
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
         explains: bool = True,
+        until: float = 1.0,
+        train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
         self.results, self.profile, self.asked = results, profile, asked
-        self.only_at, self.spared = only_at, spared
-        self.judge = Judge(Design(looks=profile.looks), explains=explains)
+        self.only_at, self.spared, self._train = only_at, spared, train
+        self.judge = Judge(Design(looks=profile.looks), explains=explains, until=until)
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []
         self._seeds_read: dict[Arm, int] = {}
-        self._complete: set[tuple[int, int]] = set()  # of so many arms, so many seeds are trained
+        self._read_off: dict[Arm, bool] = {}
+        """Whether all that was asked of an arm so far is exact, so that one run tells it."""
+        self._complete: set[frozenset[tuple[Arm, int]]] = set()  # arms with trained seeds
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -63,18 +85,32 @@ class Trials:
         `size` names the profile whose size the arms have, where that is not the session's.
         """
         if self.only_at and self.only_at != self.profile.name:
-            raise Needs(f"is judged at the documented size only: needs --profile {self.only_at}")
+            raise Needs(f"is judged at one size only: needs --profile {self.only_at}")
         if len(arms) == 1 and not isinstance(arms[0], Arm):
             return Rungs(self._distinct(arms[0], size))
         trials = self._distinct(arms, size)
         return trials[0] if len(trials) == 1 else tuple(trials)
 
+    def require(self, condition: Verdict, what: str) -> None:
+        """Leave the claim unjudged unless a condition for judging it is reproduced.
+
+        That one arm is as good as another says nothing where both may be guessing.
+
+        >>> def test_sharing_changes_little(trials):
+        ...     shared, baseline = trials(SHARED, BASELINE)
+        ...     is_clear = baseline.blimp.exceeds(0.5, by_at_least=0.02)
+        ...     trials.require(is_clear, "a baseline that stands clear of chance")
+        ...     assert shared.blimp.is_within(0.02, of=baseline.blimp)
+        """
+        if condition.outcome is not Outcome.REPRODUCED:
+            raise Needs(f"needs {what}, which it has not here: {condition.measured}")
+
     def _distinct(self, arms: Sequence[Arm], size: str | None) -> list[Trial]:
         profile = size or self.profile.name
         trials: dict[Arm, Trial] = {}
         for arm in arms:
-            here = arm.at(profile).located()
-            require_hashable(here)
+            here = self.results.located(arm.at(profile))
+            require_plain(here)
             self.results.require_sound(here)
             if here in trials:
                 raise ValueError(
@@ -83,7 +119,35 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
+        if self.recorded:
+            self.judge.design = self._recorded_design()
+        else:
+            self._require_same_seeds()
         return list(trials.values())
+
+    def _require_same_seeds(self) -> None:
+        """Raise where arms would be paired by the place of their seeds, and not by their seeds."""
+        kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
+        if len(set(kinds.values())) > 1:
+            listed = ", ".join(f"{name} {list(seeds) or 'none'}" for name, seeds in kinds.items())
+            raise ValueError(
+                "The claim's arms are compared seed by seed, but their documented_seeds differ"
+                f" ({listed}): give all their classes the same ones."
+            )
+
+    @property
+    def recorded(self) -> list[RecordedArm]:
+        """The arms whose runs exist already."""
+        return [arm for arm in dict.fromkeys(self.arms) if isinstance(arm, RecordedArm)]
+
+    def _recorded_design(self) -> Design:
+        """Return the design of arms whose runs are all there."""
+        if len(self.recorded) < len(set(self.arms)):
+            raise ValueError(
+                f"trials(...) is asked to compare {self.recorded[0].label}, which is recorded, with"
+                " arms that are trained here: their runs have nothing in common; make two claims."
+            )
+        return design_of(self.recorded)
 
     @property
     def data(self) -> list[str]:
@@ -92,13 +156,18 @@ class Trials:
 
     @property
     def profile_name(self) -> str:
-        """The profile that the verdict is about."""
-        return self.profile.name
+        """The profile that the verdict is about; what is recorded has no size to choose."""
+        return RECORDED if self.recorded else self.profile.name
 
     @property
     def findings(self) -> list[Verdict]:
         """The verdicts so far."""
         return self.judge.verdicts
+
+    @property
+    def asserted(self) -> list[Verdict]:
+        """The verdicts whose truth was asked."""
+        return self.judge.findings.asked
 
     @property
     def p(self) -> float | None:
@@ -124,6 +193,8 @@ class Trials:
     @property
     def machine(self) -> str:
         """The machines, torch and engines that trained the runs: others round differently."""
+        if self.recorded:
+            return " and ".join(dict.fromkeys(arm.content() for arm in self.recorded))
         used = [
             result
             for arm, count in self._seeds_read.items()
@@ -143,8 +214,14 @@ class Trials:
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks on the verdicts: the runs that diverged."""
-        return list(dict.fromkeys(self.diverged))
+        """Remarks on the verdicts: the runs that diverged, and what their origin leaves open."""
+        read = self._seeds_read
+        runs = [Run(arm, seed) for arm, count in read.items() for seed in arm.seeds(count)]
+        return [
+            *dict.fromkeys(self.diverged),
+            *self.results.remarks(runs),
+            *remarks_on(self.findings, self.recorded),
+        ]
 
     def values(self, arm: Arm, count: int) -> list[Values]:
         """Return the values of an arm's first seeds; raises `RunsMissing` where some are missing.
@@ -157,26 +234,66 @@ class Trials:
         results = (self._result(Run(arm, seed)) for seed in arm.seeds(count))
         return [result.values for result in results if result is not None]
 
+    def has(self, seeds: int) -> bool:
+        """Return whether all arms have results of so many seeds.
+
+        Raises `RunsMissing` where they can still be trained.
+        """
+        try:
+            self._require(seeds)
+        except RunsMissing:
+            raise
+        except (TrainingFailed, Needs):
+            return False
+        return True
+
+    def asks(self, arm: Arm, *, exact: bool) -> None:
+        """Note that a metric of an arm is asked for: of an exact one, one run says all."""
+        self._read_off[arm] = exact and self._read_off.get(arm, True)
+
+    def _missing(self, runs: Sequence[Run]) -> list[Run]:
+        return [run for run in runs if self._result(run) is None]
+
     def _result(self, run: Run) -> Result | None:
         why = self.results.failed(run)
         if why is not None:
-            raise TrainingFailed(why)
+            raise TrainingFailed(why, details=self.results.details.get(run, ""))
         return self.results.get(run)
 
     def _require(self, count: int) -> None:
-        if (len(self.arms), count) in self._complete:
+        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
+        wanted = frozenset(seeds.items())
+        if wanted in self._complete:
             return
         if self.spared and (reason := self.spared(self.profile_name, self.data)):
             raise Needs(reason)
-        runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(count)]
+        if self.recorded:
+            self._require_recorded(count)
+            self._complete.add(wanted)
+            return
+        runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(seeds[arm])]
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         self.asked.update(runs, starts)
-        missing = [run for run in runs if self._result(run) is None]
+        missing = self._missing(runs)
+        if missing and self._train:
+            self._train([*self._missing(list(starts)), *missing])
+            missing = self._missing(missing)
         if missing:
-            raise RunsMissing(
-                [*(start for start in starts if self._result(start) is None), *missing]
-            )
-        self._complete.add((len(self.arms), count))
+            raise self.results.lacking([*self._missing(list(starts)), *missing])
+        self._complete.add(wanted)
+
+    def _require_recorded(self, count: int) -> None:
+        """Raise `Needs` where a look takes more seeds than there are."""
+        if isinstance(self.judge.design, OneLook) and count <= self.judge.design.looks[-1]:
+            return
+        for arm in self.recorded:
+            there = len(arm.seeds(count))
+            if there < count:
+                raise RunsWanted(
+                    f"is open at the looks so far; the next declared one is at {count} seeds, and"
+                    f" {arm.data} has {there} of {arm.label}",
+                    further(self.recorded, count),
+                )
 
 
 class Trial:
@@ -195,17 +312,54 @@ class Trial:
             return Each(lambda index: self.measured(name, metric, index))
         return self.measured(name, metric)
 
+    def _no_metric(self, other: object) -> NoReturn:
+        first = next(iter(type(self.arm).metrics), "accuracy")
+        raise TypeError(
+            f"{self.arm.label} is an arm, and claims compare metrics: write a.{first} > b.{first}."
+        )
+
+    __gt__ = __lt__ = __ge__ = __le__ = __sub__ = _no_metric
+
     @property
     def over_epochs(self) -> OverEpochs:
         """The same metrics as curves over training."""
         return OverEpochs(self)
 
-    def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
-        """Return a metric, or one of a list of them, over the first seeds."""
+    @property
+    def diverges(self) -> Divergence:
+        """The runs that diverged, for claims about how many do, and when."""
         trials = self.trials
 
+        def values(count: int, of: Callable[[Values], float]) -> NDArray[np.float64]:
+            trials.asks(self.arm, exact=False)
+            return np.array([of(run) for run in trials.values(self.arm, count)])
+
+        return Divergence(
+            of_runs=Measured(
+                judge=trials.judge,
+                label=self.label(None),
+                metric="divergence",
+                values=lambda count: values(count, lambda run: float("diverged_at" in run)),
+                is_exact=True,  # all runs may diverge: see `Divergence`
+                origin=(self.arm, "divergence", None),
+            ),
+            at_step=Measured(
+                judge=trials.judge,
+                label=self.label(None),
+                metric="step of divergence",
+                values=lambda count: values(count, lambda run: run.get("diverged_at", np.nan)),
+                origin=(self.arm, "step of divergence", None),
+            ),
+        )
+
+    def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
+        """Return a metric, or one of a list of them, over the first seeds."""
+        trials, is_exact = self.trials, self.arm.is_exact(name)
+        trials.asks(self.arm, exact=is_exact)
+
         def values(count: int) -> NDArray[np.float64]:
-            return np.array([self._value(v, name, index) for v in trials.values(self.arm, count)])
+            runs = trials.values(self.arm, 1 if is_exact else count)
+            return _for_each_seed([self._value(run, name, index) for run in runs], count)
 
         return Measured(
             judge=trials.judge,
@@ -213,14 +367,16 @@ class Trial:
             metric=name.replace("_", " "),
             values=values,
             scale=Scale(metric.scale, count=metric.examples),
-            by_example=self._by_example(metric.sampled) if metric.sampled else None,
+            by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
+            is_exact=is_exact,
+            pairing=self.arm.pairing,
             origin=(self.arm, name, index),
         )
 
-    def _by_example(self, name: str) -> Callable[[int], NDArray[np.float64]]:
+    def _by_example(self, name: str, is_exact: bool) -> Callable[[int], NDArray[np.float64]]:
         def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
-            values = self.trials.values(self.arm, count)
-            return np.array([v["measures"][name] for v in values if "measures" in v])
+            runs = self.trials.values(self.arm, 1 if is_exact else count)
+            return _for_each_seed([v["measures"][name] for v in runs if "measures" in v], count)
 
         return values
 
@@ -260,6 +416,7 @@ class OverEpochs:
     def __getattr__(self, name: str) -> Any:
         metric = _metric(name, self._trial.arm, TRAINING)
         self._trial.trials.metrics.append(name)
+        self._trial.trials.asks(self._trial.arm, exact=False)
         if metric.listed:
             return Each(lambda index: self._curve(name, metric, index))
         return self._curve(name, metric)
@@ -275,16 +432,23 @@ class OverEpochs:
                 raise AttributeError(
                     f"Nothing is known of {trial.arm.label} over epochs: it trains outside."
                 )
-            return np.array(history if index is None else [entry[index] for entry in history])
+            of_index = history if index is None else [entry[index] for entry in history]
+            return np.array(of_index, dtype=np.float64)
 
         return Curve(
             judge=trial.trials.judge,
             label=trial.label(index),
             metric="training loss" if name in TRAINING else name.replace("_", " "),
-            epochs=trial.arm.epochs_known(measured=name not in TRAINING),
+            epochs=trial.arm.epochs_of(name),
             values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
             scale=Scale(metric.scale, count=metric.examples),
+            pairing=trial.arm.pairing,
         )
+
+
+def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:
+    """Return these values by seed; those of the one run of an exact metric stand for all."""
+    return np.array(values * count if len(values) == 1 else values)
 
 
 def _metric(name: str, arm: Arm, more: dict[str, Metric]) -> Metric:

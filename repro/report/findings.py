@@ -1,4 +1,4 @@
-"""The command `findings`: the verdicts of ledgers, counted in a table for a README."""
+"""The command `findings`: the verdicts of ledgers, counted in a table for a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import Entry, Ledger
+from repro.ledger import KINDS, Entry, Ledger
+from repro.report.counts import MANY
 from repro.report.markdown import as_text, table_row
 from repro.text import shown
 
@@ -34,17 +35,22 @@ def add_to(commands: Any) -> None:
 
 
 def findings_table(entries: Iterable[Entry]) -> str:
-    """Return the number of each verdict by source and data, as a Markdown table.
+    """Return the number of each verdict by source, whose claims, and data, as a Markdown table.
 
     >>> print(findings_table(Ledger.read(Path("claims/ledger.toml")).entries.values()))
     """
-    counts: dict[tuple[str, str], Counter[str]] = {}
+    counts: dict[tuple[str, int, str], Counter[str]] = {}
     for entry in entries:
         source = entry.claim.partition("/")[0]
-        counts.setdefault((source, entry.data), Counter())[entry.verdict] += 1
+        row = source, KINDS.index(entry.kind), entry.data
+        counts.setdefault(row, Counter())[entry.verdict] += 1
     rows = [
-        (as_text(source), as_text(data), *(str(by_verdict[verdict]) for verdict in VERDICTS))
-        for (source, data), by_verdict in sorted(counts.items())
+        (
+            as_text(source if KINDS[kind] == "source" else f"{source}, {MANY[KINDS[kind]]}"),
+            as_text(data),
+            *(str(by_verdict[verdict]) for verdict in VERDICTS),
+        )
+        for (source, kind, data), by_verdict in sorted(counts.items())
     ]
     lines = [("source", "judged on", *VERDICTS), ("---", "---", "--:", "--:", "--:"), *rows]
     return "".join(f"{table_row(line)}\n" for line in lines)

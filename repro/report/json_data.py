@@ -8,9 +8,12 @@ from __future__ import annotations
 import dataclasses
 from enum import EnumType
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 def to_json(value: Any) -> Any:
@@ -23,6 +26,8 @@ def to_json(value: Any) -> Any:
             if part is not None or each.default is not None
         }
     if isinstance(value, list | tuple):
+        if _PLAIN.issuperset(map(type, value)):  # of which there are thousands, one for each seed
+            return list(value)
         return [to_json(each) for each in value]
     if isinstance(value, dict):
         return {name: to_json(each) for name, each in value.items()}
@@ -41,12 +46,23 @@ def _built(kind: Any, data: Any) -> Any:
         return kind(**{name: _built(hints[name], part) for name, part in data.items()})
     origin, inner = get_origin(kind), get_args(kind)
     if origin is list:
+        if _is_plain(inner[0]):
+            return list(data)
         return [_built(inner[0], each) for each in data]
     if origin is tuple:
         return tuple(_built(part, each) for part, each in zip(inner, data, strict=True))
     if origin is dict:
         return {name: _built(inner[1], each) for name, each in data.items()}
     return kind(data) if isinstance(kind, EnumType) else data
+
+
+@cache
+def _is_plain(kind: Any) -> bool:
+    """Return whether values of a type are the same in JSON."""
+    if get_origin(kind) in (Annotated, Union, UnionType):
+        kinds = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
+        return all(map(_is_plain, kinds))
+    return kind in _PLAIN
 
 
 @cache

@@ -1,57 +1,131 @@
-"""A short summary in Markdown, for a pull request: what changed, and what is refuted."""
+"""A short summary in Markdown, for a step of CI or a comment: what changed, failed, and counts.
+
+The rest of it is folded, and all of it is small enough for either place.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from repro.judge import Outcome
+from repro.report.counts import count_lines
+from repro.report.ending import Failure, changes_of, groups_of, reasons_of
 from repro.report.markdown import as_code, as_text, table_row
 from repro.report.record import ClaimRecord
-from repro.report.suite import over_the_suite
+from repro.report.results import ResultsDocument
+from repro.text import shown
 
-MOST_ROWS = 40
-"""Rows of a table at most; the rest is in the report."""
+T = TypeVar("T")
+
+LIMIT = 20_000
+"""Bytes at most: GitHub takes a mebibyte as a step's summary, 65,536 characters as a comment."""
+
+MOST_ROWS = (40, 20, 10, 5, 2, 0)
+"""Rows of a table at most: as many as fit. The rest is in the report."""
+
+MOST_IN_A_CELL = 200
+MOST_REMARKS = 5
 
 
-def summary(records: Sequence[ClaimRecord]) -> str:
-    """Return counts, what differs from the ledger, and every claim that is refuted."""
-    counts = Counter(record.verdict for record in records)
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    parts = [f"## Claims\n\n{counted or 'no claim was run'}."]
-    if line := over_the_suite(records):
-        parts.append(as_text(f"{line}."))
-    changed = [record for record in records if record.change]
-    if changed:
-        parts.append(
-            "### Changed against the ledger\n\n"
-            + _table(("claim", "was", "is", "measured"), [_change_row(r) for r in changed])
-        )
-    else:
-        parts.append("Nothing changed against the ledger.")
+def summary(results: ResultsDocument) -> str:
+    """Return what differs from the ledger, what failed, and counts; folded, what is refuted.
+
+    >>> summary(results).splitlines()[0]
+    '## Claims'
+    """
+    texts = (_summary(results, most) for most in MOST_ROWS[:-1])
+    fitting = (text for text in texts if len(text.encode()) <= LIMIT)
+    return next(fitting, None) or _summary(results, MOST_ROWS[-1])
+
+
+def _summary(results: ResultsDocument, most: int) -> str:
+    records = results.claims
+    changes = changes_of(records)
+    known = [record for record in changes if record.accepted is not None]
+    new = [record for record in changes if record.accepted is None]
     refuted = [record for record in records if record.verdict is Outcome.REFUTED]
+    counted = "\n".join(f"- {as_text(line)}" for line in count_lines(records))
+    parts = [f"## Claims\n\n{counted or 'No claim was run.'}"]
+    if known:
+        title = "### Changed against the ledger\n\n"
+        parts.append(title + _table(_CHANGE, known, _change_row, most))
+    elif not new:
+        parts.append("Nothing changed against the ledger.")
+    if results.failures:
+        head = ("verdict", "judge it alone")
+        parts.append("### Failed\n\n" + _table(head, results.failures, _failure_row, most))
+    if records:
+        parts.append("### Counts\n\n" + _table(_COUNT, groups_of(records), _count_row, most))
+    remarks = [line for line in (results.standing, *results.evidence) if line]
+    parts += [_short(f"{line}.") for line in remarks[:MOST_REMARKS]]
+    if new:
+        table = _table(_CHANGE, new, _change_row, most)
+        parts.append(_folded("Not in the ledger yet", len(new), table))
     if refuted:
-        parts.append(
-            "### Refuted\n\n"
-            + _table(
-                ("claim", "sentence", "documented", "measured"), [_finding_row(r) for r in refuted]
-            )
-        )
+        table = _table(_FINDING, refuted, _finding_row, most)
+        parts.append(_folded("Refuted", len(refuted), table))
+    if reasons := reasons_of(records):
+        table = _table(("claims", "why"), reasons.most_common(), _reason_row, most)
+        parts.append(_folded("Not run", reasons.total(), table))
     return "\n\n".join(parts) + "\n"
+
+
+_VERDICTS = tuple(str(outcome) for outcome in Outcome)
+_COUNT = ("source", *_VERDICTS)
+_CHANGE = ("claim", "was", "is", "measured")
+_FINDING = ("claim", "sentence", "documented", "measured")
 
 
 def _change_row(record: ClaimRecord) -> list[str]:
     was = as_text(record.accepted or "new")
-    return [as_code(record.claim), was, record.verdict, as_text(record.measured)]
+    return [_name(record), was, record.verdict, _short(record.measured)]
 
 
 def _finding_row(record: ClaimRecord) -> list[str]:
     parts = (record.sentence, record.documented, record.measured)
-    return [as_code(record.claim), *map(as_text, parts)]
+    return [_name(record), *map(_short, parts)]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows[:MOST_ROWS]]
+def _failure_row(failure: Failure) -> list[str]:
+    return [as_text(failure.verdict), as_code(failure.command)]
+
+
+def _count_row(group: tuple[str, list[ClaimRecord]]) -> list[str]:
+    name, records = group
+    counts = Counter(str(record.verdict) for record in records)
+    return [as_text(name), *(str(counts[verdict]) for verdict in _VERDICTS)]
+
+
+def _reason_row(reason: tuple[str, int]) -> list[str]:
+    why, count = reason
+    return [str(count), _short(why)]
+
+
+def _name(record: ClaimRecord) -> str:
+    return as_code(_cut(record.claim))
+
+
+def _short(text: str) -> str:
+    return as_text(_cut(text))
+
+
+def _cut(text: str) -> str:
+    seen = shown(text)
+    return seen if len(seen) <= MOST_IN_A_CELL else seen[: MOST_IN_A_CELL - 1] + "…"
+
+
+def _folded(title: str, count: int, content: str) -> str:
+    return f"<details><summary>{title}: {count}</summary>\n\n{content}\n\n</details>"
+
+
+def _table(
+    head: Sequence[str], content: Sequence[T], row: Callable[[T], list[str]], most: int
+) -> str:
+    left = len(content) - most
+    if most == 0:
+        return f"{left} in the report."
+    lines = [head, ["---"] * len(head), *map(row, content[:most])]
     table = "\n".join(map(table_row, lines))
-    left = len(rows) - MOST_ROWS
     return f"{table}\n\nand {left} more, in the report." if left > 0 else table

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from repro.document import Check
 from repro.judge import Effect, Outcome, Verdict
+from repro.ledger import Kind
 
 Finding: TypeAlias = Verdict | Check
 """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
@@ -29,6 +30,8 @@ class SampleData:
     """True for a number that the claim names, which is the same on every seed."""
     values: list[float | None]
     """The value of each seed; null where a run has no finite value."""
+    examples: int = 0
+    """The number of examples that each value is the mean of, where their error is counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +39,15 @@ class EffectData:
     """One comparison of a statement; its amounts are in `unit`."""
 
     label: str
-    kind: Literal["difference", "spread"]
+    kind: Literal["difference", "spread", "share", "run"]
+    """A run is what one run gives, or the mean of a few, with the interval of such runs."""
     unit: str
     estimate: float | None
     low: float | None
     """Low end of the interval, over all looks together."""
     high: float | None
-    relation: Literal[">", "<"]
-    """The claim: estimate > bound, or estimate < bound."""
+    relation: Literal[">", "<", "≈"]
+    """The claim: estimate > bound, estimate < bound, or the bound is documented of such a run."""
     bound: float
     state: Literal["holds", "contradicted", "open"]
     needed: bool
@@ -110,6 +114,8 @@ class ClaimRecord:
     """The first paragraph of the docstring of the claim's file."""
     documented: str
     """The result that the source states, in its own words; may be empty."""
+    kind: Kind
+    """Whose it is: what the source claims, a question of ours, or a control of ours."""
     profile: str
     """ci, paper, or any for what a document alone decides."""
     data: str
@@ -119,11 +125,13 @@ class ClaimRecord:
     """The smallest level at which the same looks would have given this verdict; null where
     nothing was random or nothing was run."""
     p_over_the_suite: float | None = None
-    """p after Holm, over all claims of the session that have a p."""
+    """p adjusted for all claims of the session that have one (`repro.judge.suite`)."""
     stands: bool | None = None
     """True where the verdict is settled when all claims of the session are counted together."""
     accepted: str | None
     """The verdict in the ledger, if there was one."""
+    opposed: str | None = None
+    """The opposite verdict that the ledger has at another size; null where there is none."""
     change: str
     """The difference from the ledger, such as new or worse; empty where there is none."""
     measured: str
@@ -142,9 +150,9 @@ class ClaimRecord:
     """The command that judges this claim alone in the same way."""
     machine: str
     """Device, processor, torch and engine that trained the runs of a reproduced claim, or empty."""
-    past: list[tuple[float, float, int]]
+    past: list[tuple[float, float | None, int]]
     """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
-    else empty."""
+    else empty. The distance of a standard deviation is a logarithm, its spread null."""
     ledger: str
     """The ledger that holds its accepted verdict."""
 
@@ -178,7 +186,12 @@ def finding_data(finding: Finding) -> FindingData:
         documented=finding.documented,
         deciding=None if weakest is None else finding.effects.index(weakest),
         samples=[
-            SampleData(label=each.label, fixed=each.is_fixed, values=_finite(each.values))
+            SampleData(
+                label=each.label,
+                fixed=each.is_fixed,
+                values=_finite(each.values),
+                examples=each.examples,
+            )
             for each in finding.samples
         ],
         effects=[_effect_data(effect) for effect in finding.effects],
@@ -195,7 +208,7 @@ def _effect_data(effect: Effect) -> EffectData:
         estimate=estimate,
         low=low,
         high=high,
-        relation="<" if effect.below else ">",
+        relation="≈" if effect.kind == "run" else "<" if effect.below else ">",
         bound=effect.bound,
         state="holds" if effect.holds else "contradicted" if effect.fails else "open",
         needed=effect.needed,

@@ -6,26 +6,32 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from repro.report.ending import Failure
 from repro.report.figure import FigureData
 from repro.report.json_data import to_json
 from repro.report.record import ArmData, ClaimRecord, JudgedClaim, deciding_effect
-from repro.report.suite import adjusted
+from repro.report.session import SessionData
+from repro.report.suite import adjusted, over_the_suite
 from repro.text import HIDDEN, shown
 
 SCHEMA = "results.schema.json"
 
 CLAIM_COLUMNS = (
-    *("claim", "source", "sentence", "documented", "documented_value", "profile", "data"),
+    *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
     *("verdict", "p", "p_over_the_suite", "stands", "accepted", "change"),
     *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
     *("measured", "file", "line", "command"),
 )
-SEED_COLUMNS = ("claim", "statement", "comparison", "unit", "place", "per_seed")
+SEED_COLUMNS = (
+    *("claim", "statement", "comparison", "unit", "place", "per_seed"),
+    *("first", "second"),
+)
 
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """The starts of a text that spreadsheets take for a formula."""
@@ -41,19 +47,41 @@ class ResultsDocument:
     arms: dict[str, ArmData]
     """Every arm that was trained, by the name that claims give in `arms`."""
     figures: list[FigureData]
+    standing: str = ""
+    """The sentence on how many settled verdicts stand when all are counted together."""
+    evidence: list[str] = field(default_factory=list)
+    """Sentences on the files that the claims were judged from, where they were not judged from
+    what was trained or stored: the origin of the runs, and what has changed since."""
+    failures: list[Failure] = field(default_factory=list)
+    """The claims that pytest counts as failed."""
+    session: SessionData = field(default_factory=SessionData)
 
 
-def results_of(judged: Sequence[JudgedClaim], figures: Sequence[FigureData]) -> ResultsDocument:
+def results_of(
+    judged: Sequence[JudgedClaim],
+    figures: Sequence[FigureData],
+    *,
+    evidence: Sequence[str] = (),
+    family_wise: bool = False,
+) -> ResultsDocument:
     """Return the claims of a session as one document, sorted, and counted over the whole suite.
 
-    An arm that several claims share is in it once, with the most seeds that one of them used.
+    `family_wise` bounds the chance of any false verdict among those that stand, not their share. An
+    arm that several claims share is in it once, with the most seeds that one of them used.
     """
     arms: dict[str, ArmData] = {}
     for name, arm in ((name, arm) for claim in judged for name, arm in claim.arms.items()):
         if name not in arms or len(arm.seeds) > len(arms[name].seeds):
             arms[name] = arm
     records = sorted((claim.record for claim in judged), key=lambda record: record.claim)
-    return ResultsDocument(claims=adjusted(records), arms=arms, figures=list(figures))
+    records = adjusted(records, family_wise=family_wise)
+    return ResultsDocument(
+        claims=records,
+        arms=arms,
+        figures=list(figures),
+        standing=over_the_suite(records, family_wise=family_wise),
+        evidence=list(evidence),
+    )
 
 
 def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
@@ -105,11 +133,18 @@ def _claim_row(record: ClaimRecord) -> dict[str, Any]:
 
 
 def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
-    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds."""
+    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds.
+
+    `first` and `second` are the values of what it compares. Where runs are not paired nothing is
+    compared on one seed, and one of the two may have fewer.
+    """
     for record in records:
         for finding in record.findings:
             for effect in finding.effects:
-                for place, value in enumerate(effect.per_seed, 1):
+                sides = [finding.samples[place].values for place in effect.sides[:2]]
+                columns = [effect.per_seed, *sides, [], []][:3]
+                for place, row in enumerate(zip_longest(*columns), 1):
+                    value, first, second = row
                     yield {
                         "claim": record.claim,
                         "statement": finding.statement,
@@ -117,4 +152,6 @@ def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
                         "unit": effect.unit,
                         "place": place,
                         "per_seed": value,
+                        "first": first,
+                        "second": second,
                     }

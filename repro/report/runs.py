@@ -5,15 +5,33 @@ They are read once, at the end and by one process, so that workers need not send
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
 
 from repro.recipe import Recipe
 from repro.report.record import ArmData
-from repro.store import Result, Store
+from repro.store import Result
 
 LOSS = "loss"
+
+
+class StoredRuns(Protocol):
+    """A store, or evidence that is read like one."""
+
+    def at(self, key: str) -> Result | None:
+        """Return the run of a key; None where there is none."""
+
+
+@dataclass(frozen=True)
+class FirstOf:
+    """Several places where runs are; the first that has one counts."""
+
+    places: Sequence[StoredRuns]
+
+    def at(self, key: str) -> Result | None:
+        found = (place.at(key) for place in self.places)
+        return next((result for result in found if result is not None), None)
 
 
 @dataclass
@@ -35,12 +53,12 @@ class ArmRuns:
     """Commit, versions and machine of the runs, each combination once."""
 
 
-def read_runs(store: Store, arms: Mapping[str, ArmData]) -> dict[str, ArmRuns]:
+def read_runs(store: StoredRuns, arms: Mapping[str, ArmData]) -> dict[str, ArmRuns]:
     """Return the runs of each arm, as far as they are stored."""
     return {name: _read(store, arm) for name, arm in arms.items()}
 
 
-def _read(store: Store, arm: ArmData) -> ArmRuns:
+def _read(store: StoredRuns, arm: ArmData) -> ArmRuns:
     runs = ArmRuns()
     for key in arm.keys:
         result = store.at(key)
@@ -53,22 +71,32 @@ def _read(store: Store, arm: ArmData) -> ArmRuns:
             runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
+                told = result.values.get("epochs", {}).get(metric)
+                epochs = told or _epochs(arm, metric, most=len(values))
                 if metric not in runs.curves:
-                    runs.curves[metric] = TrainingCurve(_epochs(arm, metric))
+                    runs.curves[metric] = TrainingCurve(epochs)
+                elif len(epochs) > len(runs.curves[metric].epochs):
+                    runs.curves[metric].epochs = epochs
                 numbers = [float("nan") if v is None else float(v) for v in values]
                 runs.curves[metric].runs.append(numbers)
     return runs
 
 
-def _epochs(arm: ArmData, metric: str) -> list[int]:
-    """Return the epochs at whose end a metric is known."""
-    recipe = Recipe(**{**arm.settings["recipe"], "clip": None})  # its stages are lists by now
+def _epochs(arm: ArmData, metric: str, *, most: int) -> list[int]:
+    """Return the epochs at whose end a metric is known; all of them where nobody says which."""
+    given = arm.settings.get("recipe")
+    if given is None:
+        return list(range(1, most + 1))
+    own = {each.name for each in fields(Recipe)} - {"clip"}  # its stages are lists by now
+    recipe = Recipe(**{name: value for name, value in given.items() if name in own})
     return [e + 1 for e in range(recipe.epochs) if metric == LOSS or recipe.measures(e)]
 
 
 def _made_by(result: Result) -> str:
     """Return the commit, versions, engine and machine of a run as one line for a reader."""
     made: dict[str, Any] = result.provenance
+    if "recorded" in made:
+        return f"recorded in {made['file']}, SHA-256 {made['sha256']}"
     commit = (made.get("commit") or "no commit")[:10]
     changes = " with uncommitted changes" if made.get("uncommitted_changes") else ""
     packages = [f"{name} {version}" for name, version in made.get("packages", {}).items()]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from repro.document import ANY_PROFILE
 from repro.judge import Outcome
+from repro.report.counts import ONE
 from repro.report.record import ClaimRecord
 from repro.report.suite import SETTLED
 from repro.text import shown
@@ -30,11 +31,14 @@ def verdict_table(records: Sequence[ClaimRecord]) -> list[tuple[str, Outcome | N
         fallen = record.stands is False and verdict in SETTLED
         claim = f"{shown(record.claim)}{' *' * fallen}"
         lines.append((f"{verdict.upper():13}{claim}{change}", verdict))
-        details = [f"“{shown(record.sentence)}”"]
+        whose = f"{ONE[record.kind]}: " if record.kind != "source" else ""
+        details = [f"{whose}“{shown(record.sentence)}”"]
         if record.documented:
             details.append(f"documented: {shown(record.documented)}")
         if record.measured:
             details.append(f"measured ({shown(record.data)}): {shown(record.measured)}")
+        if record.opposed:
+            details.append(f"but at another size the opposite: {shown(record.opposed)}")
         if verdict is Outcome.NOT_RUN:
             details.append(shown(record.text))
         for detail in details:

@@ -8,8 +8,7 @@ from pathlib import Path
 from repro.report.figure import draw
 from repro.report.pull_request import summary
 from repro.report.results import ResultsDocument, write_results
-from repro.report.runs import read_runs
-from repro.store import Store
+from repro.report.runs import StoredRuns, read_runs
 
 NEEDED = ("matplotlib", "jinja2")
 
@@ -22,14 +21,14 @@ def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
     """Write the results and the summary; return the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
     short = folder / "summary.md"
-    short.write_text(summary(results.claims), encoding="utf-8")
+    short.write_text(summary(results), encoding="utf-8")
     return [*write_results(folder, results), short]
 
 
-def write_page(folder: Path, results: ResultsDocument, store: Store) -> list[Path]:
+def write_page(folder: Path, results: ResultsDocument, store: StoredRuns) -> list[Path]:
     """Write each figure as SVG and PNG, and the page; return the paths written."""
     if any(find_spec(name) is None for name in NEEDED):
-        raise NothingToDrawWith("the page and figures need pip install 'repro[report]'")
+        raise NothingToDrawWith("the page and figures need pip install 'repro-claims[report]'")
     from repro.report.page.render import render
     from repro.report.page.view import lay_out_page
 

@@ -10,9 +10,14 @@ from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
+from repro.own.arm import OutsideArm
+from repro.own.outside import Diverged
 from repro.runs.crashes import exit_refused
 from repro.runs.events import Failed, Narrowed, Trained
 from repro.runs.identity import name_of
+from repro.runs.opened import Opened
+from repro.runs.packages import packages_of
+from repro.runs.printed import Printed, details_of, printing_into
 from repro.runs.provenance import provenance
 from repro.store import StoreError
 from repro.studies.find import study_of
@@ -82,13 +87,19 @@ def _train_together(
     one_thread()
     began = time.monotonic()
     left = list(runs)
+    printed = Printed()
     try:
         study, at = study_of(runs[0].arm), torch.device(device)
+        opened = Opened(runs[0].arm)
         with exit_refused():
-            for event in training(study, runs, engine=engine, device=at, files=files):
+            events = training(study, runs, engine=engine, device=at, files=files)
+            for event in opened.during(printing_into(printed, events)):
                 if isinstance(event, Finished):
                     left.remove(event.run)
                     how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
+                    how["packages"] = {**how["packages"], **packages_of(event.run.arm)}
+                    if opened.unnamed:
+                        how["opened"] = opened.unnamed
                     yield Trained(event.run, event.values, how, event.weights)
                 else:
                     yield event
@@ -98,6 +109,14 @@ def _train_together(
         if ran_out_of_memory(error):
             shortage.append(str(error))
             return
+        if isinstance(error, Diverged) and isinstance(left[0].arm, OutsideArm):
+            # black boxes train one after another: it is the first that is left
+            how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
+            yield Trained(left.pop(0), {"diverged_at": int(error.step), "history": {}}, how)
+            if left:
+                yield from _train_together(left, engine, device, files, shortage)
+            return
         why = f"{type(error).__name__}: {error}"
+        details = details_of(error, printed.text)
         for run in left:
-            yield Failed(run, f"{name_of(run)}, failed to train: {why}")
+            yield Failed(run, f"{name_of(run)}, failed to train: {why}", details)

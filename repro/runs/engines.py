@@ -86,6 +86,15 @@ class Engines:
         speed = self.of(run.arm)
         return run if speed is not None and speed.engine == "stacked" else run.training
 
+    def adopt(self, name: str, speed: Speed) -> Speed:
+        """Keep a speed that another store has by this name, unless there is one; return what is."""
+        path = self._folder / name
+        known = self._read(path)
+        if known is None:
+            with explained(self._store.root):
+                write_beside(path, _as_text(speed))
+        return known or speed
+
     def name_of(self, arm: Arm) -> str:
         """The name that an arm's program goes by in the store, in its files and its locks."""
         program = [FORMAT, arm.program, self.wanted, self.device, torch_version()]
@@ -111,16 +120,29 @@ def _as_text(speed: Speed) -> str:
 def _from_text(text: str) -> Speed:
     """Return the speed that was written so; raises ValueError, TypeError or KeyError."""
     content = json.loads(text)
-    speed = Speed(**content["speed"])
+    speed = sound_speed(content["speed"])
+    if content["sha256"] != _sum(asdict(speed)):
+        raise ValueError(f"{text} is no speed as it was written")
+    return speed
+
+
+def sound_speed(fields: dict[str, Any]) -> Speed:
+    """Return the speed of these fields; raises ValueError or TypeError where none can be so.
+
+    >>> sound_speed({"engine": "loop", "width": 1, "seconds": 0.01}).width
+    1
+    """
+    speed = Speed(**fields)
     is_sound = (
-        content["sha256"] == _sum(asdict(speed))
-        and speed.engine in NAMES[1:]
+        speed.engine in NAMES[1:]
+        and type(speed.width) is type(speed.memory) is int
+        and isinstance(speed.not_stacked, str)
         and 1 <= speed.width <= WIDEST
         and 0 <= speed.seconds < SLOWEST
         and speed.memory >= 0
     )
     if not is_sound:
-        raise ValueError(f"{text} is no speed as it was written")
+        raise ValueError(f"{fields} is the speed of no program")
     return speed
 
 

@@ -27,6 +27,8 @@ class Failed:
 
     run: Run
     why: str
+    details: str = ""
+    """The traceback and what was printed, where training raised."""
 
 
 @dataclass(frozen=True)

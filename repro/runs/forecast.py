@@ -1,12 +1,28 @@
-"""The time that missing runs will take, by what was timed and by how early others stopped."""
+"""The time that missing runs will take: by what others took, else by what was timed, else a guess.
+
+Runs of a program that is in the store, trained on this kind of machine, tell what the next ones of
+it take. A program that was only timed takes its steps, as often as others were off by, those of the
+same study more than the rest; one that was not timed is guessed from its size in the same way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from repro.arm import Run
-from repro.runs.engines import Engines
+from repro.arm import Arm, Run
+from repro.runs.engines import USUAL_RATE, Engines
 from repro.runs.results import Results
+
+TRUSTED = 300.0
+"""Seconds of what is said that count as having come true, whatever the first programs took.
+
+Cheap ones train first. Beside their steps they start, load and measure, which dear ones do not do
+so many times as often; so what they took in all says little of those."""
+
+TIMING = 2.0
+"""Seconds in which a program is timed, roughly."""
 
 
 def by_program(runs: Iterable[Run]) -> list[list[Run]]:
@@ -17,11 +33,47 @@ def by_program(runs: Iterable[Run]) -> list[list[Run]]:
     return list(programs.values())
 
 
-class Forecast:
-    """Seconds of one process for runs that are not trained yet."""
+@dataclass
+class _Seen:
+    """The runs of one program that have been trained, added up."""
 
-    def __init__(self, engines: Engines, results: Results) -> None:
-        self._engines, self._results = engines, results
+    arm: Arm
+    runs: list[Run] = field(default_factory=list)
+    seconds: float = 0.0
+    steps: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of their steps that they took, where they could stop early."""
+        whole = self.arm.steps * len(self.runs)
+        return self.steps / whole if whole else 1.0
+
+
+@dataclass
+class _Off:
+    """What was said of some programs, and what they took."""
+
+    said: float = 0.0
+    took: float = 0.0
+
+    def factor(self, usual: float) -> float:
+        """Return the factor by which the next thing that is said is likely to be off."""
+        return (self.took + TRUSTED * usual) / (self.said + TRUSTED)
+
+
+class Forecast:
+    """Seconds of one process for runs that are not trained yet.
+
+    With `machine`, results that another kind of machine trained tell nothing about it.
+    """
+
+    def __init__(self, engines: Engines, results: Results, *, machine: str | None = None) -> None:
+        self._engines, self._results, self._machine = engines, results, machine
+        self._jobs: dict[str, tuple[int, float]] = {}  # by program: runs, and seconds they took
+        self._read = -1
+        self._seen: dict[str, _Seen] = {}
+        self._off: dict[tuple[str, bool], _Off] = {}  # by study and whether it was timed
+        self._shares: dict[str, float] = {}  # by study
 
     def is_timed(self, run: Run) -> bool:
         """Return whether the program of a run was timed; else its seconds are a guess."""
@@ -29,19 +81,106 @@ class Forecast:
 
     def seconds(self, runs: Sequence[Run]) -> float:
         """Return how long runs of one program take."""
-        seconds = self._engines.seconds(runs)
-        if not runs[0].arm.stops_early:
-            return seconds
-        shares = list(self._shares())
-        return seconds * sum(shares) / len(shares) if shares else seconds
+        self._look()
+        arm = runs[0].arm
+        mean = self._mean(arm.program)
+        if mean is not None:
+            return mean * len(runs)
+        return self._said(runs, self._share(arm), timed=self._has_speed(arm)) * self._factor(arm)
 
     def of_all(self, runs: Iterable[Run]) -> float:
-        """Return how long runs of many programs take."""
-        return sum(map(self.seconds, by_program(runs)))
+        """Return how long runs of many programs take, with the timing of those never timed."""
+        programs = by_program(runs)
+        untimed = sum(not self.is_timed(program[0]) for program in programs)
+        return sum(map(self.seconds, programs)) + TIMING * untimed
 
-    def _shares(self) -> Iterable[float]:
-        """Yield the shares of their steps that runs took which could stop early."""
-        for run, result in self._results.read():
-            steps = result.values.get("steps")
-            if run.arm.stops_early and run.arm.steps and steps is not None:
-                yield steps / run.arm.steps
+    def of_likely(self, likely: Mapping[Run, float]) -> float:
+        """Return how long runs take that are wanted with these chances only."""
+        return sum(
+            self.seconds(runs) * sum(likely[run] for run in runs) / len(runs)
+            for runs in by_program(likely)
+        )
+
+    def took(self, runs: Sequence[Run], seconds: float) -> None:
+        """Learn how long a batch took this process."""
+        program = runs[0].arm.program
+        count, before = self._jobs.get(program, (0, 0.0))
+        self._jobs[program] = count + len(runs), before + seconds
+        self._read = -1
+
+    def _mean(self, program: str) -> float | None:
+        """Return what a run of a program took; None where none is known."""
+        if program in self._jobs:
+            count, seconds = self._jobs[program]
+            return seconds / count
+        seen = self._seen.get(program)
+        return None if seen is None else seen.seconds / len(seen.runs)
+
+    def _said(self, runs: Sequence[Run], share: float, *, timed: bool) -> float:
+        """Return the seconds of runs by their steps, a share of which they take."""
+        rows = dict.fromkeys(map(self._engines.row, runs))
+        if not timed:
+            return share * sum(row.arm.work for row in rows) / USUAL_RATE
+        speed = self._engines.of(runs[0].arm)
+        assert speed is not None
+        return share * sum(row.arm.steps for row in rows) * speed.seconds
+
+    def _has_speed(self, arm: Arm) -> bool:
+        speed = self._engines.of(arm)
+        return speed is not None and 0 < speed.seconds < math.inf  # 0 where nobody can time it
+
+    def _share(self, arm: Arm) -> float:
+        """Return the share of its steps that a run is likely to take.
+
+        Where no run of its study has been seen, it is half way, in factors, between the soonest
+        that its patience can end and all.
+        """
+        if not _may_stop(arm):
+            return 1.0
+        if arm.study in self._shares:
+            return self._shares[arm.study]
+        recipe = arm.recipe
+        soonest = ((recipe.patience or 0) + 1) * recipe.measure_every / recipe.epochs
+        return math.sqrt(min(1.0, soonest))
+
+    def _factor(self, arm: Arm) -> float:
+        """Return how far off such a number is likely to be, by all programs and by its study's."""
+        timed, factor = self._has_speed(arm), 1.0
+        for study in ("", arm.study):
+            factor = self._off.get((study, timed), _Off()).factor(factor)
+        return factor
+
+    def _look(self) -> None:
+        """Learn from what has been read of the store since the last look."""
+        read = self._results.read()
+        if len(read) == self._read:
+            return
+        self._read = len(read)
+        self._seen = {}
+        for run, result in list(read.items()):
+            made = result.provenance
+            if self._machine not in (None, made.get("machine")) or "seconds" not in made:
+                continue
+            seen = self._seen.setdefault(run.arm.program, _Seen(run.arm))
+            seen.runs.append(run)
+            seen.seconds += made["seconds"]
+            seen.steps += result.values.get("steps", 0)
+        shares: dict[str, list[float]] = {}
+        self._off = {}
+        for program, seen in self._seen.items():
+            if _may_stop(seen.arm):
+                shares.setdefault(seen.arm.study, []).append(seen.share)
+            took = self._mean(program)
+            assert took is not None
+            for timed in (False, True)[: 1 + self._has_speed(seen.arm)]:
+                said = self._said(seen.runs, seen.share, timed=timed)
+                for study in (seen.arm.study, ""):
+                    off = self._off.setdefault((study, timed), _Off())
+                    off.said += said
+                    off.took += took * len(seen.runs)
+        self._shares = {study: sum(each) / len(each) for study, each in shares.items()}
+
+
+def _may_stop(arm: Arm) -> bool:
+    """Return True if a run may end before its last step; False for those that take none."""
+    return arm.stops_early and arm.steps > 0

@@ -13,10 +13,12 @@ from functools import cache
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.code import Modules, Root, digest, reached
+from repro.code import Modules, Root, contents, digest, libraries, reached
 from repro.core.device import torch_version
 
 Identity = dict[str, Any]
+
+_REPRO = "repro."
 
 CORE = Root("repro.core.train", "train")
 """The function that trains every study; a study's own imports need not reach it."""
@@ -42,8 +44,34 @@ def _of_arm(arm: Arm) -> Identity:
     return {
         "arm": arm.settings(),
         "data": arm.content(),
-        "code": _code(frozenset(_types(arm))),
+        "code": code_of(arm),
     }
+
+
+def code_of(arm: Arm) -> str:
+    """Return a digest of the definitions that the training of an arm reaches.
+
+    >>> code_of(D256_L4)[:4]
+    """
+    return _code(frozenset(_types(arm)))
+
+
+def definitions_of(arm: Arm) -> dict[str, str]:
+    """Return the definitions that the training of an arm reaches, each with a hash of its text.
+
+    >>> "repro.core.train.train" in definitions_of(D256_L4)
+    True
+    """
+    return _definitions(frozenset(_types(arm)))
+
+
+def libraries_of(arm: Arm) -> frozenset[str]:
+    """Return the top-level names of the libraries that an arm's own code imports, but for repro's.
+
+    >>> libraries_of(Digits())
+    frozenset({'sklearn'})
+    """
+    return _libraries(frozenset(_types(arm)))
 
 
 def _types(settings: object) -> Iterator[type]:
@@ -61,6 +89,17 @@ def _code(types: frozenset[type]) -> str:
     Computed once a process: what was loaded does not change while it runs.
     """
     return digest(reached(roots(types), _modules(_packages(types))))
+
+
+@cache
+def _definitions(types: frozenset[type]) -> dict[str, str]:
+    return contents(roots(types), _modules(_packages(types)))
+
+
+@cache
+def _libraries(types: frozenset[type]) -> frozenset[str]:
+    own = [root for root in roots(types) if not root.module.startswith(_REPRO)]
+    return frozenset(libraries(own, _modules(_packages(types)), besides=_REPRO))
 
 
 def roots(types: frozenset[type]) -> list[Root]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -11,17 +11,19 @@ class Profile:
 
     name: str
     looks: tuple[int, ...]
+    reference: int = 0
+    """The seeds over which the ledger keeps how far a claim is past its bounds, if more."""
 
     def within(self, budget: int | None) -> Profile:
         """Return the same profile with at most `budget` seeds an arm."""
         if budget is None:
             return self
         looks = tuple(n for n in self.looks if n < budget)
-        return Profile(self.name, (*looks, budget))
+        return replace(self, looks=(*looks, budget))
 
 
 PROFILES = {
-    "ci": Profile("ci", (5, 8, 12)),
+    "ci": Profile("ci", (5, 8, 12), reference=20),
     "paper": Profile("paper", (3, 5, 8, 12)),  # the documented three seeds first
 }
 

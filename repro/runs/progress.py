@@ -10,6 +10,9 @@ from typing import Self
 
 from repro.core.progress import Progress
 
+BELIEVED = 60.0
+"""The seconds after which what was done counts as much as the number of slots."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -34,14 +37,29 @@ class Status:
     """Distinct runs that the claims have asked for so far."""
 
     missing: int
+    likely: float
+    """The number of further runs that the claims are expected to ask for."""
+
     looked_at: float
-    """The time of that look, in seconds."""
+    """The time of that look, by a clock that all processes of a machine share."""
 
     seconds_left: float
-    """The seconds that the missing runs take one after another."""
+    """The seconds that the missing runs and the likely ones take one after another."""
+
+    began: float
+    """The time at which this process began to train, by the same clock."""
+
+    done: float
+    """The seconds that those runs took which have been stored since, whoever trained them."""
 
     slots: int
     """The number of jobs that all processes together carry out at the same time."""
+
+    under_way: float = 0.0
+    """The seconds of it that the jobs of this process have done since they started."""
+
+    longest: float = 0.0
+    """The seconds that the longest job of this process will still take."""
 
     training: Training | None = None
 
@@ -63,6 +81,28 @@ class Status:
         content = json.loads(text)
         training = content["training"]
         return cls(**{**content, "training": Training(**training) if training else None})
+
+
+def seconds_left(statuses: Sequence[Status], *, now: float) -> float:
+    """Return how long the session will take from now, by the newest look at the plan.
+
+    On paper all slots train all the time. In life programs are timed, plans are read, and others
+    want the same cores; so what was done since the session began counts more and more.
+
+    >>> seconds_left([status], now=time.monotonic())
+    1234.5
+    """
+    newest = newest_of(statuses)
+    under_way = sum(status.under_way for status in statuses)
+    done = newest.done + under_way + newest.slots * BELIEVED
+    pace = min(done / (now - newest.began + BELIEVED), newest.slots)
+    left = (newest.seconds_left - under_way) / pace
+    return max(0.0, left, *(status.longest for status in statuses))
+
+
+def newest_of(statuses: Sequence[Status]) -> Status:
+    """Return the status of the process that looked at the plan last."""
+    return max(statuses, key=lambda status: status.looked_at)
 
 
 class Pace:

@@ -55,6 +55,13 @@ def commit_of(project: Path) -> dict[str, Any]:
     }
 
 
+@cache
+def place_of(project: Path) -> tuple[str, str]:
+    """Return the address of a project's remote, and the folder of the project below its top."""
+    remote = _git(project, "remote", "get-url", "origin")
+    return remote or "", _git(project, "rev-parse", "--show-prefix") or ""
+
+
 def _git(project: Path, *command: str) -> str | None:
     try:
         answer = subprocess.run(

@@ -13,9 +13,10 @@ from contextlib import ExitStack
 
 from repro.arm import Arm, Run
 from repro.runs.engines import Engines
-from repro.runs.forecast import Forecast, by_program
+from repro.runs.forecast import Forecast
 from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job, Start, Timing
+from repro.runs.order import Program, in_order
 from repro.runs.results import Results
 from repro.store import Store
 from repro.store.locks import Lock
@@ -27,7 +28,7 @@ LEAST_WIDTH = 8
 class Queue:
     """Missing runs by program, for one of the processes that train them.
 
-    >>> queue.fill(plan.missing())
+    >>> queue.fill(plan.missing(), claims=plan.missing_by_claim(), slots=backend.slots)
     >>> for job in queue.take(backend.room(), among=backend.slots):
     ...     backend.start(job)
     """
@@ -48,12 +49,19 @@ class Queue:
         self._widest: dict[str, int] = {}
         self._refused: tuple[str, str] | None = None  # of a lock: what it is of, and its name
 
-    def fill(self, missing: Sequence[Run]) -> None:
-        """Take in the runs that are missing now, in place of those that were."""
+    def fill(
+        self, missing: Sequence[Run], *, claims: Sequence[Sequence[Run]] = (), slots: int = 1
+    ) -> None:
+        """Take in the runs that are missing now, in place of those that were.
+
+        `claims` has the runs of each claim that is open; so many slots train side by side.
+        """
         self._refused = None
         startable = self._startable(missing)
-        waiting = (run for run in missing if run in startable and run not in self._started)
-        self._programs = [deque(runs) for runs in self._in_order(list(waiting))]
+        waiting = [run for run in missing if run not in self._started]
+        ordered = self._in_order(waiting, claims, slots)
+        programs = ([run for run in runs if run in startable] for runs in ordered)
+        self._programs = [deque(runs) for runs in programs if runs]
 
     @property
     def held_elsewhere(self) -> str:
@@ -120,9 +128,7 @@ class Queue:
         arm = program[0].arm
         speed = self._engines.of(arm)
         assert speed is not None
-        share = -(-len(program) // among)
-        width = min(speed.width, max(share, LEAST_WIDTH))
-        width = min(width, self._widest.get(arm.program, width))
+        width = self._width(arm, len(program), speed.width, among)
         runs: list[Run] = []
         rows: set[Run] = set()
         with ExitStack() as stack:
@@ -182,17 +188,38 @@ class Queue:
                 startable.update(theirs)
         return startable
 
-    def _in_order(self, runs: Sequence[Run]) -> list[list[Run]]:
-        """Return runs by program, each sorted as its stack wants them.
-
-        Those that others start from come first, then the longest work.
-        """
-        programs = by_program(runs)
-        for program in programs:
-            trainings = dict.fromkeys(run.training for run in program)
+    def _in_order(
+        self, runs: Sequence[Run], claims: Sequence[Sequence[Run]], slots: int
+    ) -> list[list[Run]]:
+        """Return runs by what is trained one after another, each sorted as its stack wants them."""
+        parts: dict[str | Run, list[Run]] = {}
+        for run in runs:
+            parts.setdefault(self._part(run), []).append(run)
+        for part in parts.values():
+            trainings = dict.fromkeys(run.training for run in part)
             places = {training: place for place, training in enumerate(trainings)}
-            program.sort(key=lambda run: (-run.arm.effort, places[run.training]))
-        return sorted(programs, key=self._rank)
+            part.sort(key=lambda run: (-run.arm.effort, places[run.training]))
+        programs = [self._program(name, part, slots) for name, part in parts.items()]
+        waited_for = [dict.fromkeys(map(self._part, claim)) for claim in claims]
+        ordered = in_order(programs, [list(names) for names in waited_for], slots=slots)
+        return [parts[program.name] for program in ordered]
 
-    def _rank(self, program: Sequence[Run]) -> tuple[bool, float]:
-        return not program[0].arm.keeps_weights, -self._forecast.seconds(program)
+    def _part(self, run: Run) -> str | Run:
+        """Return what a run is trained with: all of its program, unless that trains one by one."""
+        speed = self._engines.of(run.arm)
+        return run.training if speed is not None and speed.width == 1 else run.arm.program
+
+    def _program(self, name: str | Run, runs: Sequence[Run], slots: int) -> Program[str | Run]:
+        speed, start = self._engines.of(runs[0].arm), runs[0].arm.starts_from
+        width = speed.width if speed is not None else LEAST_WIDTH
+        return Program(
+            name,
+            self._forecast.seconds(runs),
+            jobs=-(-len(runs) // self._width(runs[0].arm, len(runs), width, slots)),
+            starts_from=None if start is None else self._part(start),
+        )
+
+    def _width(self, arm: Arm, runs: int, pays: int, among: int) -> int:
+        """Return how many of so many runs to train as one, where a stack of `pays` is fastest."""
+        width = min(pays, max(-(-runs // among), LEAST_WIDTH))
+        return min(width, self._widest.get(arm.program, width))

@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from repro.arm import Arm, Run
 from repro.runs.engines import Engines
 from repro.runs.identity import Identity, identity, name_of
+from repro.runs.plan import RunsMissing
+from repro.runs.remarks import remarks_on
 from repro.store import Result, Store, run_key
+
+
+class KnownResults(Protocol):
+    """The results that claims and figures read, wherever they come from."""
+
+    def located(self, arm: Arm) -> Arm:
+        """Return an arm on the data that its results are about; raises `Needs` or `DataError`."""
+
+    def require_sound(self, arm: Arm) -> None:
+        """Raise whatever is wrong with an arm before its runs are asked for."""
+
+    def get(self, run: Run) -> Result | None:
+        """Return the result of a run; None where there is none."""
+
+    def key(self, run: Run) -> str:
+        """Return the key of a run that there is a result of."""
+
+    def failed(self, run: Run) -> str | None:
+        """Return why a run has no result and will have none; None where that is not known."""
+
+    @property
+    def details(self) -> Mapping[Run, str]:
+        """The traceback and the output of runs whose training raised."""
+
+    def lacking(self, runs: Iterable[Run]) -> Exception:
+        """Return the error that ends the test of a claim which lacks these runs."""
+
+    def remarks(self, runs: Iterable[Run]) -> list[str]:
+        """Return what a reader of findings from these runs has to know of where they are from."""
 
 
 class Results:
@@ -30,8 +62,22 @@ class Results:
         self._failures, self._machine = failures, machine
         self.missing_because: str | None = None
         """The reason why nothing that is missing can be trained any more, if there is one."""
+        self.details: dict[Run, str] = {}
+        """The traceback and the output of runs whose training raised."""
         self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
+
+    def located(self, arm: Arm) -> Arm:
+        """Return an arm on the data that is here."""
+        return arm.located()
+
+    def lacking(self, runs: Iterable[Run]) -> Exception:
+        """Return the error that tells the plan which runs to train."""
+        return RunsMissing(runs)
+
+    def remarks(self, runs: Iterable[Run]) -> list[str]:
+        """Say what is not in today's keys, though it had a part in these runs: see `remarks`."""
+        return remarks_on({run: result for run in runs if (result := self.get(run)) is not None})
 
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None where there is none."""
@@ -42,9 +88,9 @@ class Results:
             self._read[run] = replace(stored, weights=None)
         return self._read[run]
 
-    def read(self) -> Iterable[tuple[Run, Result]]:
+    def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
-        return self._read.items()
+        return self._read
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""

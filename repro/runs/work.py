@@ -12,13 +12,14 @@ from repro.arm import Run
 from repro.runs.backend import SECONDS_UNTIL_SAID, Backend, TrainingStopped
 from repro.runs.engines import Engines
 from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
-from repro.runs.forecast import Forecast
+from repro.runs.forecast import TIMING, Forecast
 from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job
 from repro.runs.plan import Plan
 from repro.runs.progress import Pace, Status, training_of
 from repro.runs.provenance import commit_of
 from repro.runs.queue import Queue
+from repro.runs.remarks import remarks_on
 from repro.runs.results import Results
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
@@ -48,8 +49,10 @@ class Work:
         engine: str,
         project: Path,
         same_machine: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store, self._backend, self._project = store, backend, project
+        self._clock = clock
+        self.store, self._backend, self._project = store, backend, project
         self._failures: dict[Run, str] = {}
         self.engines = Engines(store, wanted=engine, device=backend.device)
         self.results = Results(
@@ -58,20 +61,36 @@ class Work:
             failures=self._failures,
             machine=backend.machine if same_machine else None,
         )
-        self.forecast = Forecast(self.engines, self.results)
+        self.forecast = Forecast(self.engines, self.results, machine=backend.machine)
         self.trained = 0
-        self.remarks: list[str] = []
+        self._remarks: list[str] = []
         self._queue = Queue(store, self.engines, self.results, self.forecast, self._failures)
         self._jobs: dict[int, Job] = {}
         self._paces: dict[int, Pace] = {}
+        self._expected: dict[int, tuple[float, float]] = {}  # of a job: its start, and its seconds
+        self._began = clock()
+        self._missing: set[Run] = set()
+        self._done = 0.0
         self._idle_since: float | None = None
+
+    @property
+    def slots(self) -> int:
+        """The number of jobs that train at a time."""
+        return self._backend.slots
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about the training that a reader of the results should know."""
+        return [*self._backend.remarks, *self._remarks, *remarks_on(self.results.read())]
 
     def train(self, plan: Plan, show: Show) -> None:
         """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
         try:
-            tidy(self._store)
+            tidy(self.store)
+            self._began = self._clock()
             while missing := plan.missing():
-                self._queue.fill(missing)
+                claims, slots = plan.missing_by_claim(), self._backend.slots
+                self._queue.fill(missing, claims=claims, slots=slots)
                 self._until_next_look(self._status(plan, missing), show)
         except StoreError as error:
             raise TrainingStopped(str(error)) from error
@@ -86,26 +105,32 @@ class Work:
         self.results.missing_because = why
 
     def _until_next_look(self, status: Status, show: Show) -> None:
-        looked = time.monotonic()
-        is_due = False
+        looked = self._clock()
+        is_due = has_news = False
         while not is_due:
             for job in self._queue.take(self._backend.room(), among=self._backend.slots):
-                self._start(job)
+                seconds = self.forecast.seconds(job.runs) if isinstance(job, Batch) else TIMING
+                if has_news and seconds > SECONDS_BETWEEN_LOOKS:
+                    self._queue.over(job)  # no claim that is settled by now shall wait for its end
+                    return
+                self._start(job, seconds)
             show(self._now(status))
             jobs = len(self._jobs)
             for event in self._backend.events():
                 self._take(event)
                 show(self._now(status))
             has_ended = len(self._jobs) < jobs
-            is_due = time.monotonic() - looked > SECONDS_BETWEEN_LOOKS
+            has_news |= has_ended
+            is_due = self._clock() - looked > SECONDS_BETWEEN_LOOKS
             is_due |= self._queue.is_empty and (has_ended or not self._jobs)
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job, seconds: float) -> None:
         self._jobs[job.number] = job
+        self._expected[job.number] = self._clock(), seconds
         if isinstance(job, Batch):
             self._paces[job.number] = Pace(job.arm.label)
             if job.speed.not_stacked:
-                self.remarks.append(_one_at_a_time(job))
+                self._remarks.append(_one_at_a_time(job))
         self._backend.start(job)
 
     def _take(self, event: Event) -> None:
@@ -113,13 +138,15 @@ class Work:
             case Trained(run, values, provenance, weights):
                 how = {**provenance, **commit_of(self._project)}
                 try:
-                    self._store.put(self.results.identity(run), values, how, weights=weights)
+                    self.store.put(self.results.identity(run), values, how, weights=weights)
                 except (TypeError, ValueError) as error:  # a value that no file can hold
                     self._failures[run] = f"{name_of(run)}, has no result to store: {error}"
                 else:
                     self.trained += 1
-            case Failed(run, why):
+            case Failed(run, why, details):
                 self._failures[run] = why
+                if details:
+                    self.results.details[run] = details
             case Narrowed(program, width):
                 self._queue.narrow(program, width)
             case Timed(number, speed):
@@ -128,22 +155,38 @@ class Work:
                 self._paces[number].add(progress)
             case Ended(number):
                 self._paces.pop(number, None)
-                self._queue.over(self._jobs.pop(number))
+                job, (began, _) = self._jobs.pop(number), self._expected.pop(number)
+                if isinstance(job, Batch) and self._failures.keys().isdisjoint(job.runs):
+                    self.forecast.took(job.runs, self._clock() - began)
+                self._queue.over(job)
 
     def _status(self, plan: Plan, missing: Sequence[Run]) -> Status:
+        arrived = [self.results.get(run) for run in self._missing.difference(missing)]
+        self._done += sum(each.provenance.get("seconds", 0.0) for each in arrived if each)
+        self._missing = set(missing)
+        likely = plan.likely()
         return Status(
             claims=plan.claims,
             decided=plan.decided,
             asked=len(plan.asked),
             missing=len(missing),
-            looked_at=time.time(),
-            seconds_left=self.forecast.of_all(missing),
+            likely=sum(likely.values()),
+            looked_at=self._clock(),
+            seconds_left=self.forecast.of_all(missing) + self.forecast.of_likely(likely),
+            began=self._began,
+            done=self._done,
             slots=self._backend.slots,
         )
 
     def _now(self, status: Status) -> Status:
-        training = training_of(list(self._paces.values()))
-        return replace(status, training=training, waits_for=self._waits_for())
+        jobs = [(self._clock() - began, seconds) for began, seconds in self._expected.values()]
+        return replace(
+            status,
+            under_way=sum(min(taken, seconds) for taken, seconds in jobs),
+            longest=max((seconds - taken for taken, seconds in jobs), default=0.0),
+            training=training_of(list(self._paces.values())),
+            waits_for=self._waits_for(),
+        )
 
     def _waits_for(self) -> str:
         """The thing that this process has waited for long, in words; empty where it has not."""

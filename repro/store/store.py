@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.files import Lock
+from repro.files import Lock, write_beside
 from repro.store import entry
 from repro.store.checkpoints import Checkpoints
 from repro.store.entry import Damaged, Result
@@ -23,6 +23,13 @@ from repro.store.locks import Locks
 from repro.store.scratch import Scratch
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+
+
+def _keep_from_git(root: Path) -> None:
+    """Have git ignore a store, as it does pytest's cache; whoever wants it there edits the file."""
+    ignored = root / ".gitignore"
+    if not ignored.exists():
+        write_beside(ignored, b"# Results are trained again where they miss.\n*\n")
 
 
 class Store:
@@ -42,6 +49,7 @@ class Store:
         self.report = report
         with explained(self.root):
             self._runs.mkdir(parents=True, exist_ok=True)
+            _keep_from_git(self.root)
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
         self.locks = Locks(self.root)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from repro.ledger import VERDICTS, Entry, Ledger, LedgerError
 
-SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", "cpu")
+SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", machine="cpu")
 OTHER = Entry("900/falls", "ci", "points", "refuted", "it falls", "", "0.1")
 PIECES = [
     *("<<<<<<< HEAD\n", "=======\n", ">>>>>>> theirs\n"),
     *("[[claim]]\n", "[claim]\n", "[[claims]]\n", "format = 2\n"),
     *('verdict = "Reproduced"\n', "verdict = 1\n", 'data = "points"\n', 'colour = "red"\n'),
     *("past = [[1.0, 2.0, 3]]\n", "past = [[nan, 0, 3]]\n", "past = [1]\n"),
-    *("past = [[0, -1, 2]]\n", "past = 1e999\n"),
+    *("past = [[0, -1, 2]]\n", "past = 1e999\n", "past = [[1.0, 1]]\n", "past = [[1, 2]]\n"),
     *("\x00", "\x7f", "\ufeff", '"', "'''", "#", "\r"),
 ]
 
@@ -61,4 +61,5 @@ def test_a_spoilt_ledger_is_sound_or_refused(content):
     assert not refused or "ledger.toml cannot be read (" in refused
     for entry in entries:
         assert entry.verdict in VERDICTS
-        assert all(math.isfinite(number) for each in entry.past for number in each)
+        numbers = [number for each in entry.past for number in each if number is not None]
+        assert all(map(math.isfinite, numbers))

@@ -34,6 +34,7 @@ from repro.report.pull_request import summary
 from repro.report.record import ArmData, JudgedClaim
 from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
 from repro.report.runs import ArmRuns
+from repro.report.settled import SettledClaim, counted_line, settled_line
 from repro.report.table import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
@@ -124,9 +125,12 @@ def test_a_sentence_of_several_lines_stays_readable():
 @given(TEXTS)
 def test_the_lines_of_a_session_are_lines(words):
     training = Training(name=words, runs=1, step=1, total=2, run_steps_per_second=0.0)
-    status = Status(claims=1, decided=0, asked=1, missing=1, looked_at=0, seconds_left=1, slots=1,
-                    training=training)  # fmt: skip
-    assert is_calm(progress_line([status], now=0, width=10_000))
+    status = Status(claims=1, decided=0, asked=1, missing=1, likely=0, looked_at=0, seconds_left=1,
+                    began=0, done=0, slots=1, training=training)  # fmt: skip
+    assert is_calm(progress_line([status], {}, now=0, width=10_000))
+    settled = SettledClaim(name=words, verdict="refuted", measured=words, change=words)
+    assert is_calm(settled_line(settled, width=10_000))
+    assert is_calm(counted_line([settled]))
     arm = SimpleNamespace(label=words, program=words, steps=1, stops_early=False)
     forecast = SimpleNamespace(seconds=lambda runs: 1.0, is_timed=lambda run: True)
     text = plan_text(1, 1, [SimpleNamespace(arm=arm)], forecast, profile_named("ci", budget=None))
@@ -146,12 +150,17 @@ def cells_of(line):
 @each_piece
 @given(TEXTS)
 def test_the_summary_has_a_row_a_claim_and_no_markup(words):
-    text, calm = summary(claims_of(words)), summary(claims_of("calm"))
+    text, calm = (
+        summary(ResultsDocument(claims=claims_of(each), arms={}, figures=[]))
+        for each in (words, "calm")
+    )
     rows, calm_rows = text.split("\n"), calm.split("\n")
     assert len(rows) == len(calm_rows)
     assert [len(cells_of(row)) for row in rows] == [len(cells_of(row)) for row in calm_rows]
     assert is_calm(text.replace("\n", "").replace("\u200b", ""))
-    outside = re.sub(r"(?<!\\)`[^`]*`", "", text)
+    own = r"^(<details><summary>[\w ]+: \d+</summary>|</details>)$"
+    assert len(re.findall(own, text, re.M)) == len(re.findall(own, calm, re.M))
+    outside = re.sub(r"(?<!\\)`[^`]*`", "", re.sub(own, "", text, flags=re.M))
     for active in (r"<", r"@\w", r"(?<!\\)[\]\[*_~`$]", r"://", r"www\.", r"#\d", r"\bGH-\d"):
         assert not re.search(active, outside), active
 
@@ -191,7 +200,7 @@ def test_what_is_written_for_programs_is_whole_and_calm(words):
 def test_numbers_of_a_table_stay_numbers(tmp_path):
     write_results(tmp_path, results_of(every_kind(), []))
     lines = (tmp_path / "seeds.csv").read_text(encoding="utf-8").splitlines()
-    assert any(re.search(r",-0\.\d+$", line) for line in lines)
+    assert any(re.search(r",-0\.\d+(?:,|$)", line) for line in lines)
     assert not any("'" in line.rsplit(",", 1)[1] for line in lines)
 
 

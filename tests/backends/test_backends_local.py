@@ -7,6 +7,7 @@ import repro.backends.local
 from repro.arm import Run
 from repro.backends.local import LocalBackend
 from repro.core import train as driver
+from repro.core.device import machine
 from repro.core.speed import Speed
 from repro.core.train import Finished
 from repro.recipe import Recipe
@@ -90,11 +91,18 @@ def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
     here = LocalWork(tmp_path)
     for run, steps in ((runs[0], runs[0].arm.steps // 4), (untrained, 0)):
         here.engines.settle(run.arm, Speed("loop", 1, 0.5))
-        here.store.put(here.results.identity(run), {"steps": steps}, {})
+        made = {"seconds": steps * 0.5, "machine": machine("cpu")}
+        here.store.put(here.results.identity(run), {"steps": steps}, made)
         assert here.values(run)["steps"] == steps
-    assert here.forecast.seconds(runs[1:]) == pytest.approx(here.engines.seconds(runs[1:]) / 4)
-    patient = [Run(ARM.but(recipe=recipe.but(patience=None)), 1)]
-    assert here.forecast.seconds(patient) == here.engines.seconds(patient)
+    quarter = here.engines.seconds(runs[1:]) / 4
+    assert here.forecast.seconds(runs[1:]) == pytest.approx(quarter)
+
+
+def test_a_run_without_steps_takes_the_time_of_none_before_anything_is_known(tmp_path):
+    untrained = Run(ARM.but(recipe=ARM.recipe.but(epochs=0, patience=3)), 1)
+    here = LocalWork(tmp_path)
+    here.engines.settle(untrained.arm, Speed("loop", 1, 0.5))
+    assert here.forecast.seconds([untrained]) == 0.0
 
 
 def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):

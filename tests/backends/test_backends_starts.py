@@ -11,6 +11,9 @@ from repro.arm import Arm, Metric, Run
 from repro.core.speed import Speed
 from repro.core.streams import normal, stream
 from repro.data.safetensors import read_tensors
+from repro.evidence.add import add
+from repro.evidence.file import EvidenceFile
+from repro.evidence.pack import pack
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.runs.plan import RunsMissing
@@ -156,6 +159,16 @@ def test_damaged_parameters_are_noticed_and_trained_again(tmp_path):
     assert file.read_bytes() == whole
     file.unlink()
     assert LocalWork(tmp_path, report=reports.append).values(BASE) is None
+
+
+def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
+    there = LocalWork(tmp_path / "there").train([*TUNED, BASE])
+    file = tmp_path / "evidence.jsonl.gz"
+    of = {"results": there.results, "engines": there.engines}
+    assert pack(file, TUNED, profile="ci", claims=["900/starts"], **of).runs == 3
+    here = LocalWork(tmp_path / "here")
+    assert add(EvidenceFile.read(file), here.store, here.engines).added == 3
+    assert here.train(TUNED).work.trained == 0
 
 
 def test_what_starts_from_a_failure_fails_with_its_reason(tmp_path, monkeypatch):

@@ -79,3 +79,13 @@ def test_a_reason_against_stacking_is_kept(monkeypatch):
 
 def test_a_step_takes_time():
     assert 0 < speed("loop").seconds < 10
+
+
+def test_nothing_is_timed_where_there_is_no_step_and_no_choice(made_up):
+    timed = made_up({("loop", 1): 1.0})
+    # Its matrices do not fill whole cache lines, so it has no stacked form.
+    untrained = ARM.but(width=12, recipe=ARM.recipe.but(epochs=0))
+    assert not untrained.stacks
+    assert (speed(arm=untrained).seconds, timed) == (0.0, [])
+    speed(arm=untrained.but(recipe=ARM.recipe))
+    assert timed == [("loop", 1)]

@@ -8,7 +8,7 @@ EIGHT = Design(looks=(8,))
 IDENTITY = Scale("identity")
 
 
-def arm(values, *, judge, label="a", metric="accuracy", scale=IDENTITY, looks=None):
+def arm(values, *, judge, label="a", metric="accuracy", scale=IDENTITY, exact=False, looks=None):
     """One arm of these values; `looks` is a list that collects the looks taken at them."""
 
     def first(seeds):
@@ -16,7 +16,9 @@ def arm(values, *, judge, label="a", metric="accuracy", scale=IDENTITY, looks=No
             looks.append(seeds)
         return np.asarray(values, dtype=float)[:seeds]
 
-    return Measured(judge=judge, label=label, metric=metric, values=first, scale=scale)
+    return Measured(
+        judge=judge, label=label, metric=metric, values=first, scale=scale, is_exact=exact
+    )
 
 
 def arms(*samples, design=EIGHT, **settings):

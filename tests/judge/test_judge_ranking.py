@@ -78,7 +78,7 @@ def test_a_distant_pair_can_refute_what_its_neighbours_leave_open():
     verdict = ordered.is_ordered()
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.ranking.against == ((1, 3),)
-    assert verdict.effects[2].boundary_against == design.boundary(terms=3)
+    assert verdict.effects[2].boundary_against == design.boundary(8, share=1 / 3)
     assert verdict.p == pytest.approx(2 * 3 * verdict.effects[2].p_against)
     # Power is about the two steps that have to hold, the third follows from them.
     assert verdict.effects[0].detectable_in_sd == design.detectable(terms=2)

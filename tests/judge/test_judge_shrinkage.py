@@ -1,4 +1,4 @@
-"""The test of shrunken effects: against SciPy's Welch test, and how often it is wrong."""
+"""The test of shrunken effects: against SciPy's t and F tests, and its rule as a whole."""
 
 import numpy as np
 import pytest
@@ -6,72 +6,96 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.judge import Design, Excess, Judge, has_shrunk
-from repro.judge.shrinkage import LEVEL, chance_of_less
-from tests.judge.arms import arm
+from repro.judge import Excess, Standing, chance_of_less, chance_unchanged, standing
+from repro.judge.shrinkage import DECISIVE, DOUBT, LEVEL, REPORTED, power_for_half
 
 excesses = st.builds(Excess, st.floats(-5, 5), st.floats(0.01, 5), st.integers(2, 30))
+STRONG, GONE = Excess(3.0, 1.0, 20), Excess(0.0, 1.0, 20)
 
 
 @given(accepted=excesses, measured=excesses)
-def test_chance_of_less_is_welchs_test(accepted, measured):
+def test_chance_of_less_is_the_t_test_of_a_pooled_spread(accepted, measured):
     expected = scipy.stats.ttest_ind_from_stats(
         measured.mean, measured.spread, measured.seeds,
         accepted.mean, accepted.spread, accepted.seeds,
-        equal_var=False, alternative="less",
+        equal_var=True, alternative="less",
     )  # fmt: skip
     chance = chance_of_less(accepted, measured)
     assert chance == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
 
 
-def test_every_comparison_can_shrink_and_they_share_the_level():
-    strong, weak = Excess(3.0, 1.0, 12), Excess(0.0, 1.0, 12)
-    assert has_shrunk([strong, strong], [strong, weak])
-    just = Excess(3.0 - 1.45, 1.0, 12)  # at p = 0.00085
-    assert LEVEL / 2 < chance_of_less(strong, just) < LEVEL
-    assert has_shrunk([strong], [just])
-    assert not has_shrunk([strong, strong], [strong, just])
+@given(there=st.floats(-2, 2), here=st.floats(-2, 2), n=st.integers(2, 30), m=st.integers(2, 30))
+def test_that_of_a_standard_deviation_is_the_f_test(there, here, n, m):
+    ratio = np.exp(-here) ** 2 / np.exp(-there) ** 2  # a smaller distance is a larger deviation
+    expected = scipy.stats.f.sf(ratio, m - 1, n - 1)
+    chance = chance_of_less(Excess(there, None, n), Excess(here, None, m))
+    assert chance == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
-def test_what_has_grown_agrees():
-    assert not has_shrunk([Excess(1.0, 0.1, 12)], [Excess(9.0, 0.1, 12)])
+def test_comparisons_share_the_level():
+    assert chance_unchanged([STRONG] * 3, [STRONG, GONE, STRONG]) == pytest.approx(
+        3 * chance_of_less(STRONG, GONE)
+    )
+    assert chance_unchanged([STRONG], [GONE], among=5) == 5 * chance_of_less(STRONG, GONE)
+    assert chance_unchanged([STRONG] * 2, [STRONG] * 2) == 1
+
+
+def test_what_has_grown_is_no_smaller():
+    assert chance_unchanged([Excess(1.0, 0.1, 12)], [Excess(9.0, 0.1, 12)]) == 1
 
 
 def test_what_does_not_depend_on_the_seed_is_compared_as_it_is():
-    assert has_shrunk([Excess(1.0, 0.0, 5)], [Excess(0.5, 0.0, 5)])
-    assert not has_shrunk([Excess(1.0, 0.0, 5)], [Excess(1.0, 0.0, 5)])
+    exact = Excess(2101504.0, 0.0, 5)
+    assert chance_of_less(exact, Excess(2101503.0, 0.0, 5)) == 0
+    assert chance_of_less(exact, exact) == 1
+    logs = Excess(np.log(1.77), 0.0, 20), Excess(np.nextafter(np.log(1.77), 0), 0.0, 5)
+    assert chance_of_less(*logs) == 1, "the last bit of a logarithm is the machine's"
 
 
-@pytest.mark.parametrize("count", [0, 3])
-def test_nothing_speaks_for_what_cannot_be_compared(count):
-    assert has_shrunk([Excess(1.0, 1.0, 5)] * 2, [Excess(1.0, 1.0, 5)] * count)
+def test_a_tie_is_no_certainty_where_the_other_sample_has_spread():
+    tied, one_lower = Excess(0.02, 0.0, 20), Excess(0.02 - 1 / 1500, 1 / 300 / 5**0.5, 5)
+    assert 0.01 < chance_of_less(tied, one_lower) < 0.5
 
 
-def test_a_claim_that_ended_early_is_compared_as_far_as_it_came():
-    first, second = Excess(3.0, 1.0, 12), Excess(9.0, 1.0, 12)
-    assert not has_shrunk([first, second], [first])
-    assert has_shrunk([first, second], [Excess(0.0, 1.0, 12)])
+@pytest.mark.parametrize(
+    ("chance", "seeds", "expected"),
+    [
+        (DOUBT, 5, Standing.AS_IT_WAS),
+        (DOUBT / 2, 5, Standing.IN_DOUBT),
+        (LEVEL / 2, DECISIVE - 1, Standing.IN_DOUBT),
+        (LEVEL / 2, DECISIVE, Standing.SMALLER),
+        (LEVEL, DECISIVE, Standing.IN_DOUBT),
+    ],
+)
+def test_few_seeds_can_only_raise_a_doubt(chance, seeds, expected):
+    assert standing(chance, seeds) is expected
 
 
-def claims(effect, generator, count=400):
-    """Outcome and excesses of `count` claims whose effect is so many standard deviations."""
-    judge = Judge(Design(looks=(5, 8, 12)))
-    for _ in range(count):
-        arm(generator.normal(effect, 1, 12), judge=judge).exceeds(0.0)
-    return [(v.outcome, [effect.excess for effect in v.effects]) for v in judge.verdicts]
+def halves_found(there, seeds, draw):
+    """The share of samples with half the distance that are reported as smaller."""
+    found = [chance_of_less(there, draw(seeds)) < REPORTED for _ in range(2000)]
+    return np.mean(found)
 
 
-@pytest.mark.parametrize(("effect", "caught"), [(1.25, 0.1), (2.0, 0.3), (4.0, 0.8)])
-def test_what_is_still_there_seldom_fails_and_what_has_vanished_does(effect, caught):
-    generator = np.random.default_rng(7)
-    there, here, gone = (claims(x, generator) for x in (effect, effect, 0.0))
-    reproduced = [
-        (i, excess) for i, (outcome, excess) in enumerate(there) if outcome == "reproduced"
-    ]
-    false, vanished = [], []
-    for i, excess in reproduced:
-        (outcome, excess_here), (outcome_gone, excess_gone) = here[i], gone[i]
-        false.append(outcome == "inconclusive" and has_shrunk(excess, excess_here))
-        vanished.append(outcome_gone == "refuted" or has_shrunk(excess, excess_gone))
-    assert np.mean(false) < 0.01
-    assert np.mean(vanished) > caught
+@pytest.mark.parametrize("seeds", [5, 12])
+def test_the_power_for_half_is_what_a_simulation_finds(seeds):
+    generator = np.random.default_rng(4)
+
+    def half(n):  # the ledger's mean varies too: both differ from the true one
+        values = generator.normal(2.0, 1, n) - generator.normal(0, 20**-0.5)
+        return Excess(values.mean(), 1.0, n)
+
+    there = Excess(4.0, 1.0, 20)
+    expected = halves_found(there, seeds, half)
+    assert power_for_half(there, seeds) == pytest.approx(expected, abs=0.06)
+
+
+def test_the_power_for_half_of_a_standard_deviation_is_what_a_simulation_finds():
+    generator = np.random.default_rng(4)
+
+    def half(n):  # twice as wide, at half the logarithm of 4
+        there = np.log(generator.normal(0, 1, 20).std(ddof=1))  # that the ledger's differs by
+        return Excess(np.log(2) - np.log(generator.normal(0, 1, n).std(ddof=1)) + there, None, n)
+
+    there = Excess(np.log(4), None, 20)
+    assert power_for_half(there, 20) == pytest.approx(halves_found(there, 20, half), abs=0.06)

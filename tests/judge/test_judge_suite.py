@@ -10,12 +10,16 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from repro.judge import (
+    SUITE_LEVEL,
     Design,
+    Judge,
     Ladder,
+    Measured,
     Outcome,
     Verdict,
     boundary,
     conjunction,
+    false_shares,
     holm,
 )
 from repro.judge.boundary import chance_of_crossing, level_of, threshold
@@ -147,7 +151,7 @@ def test_conjunctions_take_the_weakest_part_or_pay_for_the_choice():
 
 
 def test_exact_verdicts_have_p_0_and_cost_the_others_nothing():
-    a, b = arms(np.ones(12), np.zeros(12), design=Design(looks=CI))
+    a, b = arms(np.ones(12), np.zeros(12), design=Design(looks=CI), exact=True)
     assert (a > b).p == (b > a).p == 0.0
     assert holm([0.0, 0.0, 0.02, 0.03]) == pytest.approx([0, 0, 0.04, 0.04])
 
@@ -159,3 +163,43 @@ def test_the_chance_that_anything_false_stands_is_bounded_by_bonferroni(seed):
     adjusted = holm(p_values)
     assert all(one >= p for one, p in zip(adjusted, p_values, strict=True))
     assert min(adjusted) == pytest.approx(min(1.0, 9 * min(p_values)))
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_false_shares_are_those_of_benjamini_and_yekutieli(p_values):
+    if not p_values:
+        assert false_shares(p_values) == []
+        return
+    expected = multipletests(p_values, method="fdr_by")[1]
+    assert false_shares(p_values) == pytest.approx(list(expected))
+
+
+def test_few_of_those_that_stand_are_false_though_claims_share_an_arm():
+    """Forty arms against one control, both ways: a quarter of them truly differs from it."""
+    rng, shares, design = np.random.default_rng(21), [], Design(looks=(8,))
+    for _ in range(300):
+        control = rng.standard_normal(8)
+        true = np.where(np.arange(40) < 10, 2.5, 0.0)
+        differences = true[:, None] + rng.standard_normal((40, 8)) - control
+        p_for = [
+            stats.ttest_1samp(d * sign, 0, alternative="greater").pvalue
+            for d, sign in zip(differences, np.resize([1, -1], 40), strict=True)
+        ]
+        settled = [p if p <= design.level / 2 else 1.0 for p in np.minimum(p_for, 1)]
+        stands = np.array(false_shares(settled)) <= SUITE_LEVEL
+        is_false = ~((true > 0) & (np.resize([1, -1], 40) > 0))
+        shares.append((stands & is_false).sum() / max(1, stands.sum()))
+    assert np.mean(shares) < SUITE_LEVEL
+
+
+def test_a_settled_verdict_goes_on_until_it_stands():
+    values = 2.5 + np.random.default_rng(5).standard_normal(12)
+    found = {}
+    for until in (1.0, 0.05 / 300):
+        judge = Judge(Design(looks=CI), until=until)
+        a = Measured(judge=judge, label="a", metric="m", values=lambda n: values[:n])
+        found[until] = a > 0
+    first, last = found.values()
+    assert first.outcome is last.outcome is Outcome.REPRODUCED
+    assert first.seeds < last.seeds
+    assert last.p < first.p

@@ -132,3 +132,28 @@ def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
                 study(measure=stays), runs_of("perceptron"), engine="loop", device=ELSEWHERE.DEVICE
             )
         )
+
+
+def by_rate(module, arm, x, y):
+    """A loss that reads a number in which runs that are trained as one may differ."""
+    return arm.recipe.lr * 100 * torch.nn.functional.mse_loss(module(x), y)
+
+
+def test_the_loss_is_given_the_arm_of_its_run_also_in_company():
+    usual = Small()
+    arms = [usual, usual.but(recipe=usual.recipe.but(lr=3e-2))]
+    runs = [Run(arm, seed) for seed in (1, 2) for arm in arms]
+    own = study(loss=by_rate)
+    alone = dict(train(own, runs[:1], engine="loop", device=CPU))[runs[0]]["history"]["loss"]
+    plain = trained(runs[:1])[runs[0]]["history"]["loss"]
+    assert alone[0] == pytest.approx(plain[0], rel=0.5)
+    together = dict(train(own, runs, engine="stacked", device=CPU))
+    for run in runs:
+        (values,) = dict(train(own, [run], engine="loop", device=CPU)).values()
+        assert together[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], 1e-4)
+
+
+def test_a_loss_that_takes_no_arm_is_explained():
+    old = study(loss=lambda module, x, y: torch.nn.functional.mse_loss(module(x), y))
+    with pytest.raises(TypeError, match=r"given the module, the arm and 2 tensors of a batch"):
+        old.load(Small(), CPU)

@@ -1,17 +1,20 @@
 """A tiny study that trains in milliseconds, in a project of its own."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
+import repro
 import repro.backends.local
 import repro.backends.slots
 
 # Imported once for all the sessions that run in this process; pytester takes away what they import.
 import repro.core.train
 import repro.plugin.session
-import repro.report.write  # noqa: F401
+import repro.report.write
 
 torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
 
@@ -144,7 +147,8 @@ def project(pytester, monkeypatch):
     # pytest 8 takes a file changed within a second for what it was, where it wrote bytecode
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
-    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    checkout = Path(repro.__file__).parents[1]  # what is tested here is tested in processes too
+    monkeypatch.setenv("PYTHONPATH", f"{pytester.path}{os.pathsep}{checkout}")
     # what else is installed here takes a third of the time in which a session starts
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin")

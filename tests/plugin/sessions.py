@@ -5,12 +5,12 @@ import re
 
 def run(project, *arguments):
     """Run a session in this process."""
-    return project.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+    return project.runpytest_inprocess("-v", "-p", "no:cacheprovider", *arguments)
 
 
 def run_apart(project, *arguments):
     """Run a session in a process of its own, as a user has it."""
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    return project.runpytest_subprocess("-v", "-p", "no:cacheprovider", *arguments)
 
 
 def change(project, old, new):
@@ -18,6 +18,11 @@ def change(project, old, new):
     study = project.path / "line.py"
     assert old in study.read_text()
     study.write_text(study.read_text().replace(old, new))
+
+
+def counted(shown):
+    """Return what the table at the end counts of all that was trained, verdict by verdict."""
+    return re.search(r"^all +(.*)$", shown, re.MULTILINE)[1].split()[:4]
 
 
 def trained(result):

@@ -39,7 +39,7 @@ def test_a_crash_names_its_run_and_the_other_claim_is_judged(ending, signal):
     result = run_apart(ending(f"os.kill(os.getpid(), signal.{signal})"), "-n", "2")
     assert result.ret == 1
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["REPRODUCED*900/goes_on*"])
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
     result.stdout.fnmatch_lines(["*line*, seed 3, ended its process twice (a crash in native*"])
     assert "crashed while running" not in result.stdout.str()
 
@@ -51,4 +51,4 @@ def test_an_exit_of_its_own_is_no_exit_of_the_session(ending, status):
     result.stdout.fnmatch_lines(
         [f"*seed 3, failed to train: *it called os._exit({status}), which*"]
     )
-    result.stdout.fnmatch_lines(["REPRODUCED*900/goes_on*"])
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])

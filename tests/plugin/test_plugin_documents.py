@@ -1,5 +1,6 @@
 """Claims that a document alone decides: recorded, gated, the same at every profile, and light."""
 
+import json
 import tomllib
 
 import pytest
@@ -62,7 +63,7 @@ def test_the_ledger_gates_at_every_profile_alike(documents):
     claims.write_text(CLAIMS.replace('"34.86", "18.52"', '"34.86", "18.25"'))
     worse = run(documents)
     worse.assert_outcomes(failed=1, xfailed=1, deselected=1)
-    worse.stdout.fnmatch_lines(["*accepted in the ledger: reproduced*", "*worse (was reproduced)*"])
+    worse.stdout.fnmatch_lines(["*worse (was reproduced)*", "*accepted in the ledger: reproduced*"])
 
 
 def test_a_check_that_nobody_asserts_still_counts(documents):
@@ -91,3 +92,21 @@ def test_a_session_of_documents_plans_nothing_and_leaves_torch_alone(documents):
     result.assert_outcomes(passed=2, failed=1)
     result = run(documents, "--plan")
     result.stdout.fnmatch_lines(["2 claims at profile ci, 0 distinct runs*"])
+
+
+def test_a_case_says_the_number_that_is_documented_of_it(pytester, monkeypatch):
+    pytester.makepyfile(
+        test_cases="""
+        import pytest
+        from repro import claim
+
+        @claim("as much", source="900", documented="{name}: {perplexity:.2f} {{sic}}")
+        @pytest.mark.parametrize(("name", "perplexity"), [("a", 22.4), ("b", 22.95)])
+        def test_as_much(document, name, perplexity):
+            assert document("46.9%") < 1
+        """
+    )
+    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
+    pytester.runpytest_inprocess("-p", "no:cacheprovider", "--report", "written")
+    claims = json.loads((pytester.path / "written" / "results.json").read_text())["claims"]
+    assert [each["documented"] for each in claims] == ["a: 22.40 {sic}", "b: 22.95 {sic}"]

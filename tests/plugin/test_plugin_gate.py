@@ -1,8 +1,10 @@
 """`--gate`: claims that cannot fail are not trained, all others are judged as without it."""
 
+import json
+
 import pytest
 
-from tests.plugin.sessions import run
+from tests.plugin.sessions import counted, run
 
 REFUTED = 'verdict = "refuted"'
 
@@ -37,7 +39,7 @@ def test_what_did_not_hold_is_not_trained(accepted):
 def test_what_holds_is_judged_as_ever(accepted):
     result = run(accepted, "--gate", "--store", "empty")
     result.assert_outcomes(passed=2, skipped=2)
-    result.stdout.fnmatch_lines(["2 not run, 2 reproduced"])
+    assert counted(result.stdout.str()) == ["2", "·", "·", "2"]
 
 
 def test_what_does_not_hold_any_more_fails(accepted):
@@ -68,3 +70,19 @@ def test_a_sentence_that_no_file_can_hold_costs_its_own_claim(outside_project):
     result.assert_outcomes(errors=2, xfailed=1, skipped=1)
     result.stdout.fnmatch_lines(["*sentence is *which is no Unicode text*"])
     assert "900/flatter" in ledger(outside_project).read_text()
+
+
+def test_a_verdict_is_shown_beside_the_opposite_one_at_another_size(accepted):
+    entry = ledger(accepted).read_text().split("[[claim]]")[1]
+    assert 'claim = "900/flatter"' in entry
+    larger = entry.replace('profile = "ci"', 'profile = "paper"')
+    with ledger(accepted).open("a") as file:
+        file.write("[[claim]]" + larger.replace(REFUTED, 'verdict = "reproduced"'))
+    result = run(accepted, "--report", "written")
+    result.stdout.fnmatch_lines(
+        ["REFUTED      900/flatter", "*another size the opposite: reproduced at paper (points)"]
+    )
+    claims = json.loads((accepted.path / "written" / "results.json").read_text())["claims"]
+    said = {each["claim"]: each.get("opposed") for each in claims}
+    assert said.pop("900/flatter") == "reproduced at paper (points)"
+    assert set(said.values()) == {None}

@@ -1,11 +1,11 @@
-"""A ledger that was written on another kind of machine, or with more seeds."""
+"""A ledger whose runs were other runs: of another machine, of more seeds, of other bits."""
 
 import re
 
 import pytest
 
 from repro.ledger import Ledger
-from tests.plugin.sessions import run
+from tests.plugin.sessions import run, trained
 
 OPEN = """
 from repro import claim
@@ -17,6 +17,7 @@ def test_rises(trials):
 """
 ELSEWHERE = "cpu of another kind, torch 1.0, loop"
 ABOVE, AT, FAR_BELOW = 0.1, 0.38, 0.9  # slopes are 0.4 on average, with a spread of 0.3
+NO_DOUBT, VANISHED = "[[0.1, 0.3, 20]]", "[[3.0, 0.3, 20]]"
 
 
 @pytest.fixture
@@ -27,84 +28,152 @@ def claimed(outside_project):
         outside_project.makepyfile(test_lines=OPEN.format(bound=bound))
         return outside_project
 
-    run(at(ABOVE), "--update-ledger").assert_outcomes(passed=1)
+    run(at(ABOVE), "--update-ledger", "--reference-seeds", "0").assert_outcomes(passed=1)
     return at
 
 
-def accepted_elsewhere(project, past, machine=ELSEWHERE):
-    path = project.path / "ledger.toml"
-    text = re.sub(r'machine = ".*"', f'machine = "{machine}"', path.read_text())
-    path.write_text(re.sub(r"past = .*", f"past = {past}", text))
+def ledger(project):
+    return project.path / "ledger.toml"
+
+
+def accepted(project, past, machine=ELSEWHERE):
+    text = re.sub(r'machine = ".*"', f'machine = "{machine}"', ledger(project).read_text())
+    ledger(project).write_text(re.sub(r"past = .*", f"past = {past}", text))
+
+
+def entry(project):
+    [only] = Ledger.read(ledger(project)).entries.values()
+    return only
 
 
 def test_the_ledger_says_where_and_by_how_much(claimed):
-    [entry] = Ledger.read(claimed(ABOVE).path / "ledger.toml").entries.values()
-    assert re.fullmatch(r"cpu .+, torch \d.+, loop", entry.machine)
-    [(mean, spread, seeds)] = entry.past
+    only = entry(claimed(ABOVE))
+    assert re.fullmatch(r"cpu .+, torch \d.+, loop", only.machine)
+    [(mean, spread, seeds)] = only.past
     assert 0.1 < mean < 0.6
     assert 0.1 < spread < 0.6
     assert seeds in (5, 8, 12)
 
 
-def test_what_stays_open_here_and_agrees_is_no_failure(claimed):
-    accepted_elsewhere(claimed(AT), "[[0.3, 0.3, 12]]")
-    result = run(claimed(AT))
+def test_accepting_extends_the_runs_behind_what_is_reproduced(claimed):
+    needed, now = trained(run(claimed(ABOVE), "--update-ledger"))
+    assert needed == 20
+    assert now > 0
+    [(_, spread, seeds)] = entry(claimed(ABOVE)).past
+    assert seeds == 20
+    assert 0.2 < spread < 0.4
+    assert entry(claimed(ABOVE)).measured.endswith(", 12 seeds"), "as the looks have it"
+    again = run(claimed(ABOVE))
+    assert trained(again)[1] == 0
+    again.assert_outcomes(passed=1)
+
+
+def test_accepting_extends_nothing_else(claimed):
+    needed, _ = trained(run(claimed(FAR_BELOW), "--update-ledger"))
+    assert needed <= 12
+
+
+def test_the_number_of_seeds_can_be_asked_for(claimed):
+    needed, _ = trained(run(claimed(ABOVE), "--update-ledger", "--reference-seeds", "14"))
+    assert needed == 14
+    assert [seeds for *_, seeds in entry(claimed(ABOVE)).past] == [14]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--reference-seeds", "14"], "give --update-ledger too"),
+        (["--update-ledger", "--reference-seeds", "-1"], "is no number of seeds"),
+    ],
+)
+def test_a_bad_number_of_seeds_is_one_sentence(claimed, options, said):
+    result = run(claimed(ABOVE), *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{said}*"])
+
+
+def test_the_plan_says_what_accepting_adds(claimed):
+    result = run(claimed(ABOVE), "--plan", "--update-ledger")
+    result.stdout.fnmatch_lines(["what is reproduced takes 20 seeds, for the ledger"])
+    run(claimed(ABOVE), "--plan").stdout.no_fnmatch_line("*for the ledger")
+
+
+@pytest.mark.parametrize("same_machine", [True, False])
+def test_what_stays_open_and_is_no_smaller_is_no_failure(claimed, same_machine):
+    project = claimed(AT)
+    accepted(project, NO_DOUBT, entry(project).machine if same_machine else ELSEWHERE)
+    result = run(project)
     # not a pass: it is shown as the finding that it is, and only does not fail the build
     result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open here (reproduced on another*"])
+    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open here, no smaller than it was)"])
     result.stdout.no_fnmatch_line("*--update-ledger*")
+
+
+def test_what_is_in_doubt_takes_more_seeds_than_the_budget(claimed):
+    project = claimed(AT)
+    accepted(project, "[[0.45, 0.3, 20]]")
+    result = run(project, "--seed-budget", "5")
+    result.assert_outcomes(xfailed=1)
+    assert trained(result)[0] > 5
+    result.stdout.fnmatch_lines(
+        [
+            "INCONCLUSIVE 900/rises  (open at 5 seeds, not clearly smaller than it was at 30)",
+            "900/rises looked smaller than in the ledger at 5 seeds, so it took 30 to tell",
+        ]
+    )
 
 
 @pytest.mark.parametrize(
     ("bound", "past"),
-    [(AT, "[[1.0, 0.2, 12]]"), (AT, "[]"), (FAR_BELOW, "[[0.01, 0.3, 12]]")],
-    ids=["it has shrunk", "nobody knows by how much", "it is refuted"],
+    [
+        (AT, VANISHED),
+        (AT, "[]"),
+        (AT, "[[0.3, 20]]"),
+        (FAR_BELOW, "[[0.01, 0.3, 12]]"),
+    ],
+    ids=["it is smaller", "nobody knows by how much", "it was a spread", "it is refuted"],
 )
 def test_anything_else_fails(claimed, bound, past):
-    accepted_elsewhere(claimed(bound), past)
+    accepted(claimed(bound), past)
     result = run(claimed(bound))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"*accepted in the ledger: reproduced on {ELSEWHERE}"])
 
 
-def test_on_the_same_kind_of_machine_open_is_a_failure(claimed):
-    project = claimed(AT)
-    [entry] = Ledger.read(project.path / "ledger.toml").entries.values()
-    accepted_elsewhere(project, "[[0.3, 0.3, 12]]", machine=entry.machine)
-    run(project).assert_outcomes(failed=1)
+def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
+    accepted(claimed(AT), VANISHED)
+    result = run(claimed(AT), "--seed-budget", "5")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ledger: smaller than it was: 10.00 sd past the bound over 20*",
+            "reproduce with: *::test_rises* --profile ci --seed-budget 5",
+        ]
+    )
 
 
-@pytest.fixture
-def of_more_seeds(claimed):
-    """A project whose ledger needed the second look; this session has the first alone."""
-
-    def at(past):
-        project = claimed(AT)
-        [entry] = Ledger.read(project.path / "ledger.toml").entries.values()
-        accepted_elsewhere(project, past, machine=entry.machine)
-        return run(project, "--seed-budget", "5")
-
-    return at
+def test_a_smaller_effect_that_still_holds_is_reported(claimed):
+    accepted(claimed(ABOVE), VANISHED)
+    result = run(claimed(ABOVE))
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["REPRODUCED   900/rises  (smaller than it was)"])
 
 
-def test_at_fewer_seeds_than_the_ledgers_it_must_agree(of_more_seeds):
-    result = of_more_seeds("[[0.3, 0.3, 8]]")
-    # no pass here either: it is shown as open, and only does not fail the build
-    result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(["INCONCLUSIVE 900/rises  (open at 5 seeds (reproduced at 8))"])
+def test_the_same_runs_are_no_smaller_to_the_last_bit(claimed):
+    run(claimed(ABOVE), "--update-ledger")
+    result = run(claimed(ABOVE))
+    result.stdout.fnmatch_lines(["REPRODUCED   900/rises"])
 
 
-def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed, of_more_seeds):
-    of_more_seeds("[[0.3, 0.3, 8]]")
-    path = claimed(AT).path / "ledger.toml"
-    before = path.read_text()
+def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed):
+    accepted(claimed(AT), NO_DOUBT)
+    before = ledger(claimed(AT)).read_text()
     result = run(claimed(AT), "--seed-budget", "5", "--update-ledger")
     result.stdout.fnmatch_lines(["the ledger was updated: 0 entries changed"])
-    assert path.read_text() == before
+    assert ledger(claimed(AT)).read_text() == before
 
 
-@pytest.mark.parametrize("past", ["[[1.0, 0.2, 8]]", "[[0.3, 0.3, 5]]"], ids=["shrunk", "as many"])
-def test_at_fewer_seeds_anything_else_fails(of_more_seeds, past):
-    result = of_more_seeds(past)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["reproduce with: *::test_rises* --profile ci --seed-budget 5"])
+def test_all_looks_do(claimed):
+    accepted(claimed(AT), NO_DOUBT)
+    run(claimed(AT), "--update-ledger")
+    assert entry(claimed(AT)).verdict == "inconclusive"

@@ -7,13 +7,83 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
-from repro.plugin.progress import display_of
 from tests.plugin.sessions import change
 
-LINE = re.compile(r"\d+/20 runs, 1/4 claims decided, about \d+:\d\d left")
+STUDY = """
+import os, time
+from dataclasses import dataclass
+from typing import ClassVar
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(OutsideArm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {"slope": Metric("identity")}
+    target: float = 1.0
+    data: str = "points"
+
+    @property
+    def work(self):
+        return 1e11 * self.target
+
+
+def train(arm, seed):
+    print("a word from training")
+    while arm.target >= 8 and not os.path.exists("go"):
+        time.sleep(0.01)
+    if arm.target == 7:
+        raise ValueError("no seven")
+    return {"slope": arm.target + 0.01 * seed}
+
+
+STUDY = OutsideStudy(train)
+"""
+
+CLAIMS = """
+import pytest
+from repro import claim
+from line import Line
+
+@claim("dear", source="900, Text")
+@pytest.mark.parametrize("target", [8.0, 9.0])
+def test_dear(trials, target):
+    assert trials(Line(target=target)).slope > 0
+
+@claim("cheap", source="900, Text")
+def test_cheap(trials):
+    assert trials(Line(target=2.0)).slope > 0
+
+@claim("stored", source="900, Text")
+def test_stored(trials):
+    assert trials(Line(target=5.0)).slope > 0
+
+@claim("too large", source="900, Text", only_at="paper")
+def test_large(trials):
+    assert trials(Line()).slope > 0
+
+@claim("1 = 3", source="901, Text")
+def test_sums(document):
+    assert document("1").agrees_with("3")
+
+@claim("half of 4 is 2", source="901, Text")
+@pytest.mark.parametrize("n", range(3))
+def test_halves(document, n):
+    assert document("2").agrees_with("2")
+"""
+
+
+@pytest.fixture
+def gated(project):
+    """Claims of which the dear ones train until the file `go` is there."""
+    project.makepyfile(line=STUDY, test_lines=CLAIMS)
+    return project
 
 
 def start(project, *options, **where):
@@ -32,24 +102,190 @@ def hears_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextmanager
+def session_in(project, *options, **where):
+    """A session that is ended when the block is left, whatever happens in it."""
+    session = start(project, *options, **where)
+    try:
+        yield session
+    finally:
+        (project.path / "go").touch()
+        if session.poll() is None:
+            os.killpg(session.pid, signal.SIGKILL)
+        session.wait()
+
+
+def until(read, pattern, session, seconds=60):
+    """Wait for a pattern in a text that grows; the text."""
+    deadline = time.monotonic() + seconds
+    while not re.search(pattern, text := read()):
+        assert time.monotonic() < deadline, text
+        assert session.poll() is None, read()
+        time.sleep(0.05)
+    return text
+
+
+def screen_of(written):
+    """The lines that a terminal shows: what is written from a line's start takes its place."""
+    lines = []
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", written).replace("\r\n", "\n").split("\n"):
+        shown = ""
+        for part in line.split("\r"):
+            shown = part + shown[len(part) :]
+        lines.append(shown.rstrip())
+    return lines
+
+
+class Terminal:
+    """A terminal that a session writes to."""
+
+    def __init__(self):
+        self._ours, self.theirs = pty.openpty()
+        os.set_blocking(self._ours, False)
+        self._written = b""
+
+    def read(self):
+        while True:
+            try:
+                self._written += os.read(self._ours, 4096)
+            except OSError:  # nothing more by now, or nobody has it open any more
+                return self._written.decode(errors="replace")
+
+    def screen(self):
+        return "\n".join(screen_of(self.read()))
+
+
+EVENTS = [
+    r"test session starts",
+    r"reproduced +3 statements of documents that agree with themselves \(901: 3\)",
+    r"reproduced +900/stored ",
+    r"2 claims wait for 10 runs.*of training|3 claims wait for 15 runs.*of training",
+    r"reproduced +900/cheap \(new\)  line.*, 5 seeds",
+]
+"""What a session shows, in this order, while its dear claims still train."""
+
+AFTER = [r"reproduced +900/dear\[[89]\.0\]", r"=+ claims =+"]
+
+
+STARTED = r"collected|workers \["
+"""What pytest says, alone or with workers, once it has read the tests."""
+
+
+def places(events, text):
+    found = [re.search(event, text) for event in events]
+    assert all(found), (dict(zip(events, found, strict=True)), text)
+    return [match.start() for match in found]
+
+
+def stored_first(project):
+    """Train what one claim needs."""
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "-q", "-k", "900/stored")
+    result.assert_outcomes(passed=1)
+
+
 @pytest.mark.processes
-def test_a_terminal_shows_one_line_in_place(outside_project):
-    change(outside_project, "sleep(0)", "sleep(0.3)")  # so that there is something to see
-    ours, theirs = pty.openpty()
-    session = start(outside_project, "-n", "2", stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    text = b""
-    while True:
-        try:
-            text += os.read(ours, 4096)
-        except OSError:  # how a terminal says that nobody writes to it any more
-            break
-    os.close(ours)
-    session.wait()
-    shown = text.decode()
-    assert len(LINE.findall(shown)) > 2
-    assert all("\n" not in part for part in re.findall(r"\r\d+/20 runs[^\r]*", shown)[:-1])
-    assert "2 reproduced, 1 refuted" in shown
+@pytest.mark.parametrize("options", [(), ("-n", "4")], ids=["alone", "-n 4"])
+def test_a_file_has_each_verdict_when_it_falls(gated, options):
+    stored_first(gated)
+    log = gated.path / "log"
+    with log.open("w") as file, session_in(gated, *options, stdout=file) as session:
+        text = until(log.read_text, EVENTS[-1], session)
+        in_order = [*EVENTS] if not options else [*EVENTS[:3], EVENTS[4]]  # four report at once
+        assert places(in_order, text) == sorted(places(in_order, text))
+        assert re.search(EVENTS[3], text)
+        assert re.search(r"refuted +901/sums \(new\)", text)
+        assert re.search(r"not run +1 claim: is judged at one size only", text)
+        assert not re.search(AFTER[0], text)
+        (gated.path / "go").touch()
+        session.wait(120)
+    text = log.read_text()
+    assert places([*in_order, *AFTER], text) == sorted(places([*in_order, *AFTER], text))
+    for name in ("cheap", r"dear\[8.0\]", r"dear\[9.0\]", "stored"):
+        assert len(re.findall(rf"^reproduced +900/{name} ", text, re.MULTILINE)) == 1
+    assert "a word from training" not in text
+    assert "\r" not in text
+
+
+@pytest.mark.processes
+def test_a_file_has_a_line_at_least_every_so_many_seconds(gated, monkeypatch):
+    """The seconds are set to none here: what is asserted is that there are lines meanwhile."""
+    (gated.path / "conftest.py").write_text(
+        "import repro.plugin.progress as progress\nprogress.SECONDS_BETWEEN_LINES = 0.0\n"
+    )
+    log = gated.path / "log"
+    with log.open("w") as file, session_in(gated, "-n", "2", stdout=file) as session:
+        line = r"\[█+ *\] 2/4 claims, [^\n]* left: [^\n]* \| \d+/~?\d+ runs[^\n]*\n"
+        until(log.read_text, rf"(?:{line}){{3}}", session)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
+def test_a_terminal_shows_verdicts_above_one_line_that_stays_in_its_place(gated, options):
+    terminal = Terminal()
+    streams = {"stdout": terminal.theirs, "stderr": terminal.theirs}
+    with session_in(gated, *options, **streams) as session:
+        os.close(terminal.theirs)
+        live = r"\[█+ *\] 2/4 claims, "
+        until(terminal.screen, rf"reproduced +900/cheap [^\n]*\n(?s:.*)\n?{live}[^\n]*$", session)
+        assert len(re.findall(r"\r\[[█ ]+\] \d/\d claims", terminal.read())) > 2
+        assert len(re.findall(live, terminal.screen())) == 1
+        (gated.path / "go").touch()
+        session.wait(120)
+    screen = terminal.screen()
+    assert places(AFTER, screen) == sorted(places(AFTER, screen))
+    assert "claims, " not in screen
+    ours = screen[screen.index("statements of documents") :]  # below pytest's own header
+    assert [line for line in ours.split("\n") if len(line) > 80] == []
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [("-x",), ("-x", "-q"), ("-x", "-n", "2"), ("--maxfail=1",)])
+def test_enough_failures_stop_the_training_too(gated, options):
+    """The dear ones would train for ever: nobody touches `go`."""
+    with session_in(gated, *options, stdout=subprocess.PIPE, text=True) as session:
+        shown, _ = session.communicate(timeout=120)
+    codes = {pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED}  # the second is xdist's
+    assert session.returncode in codes, shown
+    assert re.search(r"20 distinct runs needed: \d+ trained now, \d+ not trained", shown)
+    assert "1 failed" in shown
+    assert not list((gated.path / "store").rglob("dear"))
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
+def test_an_error_in_training_is_shown_with_what_it_printed(gated, options):
+    claims = (gated.path / "test_lines.py").read_text()
+    (gated.path / "test_lines.py").write_text(claims.replace("target=5.0", "target=7.0"))
+    (gated.path / "go").touch()
+    with session_in(gated, *options, stdout=subprocess.PIPE, text=True) as session:
+        shown, _ = session.communicate(timeout=120)
+    middle = shown[: shown.index("= FAILURES =")]
+    found = re.search(
+        r"error +900/stored  line target 7.0, seed \d+, failed to train: ValueError: no seven\n"
+        r" +Traceback[^\n]*\n(?: {4}[^\n]*\n)* +ValueError: no seven\n"
+        r" +It had printed:\n +a word from training\n",
+        middle,
+    )
+    assert found, shown
+    assert "raise ValueError" in found[0]
+    assert "repro/core" not in found[0]
+    end = shown[shown.index("= FAILURES =") :]
+    assert "failed to train: ValueError: no seven" in end
+    assert "raise ValueError" in end
+    full, _, _ = shown.partition("= short test summary info")  # under CI pytest repeats it there
+    assert full.count("a word from training") == 2
+
+
+@pytest.mark.processes
+def test_what_claims_print_while_they_are_read_is_not_in_the_way(gated):
+    claims = (gated.path / "test_lines.py").read_text()
+    talking = claims.replace("    assert", "    print('hm')\n    assert")
+    (gated.path / "test_lines.py").write_text(talking)
+    (gated.path / "go").touch()
+    with session_in(gated, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as session:
+        shown, _ = session.communicate(timeout=120)
+    before, _, _ = shown.partition("= FAILURES =")
+    assert "hm" not in before
 
 
 @pytest.mark.processes
@@ -69,6 +305,31 @@ def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
     assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", shown)
 
 
-def test_the_quiet_see_nothing(pytester):
-    assert display_of(pytester.parseconfigure("-q")) is None
-    assert display_of(pytester.parseconfigure("-p", "no:terminal")) is None
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
+@pytest.mark.parametrize("moment", [STARTED, r"claims wait for", r"2/4 claims"])
+def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
+    terminal = Terminal()
+    streams = {"stdout": terminal.theirs, "stderr": terminal.theirs}
+    with session_in(gated, *options, **streams) as session:
+        os.close(terminal.theirs)
+        until(terminal.screen, moment, session)
+        os.killpg(session.pid, signal.SIGINT)  # as a terminal does
+        session.wait(30)
+    screen = terminal.screen()
+    assert session.returncode in (pytest.ExitCode.INTERRUPTED, -signal.SIGINT), screen
+    assert "KeyboardInterrupt" in screen
+    for unreadable in ("Traceback", "INTERNALERROR", "Exception ignored", "claims, "):
+        assert unreadable not in screen
+    lines = [line for line in screen.split("\n") if line]
+    assert len(lines) < 30
+    assert not any(re.search(r"\w!!!|!!!\w|\w===|===\w", line) for line in lines), screen
+    if moment != STARTED:
+        assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", screen)
+
+
+@pytest.mark.parametrize("options", ["-q", "-qq"])
+def test_the_quiet_see_nothing_of_it(gated, options):
+    (gated.path / "go").touch()
+    result = gated.runpytest_subprocess("-p", "no:cacheprovider", options)
+    assert not re.search(r"reproduced +900|claims wait", result.stdout.str())

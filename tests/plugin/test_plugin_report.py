@@ -25,7 +25,7 @@ def test_a_report_of_two_workers(project):
     claims.write_text('"""How steep lines are."""\n' + claims.read_text() + FIGURE)
     result = project.runpytest_subprocess("-n", "2", "--report", "report", "-p", "no:cacheprovider")
     folder = project.path / "report"
-    result.stdout.fnmatch_lines([f"wrote {folder.name}/index.html"])
+    result.stdout.fnmatch_lines([f"the report is {folder.name}/index.html"])
 
     results = json.loads((folder / "results.json").read_text())
     schema = json.loads((folder / "results.schema.json").read_text())

@@ -24,7 +24,7 @@ def test_workers_share_the_runs_and_train_none_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     result = run_apart(outside_project, "-n", "3")
     result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (32, 32)
+    assert trained(result) == (48, 48)  # four arms, and the last look is needed
 
 
 def test_the_workers_of_a_session_share_its_slots(project, monkeypatch):
@@ -53,8 +53,8 @@ def test_two_sessions_at_once_train_nothing_twice(outside_project):
     ]
     texts = [process.communicate()[0] for process in both]
     counts = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
-    assert sum(counts) == 32
-    assert all("2 reproduced" in text for text in texts)
+    assert sum(counts) == 48
+    assert all(re.search(r"^all +2 +1 ", text, re.MULTILINE) for text in texts)
 
 
 def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(project):
@@ -72,7 +72,9 @@ def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(projec
 
 def test_the_error_over_all_claims_is_controlled_and_said(project):
     result = run(project, "--report", "found")
-    result.stdout.fnmatch_lines(["over the whole suite (Holm, 5%) 3 of 3 settled verdicts stand"])
+    result.stdout.fnmatch_lines(
+        ["3 of 3 settled verdicts stand: of those, 5% are false at most, on average"]
+    )
     records = json.loads((project.path / "found" / "results.json").read_text())["claims"]
     judged = [record for record in records if record["p"] is not None]
     assert len(judged) == 3
@@ -87,7 +89,7 @@ def test_the_ledger_gates(project):
     assert text.count("[[claim]]") == 3
     accepted = run(project)
     accepted.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert "differ from the ledger" not in accepted.stdout.str()
+    assert "the ledger" not in accepted.stdout.str()
 
     ledger.write_text(text.replace('"refuted"', '"reproduced"'))
     worse = run(project)
@@ -97,7 +99,7 @@ def test_the_ledger_gates(project):
     ledger.write_text(text.replace('"reproduced"', '"inconclusive"'))
     better = run(project)
     better.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept them with*"])
+    better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept what differs*"])
 
 
 @pytest.mark.processes

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from repro.arm import Arm, Metric
-from repro.judge import Outcome
+from repro.arm import Arm, Metric, Needs
+from repro.judge import Measured, Outcome
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.runs.plan import RunsMissing
@@ -39,6 +39,15 @@ class Stored:
     def __init__(self, by_seed):
         self.by_seed = by_seed
         self.looked_up = 0
+
+    def located(self, arm):
+        return arm.located()
+
+    def lacking(self, runs):
+        return RunsMissing(runs)
+
+    def remarks(self, runs):
+        return []
 
     def require_sound(self, arm):
         pass
@@ -96,11 +105,12 @@ def test_a_curve_has_the_scale_and_the_epochs_of_its_metric():
         _ = trial().loss
 
 
-def test_an_epoch_that_a_run_did_not_reach_leaves_the_claim_open():
-    last = trial().over_epochs.perplexity[5]
-    verdict = last > 1.0
-    assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "Reader at epoch 5 has no finite value on 4 of 8 seeds" in verdict.reason
+def test_a_run_that_ended_before_an_epoch_keeps_its_value_there():
+    curve = trial().over_epochs.perplexity
+    assert [float(value) for value in curve[5].values(8)] == [
+        float(run[min(4, len(run) - 1)]) for run in curve.values(8)
+    ]
+    assert (curve[5] > 1.0).outcome is Outcome.REPRODUCED
 
 
 def test_a_run_that_diverged_leaves_its_curve_open_and_is_remarked():
@@ -127,3 +137,39 @@ def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
     later = trials(Reader())
     assert later.perplexity > 1.0
     assert stored.looked_up == 2 * 9 * 8 + 10 * 8 + 8
+
+
+def scored(baseline, shared):
+    """Trials of two arms, and their scores on eight seeds each."""
+    trials = Trials(Stored({}), Profile("ci", (5, 8)), set())
+    arms = [
+        Measured(judge=trials.judge, label=label, metric="score", values=lambda n, v=v: v[:n])
+        for label, v in (("baseline", np.asarray(baseline)), ("shared", np.asarray(shared)))
+    ]
+    return trials, *arms
+
+
+def test_what_a_claim_requires_leaves_it_unjudged_where_it_is_not_so():
+    clear = [0.61, 0.62, 0.6, 0.61, 0.62, 0.6, 0.61, 0.62]
+    trials, baseline, shared = scored(clear, clear[::-1])
+    trials.require(baseline.exceeds(0.5, by_at_least=0.02), "a baseline clear of chance")
+    assert shared.is_within(0.02, of=baseline)
+    near = [0.51, 0.52, 0.49, 0.5, 0.51, 0.52, 0.49, 0.5]
+    trials, baseline, _ = scored(near, near)
+    with pytest.raises(Needs, match=r"needs a baseline clear of chance, .* here: baseline - 0.5 ="):
+        trials.require(baseline.exceeds(0.5, by_at_least=0.02), "a baseline clear of chance")
+
+
+def test_models_that_guess_are_called_alike_no_more_often_than_the_level():
+    """They are always alike; at the edge of what is required, one in 200 is let through."""
+    rng, judged, alike, samples = np.random.default_rng(5), 0, 0, 1500
+    for _ in range(samples):
+        trials, baseline, shared = scored(*rng.normal(0.52, 0.004, (2, 8)))
+        alike += bool(shared.is_within(0.02, of=baseline))
+        try:
+            trials.require(baseline.exceeds(0.5, by_at_least=0.02), "a clear baseline")
+        except Needs:
+            continue
+        judged += bool(shared.is_within(0.02, of=baseline))
+    assert alike > 0.95 * samples
+    assert judged <= 0.005 * samples + 3.5 * (0.005 * samples) ** 0.5

@@ -1,4 +1,4 @@
-"""The command `findings`: verdicts counted by source and data, for a README."""
+"""The command `findings`: verdicts counted by source and data, for a page."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from repro.ledger import Entry, Ledger
 from repro.report.findings import BEGIN, END, findings_table
 
 
-def entry(claim, data, verdict):
-    return Entry(claim, "ci", data, verdict, "A sentence", "", "")
+def entry(claim, data, verdict, kind="source"):
+    return Entry(claim, "ci", data, verdict, "A sentence", "", "", kind)
 
 
 ENTRIES = [
@@ -16,6 +16,7 @@ ENTRIES = [
     entry("004/a[x/y]", "cifar10", "reproduced"),
     entry("004/a[x/y]", "cifar10-twin", "refuted"),
     entry("000/c", "text", "inconclusive"),
+    entry("004/d", "cifar10", "reproduced", "control"),
 ]
 TABLE = """\
 | source | judged on | reproduced | refuted | inconclusive |
@@ -23,6 +24,7 @@ TABLE = """\
 | 000 | text | 0 | 0 | 1 |
 | 004 | cifar10 | 2 | 0 | 0 |
 | 004 | cifar10-twin | 0 | 1 | 0 |
+| 004, our controls | cifar10 | 1 | 0 | 0 |
 """
 
 
@@ -43,19 +45,19 @@ def test_several_ledgers_are_one_table(ledgers, capsys):
 
 
 def test_it_is_written_between_its_marks_and_nowhere_else(ledgers, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}old\n{END}\nafter\n")
+    page = tmp_path / "findings.md"
+    page.write_text(f"before\n{BEGIN}old\n{END}\nafter\n")
     for _ in range(2):
-        assert main(["findings", *ledgers, "--into", str(readme)]) == 0
-        assert readme.read_text() == f"before\n{BEGIN}{TABLE}{END}\nafter\n"
+        assert main(["findings", *ledgers, "--into", str(page)]) == 0
+        assert page.read_text() == f"before\n{BEGIN}{TABLE}{END}\nafter\n"
 
 
 @pytest.mark.parametrize("text", ["no marks", f"only {BEGIN}", f"only {END}"])
 def test_without_marks_nothing_is_written(ledgers, tmp_path, capsys, text):
-    readme = tmp_path / "README.md"
-    readme.write_text(text)
-    assert main(["findings", *ledgers, "--into", str(readme)]) == 1
-    assert readme.read_text() == text
+    page = tmp_path / "findings.md"
+    page.write_text(text)
+    assert main(["findings", *ledgers, "--into", str(page)]) == 1
+    assert page.read_text() == text
     assert "findings: begin" in capsys.readouterr().err
 
 

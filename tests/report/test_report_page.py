@@ -7,9 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from repro.report.ending import Failure
 from repro.report.page.render import render
 from repro.report.page.view import lay_out_page
 from repro.report.runs import read_runs
+from repro.report.session import SessionData
+from repro.report.words import WORDS
 from repro.report.write import NothingToDrawWith, write_data, write_page
 
 HOSTILE = [
@@ -143,8 +146,64 @@ def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_in
     monkeypatch.setitem(sys.modules, missing, None)
     paths = write_data(tmp_path, results)
     assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
-    with pytest.raises(NothingToDrawWith, match=r"pip install 'repro\[report\]'"):
+    with pytest.raises(NothingToDrawWith, match=r"pip install 'repro-claims\[report\]'"):
         write_page(tmp_path, results, store)
+
+
+def test_the_header_says_which_session_it_was(results, store):
+    session = SessionData(
+        project="study",
+        commit="1f2e" * 10,
+        uncommitted_changes=True,
+        date="2026-01-02T03:04+00:00",
+        command="pytest claims --report found",
+        profile="paper",
+        machine="a machine",
+    )
+    text = Reader(page_of(replace(results, session=session), store)).text
+    head = " ".join(text[: text.index("At a glance")].split())
+    for words in ("study", "1f2e1f2e1f2e with uncommitted changes", "2026-01-02T03:04", "paper"):
+        assert words in head
+    assert "pytest claims --report found" in head
+    assert "a machine" in head
+
+
+def test_a_claim_links_to_its_line(results, store):
+    session = SessionData(files="https://github.com/some/study/blob/1f2e/")
+    page = Reader(page_of(replace(results, session=session), store))
+    links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+    assert session.files + "claims/test_depth_ladder.py#L8" in links
+    assert "claims/test_depth_ladder.py, line 8" in page.text
+
+
+def test_the_order_is_that_of_the_terminal(results, store):
+    falls = next(record for record in results.claims if record.claim == "004/falls")
+    failures = [Failure("refuted", falls.command), Failure("error", "pytest lost.py")]
+    text = Reader(page_of(replace(results, failures=failures), store)).text
+    parts = ["Failed: 2", "Changed against the ledger: 1", "At a glance", "Not run", "All claims"]
+    assert sorted(parts, key=text.index) == parts
+    assert "pytest lost.py" in text
+    assert "1 claim: needs --profile paper" in text
+
+
+def test_the_sentence_comes_before_the_name_and_the_values_beside_what_is_documented(
+    results, store
+):
+    text = page_of(results, store)
+    row = re.search(r'<tr data-for="[^"]*"><td>.*?004/value.*?</tr>', text, re.S)[0]
+    row = row[row.rindex("<tr") :]
+    shown = " ".join(re.sub(r"<[^>]+>", " ", row).split())
+    assert shown.startswith("Every trained block adds to the accuracy 004/value")
+    assert "0.389 → 0.617 BP k=1 0.4" in shown
+
+
+def test_there_is_one_p_and_a_list_of_words(results, store):
+    page = Reader(page_of(results, store))
+    heads = re.search(r"<thead>.*?</thead>", page_of(results, store), re.S)[0]
+    assert re.findall(r">([^<>\s][^<>]*)<", heads).count("p") == 1
+    assert "p, all claims" not in heads
+    for word, meaning in WORDS:
+        assert meaning in page.text, word
 
 
 def test_the_same_results_are_the_same_page(results, store):

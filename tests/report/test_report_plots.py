@@ -3,7 +3,9 @@
 import re
 from dataclasses import replace
 
+from repro.judge import Design, Judge
 from repro.report.plots import forest, seeds
+from tests.report.records import judged, measured
 
 
 def finding_of(results, claim):
@@ -58,3 +60,22 @@ def test_a_documented_number_is_a_diamond_and_a_bound_a_stroke(results):
     [gains] = [record for record in results.claims if record.claim == "004/gains"]
     drawn = [forest([each], name="one", anchors=["a"])[0] for each in (value, gains)]
     assert [paths(plot, "claimed")[0].endswith("z") for plot in drawn] == [True, False]
+
+
+def test_a_documented_run_stands_beside_the_interval_of_such_runs():
+    judge = Judge(Design(looks=(5,)))
+    one, two = (measured(judge, f"BP k={k}", 0.4 + 0.1 * k) for k in range(2))
+    alone = judged("000/alone", one.agrees_with(0.43, runs=1, within=0.2), arms=[])
+    above = judged("000/above", two.agrees_with(0.12, runs=1, within=0.2, plus=one), arms=[])
+    records = [alone.record, above.record]
+    effects = [record.findings[0].effects[0] for record in records]
+    assert [(effect.kind, effect.relation) for effect in effects] == [("run", "≈")] * 2
+    assert effects[0].low < 0.4 < effects[0].high
+    plots = forest(records, name="runs", anchors=["a", "b"])
+    assert {plot.described.partition(": ")[2] for plot in plots} == {
+        effects[0].unit,
+        f"difference in {effects[0].unit}",
+    }
+    assert all(paths(plot, "claimed")[0].endswith("z") for plot in plots)
+    [drawn] = seeds(alone.record.findings, name="alone")
+    assert [path.count("h0") for path in paths(drawn, "seed")] == [5]

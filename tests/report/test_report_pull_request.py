@@ -3,35 +3,83 @@
 import re
 from dataclasses import replace
 
+import pytest
+
 from repro.judge import Outcome
-from repro.report.pull_request import MOST_ROWS, summary
+from repro.report.ending import Failure
+from repro.report.pull_request import LIMIT, MOST_ROWS, summary
+from repro.report.results import ResultsDocument
 from tests.report.records import record
 
 
 def test_it_counts_and_says_what_changed(results):
-    text = summary(results.claims)
+    text = summary(results)
     assert "1 not run" in text
     assert "| `004/falls` | reproduced | refuted |" in text
-    assert "### Refuted" in text
-    assert "over the whole suite (Holm" in text
+    assert "Refuted: 3" in text
+    assert "settled verdicts stand" in text
 
 
 def test_nothing_changed_is_said_too(results):
     records = [replace(each, change="") for each in results.claims]
-    assert "Nothing changed against the ledger." in summary(records)
+    assert "Nothing changed against the ledger." in summary(replace(results, claims=records))
 
 
-def test_it_stays_short(results):
-    records = results.claims * 30
-    refuted = sum(each.verdict is Outcome.REFUTED for each in records)
-    assert summary(records).count("\n| `") == MOST_ROWS + min(MOST_ROWS, refuted)
+def test_changes_and_failures_and_counts_come_first_and_the_rest_is_folded(results):
+    failures = [Failure("refuted", "pytest one.py"), Failure("error", "pytest two.py")]
+    text = summary(replace(results, failures=failures))
+    parts = ["## Claims", "### Changed", "### Failed", "### Counts", "settled verdicts stand"]
+    folded = ["Not in the ledger yet: 8", "Refuted: 3", "Not run: 1"]
+    order = [*parts, *folded]
+    assert sorted(order, key=text.index) == order
+    assert text.count("<details><summary>") == text.count("\n\n</details>") == len(folded)
+    assert "| refuted | `pytest one.py` |" in text
+    assert "| 004 |" in text
+    assert "| 1 | needs --profile paper |" in text
+
+
+def test_what_is_new_is_folded_away(results):
+    text = summary(results)
+    assert "| `004/climbs` | new | reproduced |" in text[text.index("<details>") :]
+    assert "004/climbs" not in text[: text.index("<details>")]
+
+
+def test_a_table_has_so_many_rows_and_says_how_many_more(results):
+    one = next(each for each in results.claims if each.claim == "004/falls")
+    text = summary(replace(results, claims=[one] * (MOST_ROWS[0] + 3)))
+    assert text.count("| `004/falls` | reproduced | refuted |") == MOST_ROWS[0]
+    assert text.count("and 3 more, in the report.") == 2
+
+
+@pytest.mark.parametrize("letter", ["x", "&", "<", "界", "|"])
+@pytest.mark.parametrize("claims", [3, 600])
+def test_however_much_there_is_to_say_it_fits(letter, claims):
+    words = letter * 5000
+    sources = [f"{n % 500:03}/{n}{words}" for n in range(claims)]
+    records = [
+        record(name, verdict, sentence=words, documented=words, measured=words, text=name,
+               accepted="reproduced" if n % 2 else None, change="worse (was reproduced)")
+        for n, name in enumerate(sources)
+        for verdict in (Outcome.REFUTED, Outcome.NOT_RUN)
+    ]  # fmt: skip
+    failures = [Failure("refuted", words)] * claims
+    results = ResultsDocument(
+        claims=records, arms={}, figures=[], evidence=[words] * 50, failures=failures
+    )
+    assert len(summary(results).encode()) <= LIMIT
+
+
+FOLDED = ["<details>", "<summary>", "</summary>", "</details>"] * 2
+"""The only markup there is: what is new, and what is refuted."""
 
 
 def test_markup_stays_text():
     nasty = "a|b`<script>alert(1)</script> [x](javascript:y) @all\n# big"
-    text = summary([record(nasty, Outcome.REFUTED, sentence=nasty, measured=nasty)])
+    nasties = [record(nasty, Outcome.REFUTED, sentence=nasty, measured=nasty)]
+    text = summary(ResultsDocument(claims=nasties, arms={}, figures=[]))
     outside_of_code = re.sub(r"(?<!\\)`[^`]*`", "", text)
     assert "<script>" not in outside_of_code
+    assert re.findall("<[^>]*>", outside_of_code) == FOLDED
     assert "@all" not in outside_of_code
     assert "\n# big" not in text
     assert "\\[x\\](javascript" in outside_of_code

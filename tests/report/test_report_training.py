@@ -12,13 +12,21 @@ def words_of(plot):
     return re.findall(r">([^<>]+)</text>", plot.body)
 
 
-def test_a_metric_measured_once_is_shown_where_training_was():
-    accuracy = TrainingCurve([10], [[0.5], [0.6]])
-    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
+def test_panels_have_the_same_axis_of_epochs():
+    accuracy = TrainingCurve([5, 10], [[0.5, 0.6], [0.6, 0.7]])
+    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="two")
     words = words_of(plot)
     assert {"training loss", "accuracy"} <= set(words)
     assert words.count("epoch") == words.count("10") == words.count("2") == 2
-    assert not [word for word in words if word in ("9.50", "10.50")]
+
+
+def test_a_metric_measured_once_is_no_curve():
+    accuracy = TrainingCurve([10], [[0.5], [0.6]])
+    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
+    words = words_of(plot)
+    assert "training loss" in words
+    assert "accuracy" not in words
+    assert words.count("epoch") == 1
 
 
 def test_without_epochs_there_is_nothing_to_show():

@@ -78,7 +78,7 @@ def test_a_program_is_timed_before_its_runs_have_keys(tmp_path):
     assert isinstance(taken(queue, [BASE])[0], Batch)
 
 
-def test_runs_wait_for_what_they_start_from_and_then_the_longest_comes_first(tmp_path):
+def test_runs_wait_for_what_they_start_from_and_then_the_shortest_comes_first(tmp_path):
     work, queue = process(tmp_path)
     wanted = [*runs_of(SHORT), *runs_of(LONG), BASE]
     [first] = taken(queue, wanted)
@@ -86,8 +86,17 @@ def test_runs_wait_for_what_they_start_from_and_then_the_longest_comes_first(tmp
     stored(work, BASE)
     queue.over(first)
     jobs = taken(queue, wanted[:-1])
-    assert [run for job in jobs for run in job.runs] == [*runs_of(LONG), *runs_of(SHORT)]
+    assert [run for job in jobs for run in job.runs] == [*runs_of(SHORT), *runs_of(LONG)]
     assert {job.start.key for job in jobs} == {work.results.key(BASE)}
+
+
+def test_the_runs_of_a_claim_come_one_after_another(tmp_path):
+    work, queue = process(tmp_path)
+    stored(work, BASE)
+    claims = [[Run(LONG, 1), Run(SHORT, 0)], [Run(SHORT, 1)], [Run(LONG, 0), Run(LONG, 2)]]
+    queue.fill([run for claim in claims for run in claim], claims=claims, slots=1)
+    taken = [run for job in queue.take(99, among=1) for run in job.runs]
+    assert taken == [Run(SHORT, 1), Run(LONG, 1), Run(SHORT, 0), Run(LONG, 0), Run(LONG, 2)]
 
 
 def test_what_starts_from_a_failure_fails_too(tmp_path):

@@ -110,7 +110,7 @@ def test_a_store_that_cannot_be_written_stops_the_training_in_a_sentence(tmp_pat
 
     backend = MadeUp()
     work = work_of(tmp_path, backend)
-    monkeypatch.setattr(work._store, "put", full)
+    monkeypatch.setattr(work.store, "put", full)
     with pytest.raises(TrainingStopped, match="is full"):
         train(work)
     assert backend.stopped

@@ -3,8 +3,10 @@
 from repro.recipe import Recipe
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.variants import LinearArm
 from repro.studies.finetuning.shape import SHAPES
 from repro.studies.parameter_sharing.arms import BASELINE, SharingArm
+from repro.studies.parameter_sharing.partial import PartialArm
 
 LADDER = LadderArm(
     width=16, depth=2, rule="bp", trained=2, data="cifar10-twin", pixels=8, images=320, shift=1,
@@ -23,6 +25,15 @@ SHARING_SETTINGS = {
     "sets": 2, "context": 48, "pairs_a_paradigm": 3, "last_words": 5,
 }  # fmt: skip
 SHARING = SharingArm(**SHARING_SETTINGS, recipe=BASELINE.recipe.but(epochs=1, batch=2, warmup=0))
+
+PARTIAL = PartialArm(
+    **SHARING_SETTINGS | {"layers": 4, "sets": 4},
+    part="feed-forward", among="first half", recipe=SHARING.recipe,
+)  # fmt: skip
+
+LINEAR = LinearArm(
+    data="cifar10-twin", pixels=8, images=320, shift=0, recipe=LADDER.recipe.but(batch=16)
+)
 
 GPT = SHAPES["tiny"]
 """The shape of the network of all arms that `finetuning` returns."""

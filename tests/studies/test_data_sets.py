@@ -13,6 +13,7 @@ from repro.data.locate import fixtures
 from repro.data.registry import data_sets
 from repro.studies.context_vector.arms import ADVANCED
 from repro.studies.depth_ladder.arms import D256_L4
+from repro.studies.depth_ladder.variants import LinearArm, at_start, placed
 from repro.studies.early_exit.arms import STANDARD
 from repro.studies.find import study_of
 from repro.studies.finetuning.arms import (
@@ -23,14 +24,19 @@ from repro.studies.finetuning.arms import (
     FinetuneArm,
     PretrainArm,
 )
+from repro.studies.finetuning.costs import CostArm
 from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.vocabulary import renumbered
 from repro.studies.parameter_sharing.arms import BASELINE
+from repro.studies.parameter_sharing.partial import PartialArm
 
 CPU = torch.device("cpu")
 ARMS = {
     "context": ADVANCED,
     "ladder": D256_L4,
+    "ladder, first block": placed(D256_L4.but(trained=1), "input"),
+    "ladder at its start": at_start(D256_L4),
+    "linear classifier": LinearArm(),
     "sentences": STANDARD,
     "early exit": STANDARD.but(data="wikitext-2"),
     "pretraining": PretrainArm(),
@@ -38,8 +44,10 @@ ARMS = {
     "finetuning, adapters": ROWS[9],
     "finetuning, random": ROWS[8],
     "spam by length": BaselineArm(rule="length"),
+    "costs": CostArm(of=ROWS[4]),
     "sharing": BASELINE,
     "sharing, encoder": BASELINE.but(kind="encoder"),
+    "sharing, a part": PartialArm(part="block", among="all"),
 }
 
 
@@ -60,7 +68,7 @@ def opened():
 def load(arm):
     """Load the data of an arm as its training does."""
     study = study_of(arm)
-    if isinstance(arm, BaselineArm):
+    if isinstance(arm, BaselineArm | CostArm):
         study.train_outside(Run(arm, 1))
     elif arm.starts_from is not None:
         gpt = Gpt(arm.shape, vocabulary=arm.vocabulary)

@@ -1,14 +1,18 @@
 """Exact properties of early exit: the network, its forward passes, routing, rates and weights."""
 
+import functools
 import math
+import warnings
 
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.func import functional_call, vmap
 
 from repro.arm import Run
+from repro.core.models import stacked
 from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.data.characters import load_characters
@@ -136,35 +140,75 @@ def gradients(one, loss):
     return [None if p.grad is None else p.grad.clone() for p in one.module.parameters()]
 
 
+def by_forward_all_layers(network, x, y, alpha):
+    """The loss of the first and the last layer, from the logits of them all."""
+    layers = network.forward_all_layers(x)
+    shallow, deep = (
+        F.cross_entropy(logits.flatten(0, 1), y.flatten()) for logits in (layers[0], layers[-1])
+    )
+    return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
+
+
+def by_forward_train(network, x, y, alpha):
+    """The same loss from the logits of two exits, and nothing in between."""
+    exits = network.forward_train(x)
+    shallow, deep = (
+        F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        for logits in (exits.shallow_logits, exits.deep_logits)
+    )
+    return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
+
+
 @few
 @given(network=networks(), alpha=st.floats(0.05, 0.95))
 def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
     one, x, y = network
     between = (0.0,) * (one.arm.layers - 2)
-    all_layers = copy_of(one, layer_weights=(alpha, *between, 1 - alpha))
-    two_exits = copy_of(all_layers)
-    optimisers = [
-        torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in (all_layers, two_exits)
-    ]
+    models = [copy_of(one, layer_weights=(alpha, *between, 1 - alpha)) for _ in range(3)]
+    optimisers = [torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in models]
     for _ in range(3):
-        loss, _ = all_layers.loss(x, y, torch.zeros(len(x)))
-        exits = two_exits.module.forward_train(x)
-        shallow, deep = (
-            F.cross_entropy(logits.flatten(0, 1), y.flatten())
-            for logits in (exits.shallow_logits, exits.deep_logits)
-        )
-        other = torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
-        assert torch.equal(loss, other)
-        for ours, theirs in zip(
-            gradients(all_layers, loss), gradients(two_exits, other), strict=True
-        ):
-            assert torch.equal(ours, theirs)
+        losses = [
+            by_forward_all_layers(models[0].module, x, y, alpha),
+            by_forward_train(models[1].module, x, y, alpha),
+            models[2].loss(x, y, torch.zeros(len(x)))[0],  # what is trained
+        ]
+        assert losses[0].equal(losses[1])
+        assert losses[0].equal(losses[2])
+        expected, *others = (gradients(m, loss) for m, loss in zip(models, losses, strict=True))
+        for other in others:
+            assert all(torch.equal(a, b) for a, b in zip(expected, other, strict=True))
         for optimiser in optimisers:
             optimiser.step()
-    for ours, theirs in zip(
-        all_layers.module.parameters(), two_exits.module.parameters(), strict=True
-    ):
-        assert torch.equal(ours, theirs)
+    for other in models[1:]:
+        pairs = zip(models[0].module.parameters(), other.module.parameters(), strict=True)
+        assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
+
+
+class TrainedBy(torch.nn.Module):
+    """A loss of a network, as a function of its parameters."""
+
+    def __init__(self, loss, network):
+        super().__init__()
+        self.loss, self.network = loss, network
+
+    def forward(self, x, y, alpha):
+        return self.loss(self.network, x, y, alpha)
+
+
+@few
+@given(network=networks(), alpha=st.floats(0.05, 0.95), runs=st.integers(1, 3))
+def test_both_forward_passes_train_a_stack_alike(network, alpha, runs):
+    one, x, y = network
+    stack = stacked([dict(model(one.arm, seed).module.named_parameters()) for seed in range(runs)])
+    found = []
+    for loss in (by_forward_all_layers, by_forward_train):
+        leaves = {f"network.{name}": p.clone().requires_grad_() for name, p in stack.items()}
+        computed = functools.partial(functional_call, TrainedBy(loss, one.module))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+            losses = vmap(lambda p, computed=computed: computed(p, (x, y, alpha)))(leaves)
+            found.append([losses, *torch.autograd.grad(losses.sum(), list(leaves.values()))])
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
 
 
 @few
@@ -518,3 +562,9 @@ def test_each_window_is_followed_by_the_text_shifted_by_one_character():
         assert y[0, row].tolist() == window[1:]
     assert data.validation.shape == (4, 32, 65)
     assert data.validation[3, 31].tolist() == text.validation[127 * 64 : 127 * 64 + 65].tolist()
+
+
+def test_what_a_network_that_no_token_leaves_computes_is_exact():
+    assert STANDARD.is_exact("compute")
+    assert not ASYMMETRIC.is_exact("compute")
+    assert not STANDARD.is_exact("perplexity")

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from repro.studies.finetuning.pretraining import STUDY as PRETRAINING
 from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.finetuning.study import STUDY
 from repro.studies.finetuning.vocabulary import renumbered
+from tests.data.real_sets import needs_data
 from tests.run_files import KeptFiles
 from tests.studies.small import FINETUNING_DATA as TWINS
 from tests.studies.small import GPT as TINY
@@ -553,6 +555,25 @@ def test_baselines_are_what_they_say():
     for message, answer in zip(test.tokens, by_words(train_part, test, 1024), strict=True):
         ham, spam = (prior + np.log(share[message]).sum() for share, prior in logs)
         assert answer == (spam > ham)
+
+
+@needs_data
+def test_the_table_of_first_tokens_differs_from_the_counters_in_its_ties():
+    """One message of either part: a tie goes to most messages, not to the label met first."""
+    messages = load_messages("sms-spam", tokenizer="gpt2-bpe")
+    table = defaultdict(Counter)
+    for tokens, is_spam in zip(messages.train.tokens, messages.train.is_spam, strict=True):
+        table[tokens[0]][int(is_spam)] += 1
+
+    def met_first(token):
+        return table[token].most_common(1)[0][0] if token in table else 0
+
+    shares = {}
+    for name, part in (("validation", messages.validation), ("test", messages.test)):
+        ours = by_first_token(messages.train, part, 50257) == part.is_spam
+        counted = [met_first(tokens[0]) for tokens in part.tokens] == part.is_spam
+        shares[name] = (int(ours.sum()), int(counted.sum()), len(part.is_spam))
+    assert shares == {"validation": (122, 123, 149), "test": (240, 241, 300)}
 
 
 def test_pretraining_reads_pass_after_pass_and_learns():

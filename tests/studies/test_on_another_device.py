@@ -16,12 +16,16 @@ from repro.core.train import train
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 from repro.studies.context_vector.study import STUDY as CONTEXT
+from repro.studies.depth_ladder.linear import STUDY as LINEAR
+from repro.studies.depth_ladder.placed import STUDY as PLACED
 from repro.studies.depth_ladder.study import STUDY as LADDER
+from repro.studies.depth_ladder.variants import placed
 from repro.studies.early_exit.arms import STANDARD, ExitArm
 from repro.studies.early_exit.study import STUDY as EXIT
 from repro.studies.finetuning.arms import ROWS
 from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.study import STUDY as FINETUNING
+from repro.studies.parameter_sharing.partial_study import STUDY as PARTIAL
 from repro.studies.parameter_sharing.study import STUDY as SHARING
 from tests.core.tape import tape
 from tests.own.modules import STUDY as MODULES
@@ -49,6 +53,7 @@ STACKS = {
     "ladder, bp": (LADDER, small.LADDER),
     "ladder, fa": (LADDER, small.LADDER.but(rule="fa", trained=1)),
     "ladder, dfa": (LADDER, small.LADDER.but(rule="dfa", embedding="frozen")),
+    "ladder, first block": (PLACED, placed(small.LADDER.but(rule="dfa", trained=1), "input")),
     "early exit": (EXIT, EXIT_ARM),
     "context": (CONTEXT, small.CONTEXT.but(dropout=0.1)),
     "context, residual": (CONTEXT, small.CONTEXT.but(stack="residual")),
@@ -68,6 +73,8 @@ LOOPS = STACKS | {
     "sharing, halting": (SHARING, small.SHARING.but(halting=True, sets=1)),
     "sharing, compressed": (SHARING, small.SHARING.but(kind="encoder", compressed=8)),
     "sharing, pruned": (SHARING, small.SHARING.but(pruned=0.5)),
+    "sharing, a part": (PARTIAL, small.PARTIAL),
+    "linear classifier": (LINEAR, small.LINEAR),
     "own module, with buffers": (MODULES, Small(kind="batch norm")),
 }
 

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from repro.arm import Needs, Run
+from repro.core.program import LoopProgram
 from repro.core.train import Finished, train, training
 from repro.core.weights import to_file
 from repro.studies.parameter_sharing import reference
@@ -23,11 +24,15 @@ from repro.studies.parameter_sharing.arms import (
 from repro.studies.parameter_sharing.assignment import STRATEGIES, assigned
 from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
 from repro.studies.parameter_sharing.halting import Halting
+from repro.studies.parameter_sharing.model import Shape, SharingTransformer
+from repro.studies.parameter_sharing.partial import PartialArm
+from repro.studies.parameter_sharing.partial_study import STUDY as PARTIAL
 from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.reference import distance
 from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
 from repro.studies.parameter_sharing.study import STUDY
 from tests.run_files import KeptFiles
+from tests.studies.small import PARTIAL as SHARED_PART
 from tests.studies.small import SHARING as SMALL
 from tests.studies.small import SHARING_SETTINGS as TINY
 
@@ -44,15 +49,17 @@ def first_batch(data, rows=2):
     return x[0], y[0], epochs[0]
 
 
-def test_families_spend_the_same_budget():
+def test_families_have_six_sets_of_a_width():
     def in_layers(arm):
         module = reference.network(arm.but(vocabulary=300), 301)
         return sum(p.numel() for p in module.sets.parameters())
 
-    for family in FAMILIES.values():
-        assert in_layers(family) / in_layers(BASELINE) == pytest.approx(1, abs=0.05)
+    times = {"deep": 1, "very deep": 1, "wide": 1.6, "very wide": 3, "wide deep": 1.6}
+    for name, family in FAMILIES.items():
+        assert family.sets == 6
+        assert in_layers(family) / in_layers(BASELINE) == pytest.approx(times[name], rel=0.03)
         small, usual = untrained(family).at("ci"), untrained(BASELINE).at("ci")
-        assert in_layers(small) / in_layers(usual) == pytest.approx(1, abs=0.09)
+        assert in_layers(small) / in_layers(usual) == pytest.approx(times[name], rel=0.04)
         assert small.order == family.order
 
 
@@ -148,7 +155,7 @@ def test_ci_trains_two_fifths_of_the_steps_and_refuses_what_is_too_large():
     assert LONG.epochs / SHORT.epochs == 2.5
     assert at("decoder 10k", "deep cycle").at("ci").steps == 100
     assert at("decoder 25k", "very wide").at("ci").steps == 250
-    too_large = [("10k", "very deep"), ("25k", "deep")]
+    too_large = [("25k", "very deep"), ("25k", "deep")]
     for arm in (at(f"decoder {steps}", name) for steps, name in too_large):
         with pytest.raises(Needs, match=r"too large for ci .*: needs --profile paper"):
             arm.at("ci")
@@ -325,3 +332,63 @@ def test_arms_that_cannot_be_are_refused(monkeypatch, tmp_path):
     with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-bpe`"):
         BASELINE.located()
     assert BASELINE.at("ci").located().cut_tokenizer == "gpt2-bpe-twin:1024"
+
+
+def partial(part, among):
+    return SHARED_PART.but(part=part, among=among)
+
+
+@pytest.mark.parametrize(("among", "sharing"), [("first half", 2), ("last half", 2), ("all", 4)])
+@pytest.mark.parametrize("part", ["feed-forward", "block"])
+def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part, among, sharing):
+    arm = partial(part, among)
+    data = SharingData(arm, None, CPU)
+    shared = PARTIAL.reference(Run(arm, 1), data, CPU).module
+    own = STUDY.reference(Run(SMALL.but(layers=4, sets=4), 1), data, CPU).module
+    saved = sum(p.numel() for p in own.parameters()) - sum(p.numel() for p in shared.parameters())
+    layer = shared.sets[0]
+    once = layer if part == "block" else torch.nn.ModuleList([layer.up, layer.down])
+    assert saved == (sharing - 1) * sum(p.numel() for p in once.parameters())
+    first = arm.sharing[0]
+    for place in arm.sharing:
+        assert shared.sets[place].up is shared.sets[first].up
+        assert (shared.sets[place].attention is shared.sets[first].attention) == (
+            part == "block" or place == first
+        )
+    for name, parameter in shared.named_parameters():
+        assert torch.equal(parameter, own.get_parameter(name)), name
+
+
+def test_shared_early_blocks_are_sets_that_early_layers_use():
+    """Trained as the model whose order says so, from the same start, to the same bits."""
+    arm = partial("block", "first half")
+    data = SharingData(arm, None, CPU)
+    tied = PARTIAL.reference(Run(arm, 1), data, CPU)
+    shape = Shape(width=16, heads=2, hidden=64, context=48, causal=True)
+    ordered = SharingTransformer(shape, (0, 0, 1, 2), vocabulary=data.vocabulary)
+    names = {0: 0, 1: 2, 2: 3}
+    for name, parameter in ordered.named_parameters():
+        parts = name.split(".")
+        if parts[0] == "sets":
+            parts[1] = str(names[int(parts[1])])
+        parameter.data.copy_(tied.module.get_parameter(".".join(parts)))
+    x, y, epochs = first_batch(data)
+    objective, _ = tied.loss(x, y, epochs)
+    objective.backward()
+    F.cross_entropy(ordered(x).flatten(0, 1), y.flatten()).backward()
+    torch.testing.assert_close(
+        ordered.sets[0].up.weight.grad, tied.module.sets[0].up.weight.grad, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_a_model_that_shares_a_part_is_trained_and_resumed_like_any():
+    arm = partial("feed-forward", "all")
+    [(_, values)] = train(PARTIAL, [Run(arm, 3)], engine="loop", device=CPU)
+    assert values["steps"] == STEPS_AN_EPOCH
+    data = SharingData(arm, None, CPU)
+    one, other = (LoopProgram(PARTIAL, [Run(arm, seed)], data, CPU) for seed in (3, 4))
+    other.restore(one.states())
+    a, b = (program.model.module.state_dict() for program in (one, other))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    with pytest.raises(ValueError, match="sets=2 share whole layers already"):
+        PartialArm(sets=2, part="block", among="all")

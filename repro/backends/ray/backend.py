@@ -175,7 +175,7 @@ class RayBackend:
         self._sent[place.batch].ended.add(run)
         if isinstance(end, Done):
             return Trained(run, end.values, end.provenance, end.weights)
-        return Failed(run, end.why)
+        return Failed(run, end.why, end.details)
 
     def _close(self, number: int) -> Iterator[Event]:
         """Yield what is to be said of a task that has ended."""

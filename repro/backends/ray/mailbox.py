@@ -34,6 +34,8 @@ class NotDone:
     """The reason why a run could not be trained."""
 
     why: str
+    details: str = ""
+    """The traceback and what was printed, where training raised."""
 
 
 End = Done | NotDone

@@ -100,8 +100,8 @@ class _Letters:
         match event:
             case Trained(run, values, provenance, weights):
                 self.end(run, Done(values, provenance, weights))
-            case Failed(run, why):
-                self.end(run, NotDone(why))
+            case Failed(run, why, details):
+                self.end(run, NotDone(why, details))
             case Narrowed(_, width):
                 self.mailbox.leave_width.remote(self.number, width)
             case Progress() if time.monotonic() - self._showed > SECONDS_BETWEEN_PROGRESS:

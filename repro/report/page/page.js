@@ -7,12 +7,14 @@ const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => {
   return { row, details, text: (row.textContent + " " + details.textContent).toLowerCase() };
 });
 
+const NAMES = ["source", "verdict", "kind", "change", "stands", "data", "size", "whose"];
+
 function show() {
   const wanted = Object.fromEntries(new FormData(filter));
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const { row, details, text } of rows) {
-    const fits = ["source", "verdict", "kind"].every(
+    const fits = NAMES.every(
       (name) => !wanted[name] || details.dataset[name] === wanted[name]
     ) && words.every((word) => text.includes(word));
     row.hidden = details.hidden = !fits;

@@ -7,8 +7,9 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from repro.report.page.view import VERDICTS, View, counted, ranges
-from repro.report.suite import over_the_suite
+from repro.report.counts import ONE, count_lines
+from repro.report.page.view import MOST_VALUES, VERDICTS, View, counted, ranges
+from repro.report.words import WORDS
 from repro.text import shown, shown_lines
 
 
@@ -26,15 +27,18 @@ def render(view: View) -> str:
         lstrip_blocks=True,
     )
     pages.filters |= {"number": number, "counted": counted, "ranges": ranges}
+    pages.filters["by_kind"] = lambda claims: "; ".join(count_lines([c.record for c in claims]))
     pages.filters["lines"] = lambda text: escape(shown_lines(text))
     style, script = _read("page.css"), _read("page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return pages.get_template("page.html").render(
         view=view,
         verdicts=VERDICTS,
-        over_the_suite=over_the_suite([claim.record for claim in view.claims]),
+        whose=ONE,
         style=Markup(style),
         script=Markup(script),
+        words=WORDS,
+        most_values=MOST_VALUES,
         allowed_script=f"sha256-{allowed}",
         markup=Markup,
     )

@@ -12,24 +12,23 @@ from typing import Any
 
 from repro.document import ANY_PROFILE
 from repro.judge import Outcome
+from repro.ledger import short_source
+from repro.report.ending import CHANGES, Failure, changes_of, reasons_of
 from repro.report.figure import FigureData, caption
+from repro.report.page.measurement import Measurement, measurement_of
 from repro.report.plots import figure_plot, forest, seeds, training
-from repro.report.record import ClaimRecord, SampleData, deciding_effect
+from repro.report.record import ClaimRecord, SampleData
 from repro.report.results import ResultsDocument
 from repro.report.runs import LOSS, ArmRuns
+from repro.report.session import SessionData, file_link
+from repro.report.suite import SETTLED
 from repro.report.svg import PagePlot
+from repro.report.values import ArmValue, arm_values
 
 VERDICTS = tuple(Outcome)
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """The deciding comparison of a claim, for a table."""
-
-    label: str
-    unit: str
-    estimate: float
-    interval: tuple[float, float] | None
+MOST_VALUES = 5
+"""Values of arms that a row of the table shows; the claim itself shows all."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,10 @@ class Claim:
     name: str
     """The claim's name without its source."""
     measured: Measurement | None
+    values: list[ArmValue]
+    """The arms' own values, in the unit of what is documented."""
+    link: str
+    """The address of its test; empty where there is none."""
     samples: list[SampleData]
     seeds: list[PagePlot]
     training: PagePlot | None
@@ -50,6 +53,20 @@ class Claim:
     @property
     def about_a_document(self) -> bool:
         return self.record.profile == ANY_PROFILE
+
+    @property
+    def change(self) -> str:
+        """The kind of its change against the ledger, to filter by."""
+        if not self.record.change.startswith(CHANGES):
+            return "as it was"
+        return "new" if self.record.accepted is None else "changed"
+
+    @property
+    def stands(self) -> str:
+        """Whether its verdict stands, to filter by; empty where that is no question."""
+        if self.record.stands is None or self.record.verdict not in SETTLED:
+            return ""
+        return "stands" if self.record.stands else "does not stand"
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,25 @@ class View:
     sources: list[Source] = field(default_factory=list)
     shared: dict[str, PagePlot] = field(default_factory=dict)
     """Plots that several claims show."""
+    standing: str = ""
+    """The sentence on how many settled verdicts stand."""
+    evidence: list[str] = field(default_factory=list)
+    """Sentences on the files that the claims were judged from."""
+    session: SessionData = field(default_factory=SessionData)
+    failures: list[tuple[Failure, Claim | None]] = field(default_factory=list)
+    """What failed, with its claim where it came to a verdict."""
+    changed: list[Claim] = field(default_factory=list)
+    """Claims that are in the ledger with another verdict, what needs attention first."""
+    not_run: list[tuple[str, int]] = field(default_factory=list)
+    """Reasons why claims were not run, and how many there are of each."""
+
+    @property
+    def data(self) -> list[str]:
+        return sorted({claim.record.data for claim in self.claims})
+
+    @property
+    def profiles(self) -> list[str]:
+        return sorted({claim.record.profile for claim in self.claims})
 
     @property
     def claims(self) -> list[Claim]:
@@ -116,15 +152,25 @@ class View:
 
 def lay_out_page(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> View:
     """Lay out these results with the stored runs of their arms."""
-    view = View()
+    view = View(
+        standing=results.standing,
+        evidence=results.evidence,
+        session=results.session,
+        not_run=reasons_of(results.claims).most_common(),
+    )
     of_source: dict[str, list[ClaimRecord]] = {}
     for record in results.claims:
-        of_source.setdefault(_short_source(record.source), []).append(record)
+        of_source.setdefault(short_source(record.source), []).append(record)
     for figure in results.figures:
-        of_source.setdefault(_short_source(figure.source), [])
+        of_source.setdefault(short_source(figure.source), [])
     for source, records in sorted(of_source.items()):
-        figures = [each for each in results.figures if _short_source(each.source) == source]
+        figures = [each for each in results.figures if short_source(each.source) == source]
         view.sources.append(_lay_out_source(source, records, figures, results, runs, view))
+    by_record = {id(claim.record): claim for claim in view.claims}
+    by_command = {claim.record.command: claim for claim in view.claims}
+    view.failures = [(each, by_command.get(each.command)) for each in results.failures]
+    changes = [by_record[id(record)] for record in changes_of(results.claims)]
+    view.changed = [claim for claim in changes if claim.record.accepted is not None]
     return view
 
 
@@ -163,31 +209,16 @@ def _lay_out_claim(
         record=record,
         anchor=anchor,
         name=record.claim.partition("/")[2] or record.claim,
-        measured=_measurement(record),
+        measured=measurement_of(record),
+        values=arm_values(record, results.arms),
+        link=file_link(results.session.files, record.file, record.line),
         samples=[each for finding in record.findings for each in finding.samples],
         seeds=seeds(record.findings, name=f"seeds-{anchor}"),
         training=_training(record, results, runs, view),
         arms=[
-            (_digest("arm", _short_source(record.source), arm), results.arms[arm].label)
+            (_digest("arm", short_source(record.source), arm), results.arms[arm].label)
             for arm in record.arms
         ],
-    )
-
-
-def _measurement(record: ClaimRecord) -> Measurement | None:
-    decided = deciding_effect(record)
-    if decided is None:
-        return None
-    _, effect = decided
-    if effect.estimate is None:
-        return None
-    low, high = effect.low, effect.high
-    interval = (low, high) if low is not None and high is not None else None
-    return Measurement(
-        label=effect.label,
-        unit=effect.unit,
-        estimate=effect.estimate,
-        interval=None if effect.exact else interval,
     )
 
 
@@ -302,10 +333,6 @@ def ranges(numbers: Sequence[int]) -> str:
         else:
             rows.append([number])
     return ", ".join(f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in rows)
-
-
-def _short_source(source: str) -> str:
-    return source.split(",")[0].strip()
 
 
 def _digest(kind: str, *parts: str) -> str:

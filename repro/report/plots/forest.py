@@ -60,7 +60,7 @@ def _values(finding: FindingData, effect: EffectData) -> tuple[float, float, flo
 
 
 def _names_its_value(finding: FindingData, effect: EffectData) -> bool:
-    return finding.documented is not None and effect.kind == "difference"
+    return finding.documented is not None and effect.kind != "spread"
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:
@@ -68,7 +68,8 @@ def _quantity(finding: FindingData, effect: EffectData) -> str:
         return f"standard deviation of {effect.unit} over seeds"
     if effect.unit == "ratio":
         return RATIO
-    if _fixed_side(finding, effect) is not None:
+    is_of_one_arm = effect.kind == "run" and finding.samples[effect.sides[1]].fixed
+    if is_of_one_arm or _fixed_side(finding, effect) is not None:
         return effect.unit
     return f"difference in {effect.unit}"
 
@@ -76,9 +77,9 @@ def _quantity(finding: FindingData, effect: EffectData) -> str:
 def _fixed_side(finding: FindingData, effect: EffectData) -> float | None:
     """Return the number that an arm is held against; the plot then shows the arm's own value.
 
-    None where both sides of the comparison were measured.
+    None where both sides of the comparison were measured, or it is in the arm's own unit already.
     """
-    if effect.kind == "spread" or len(effect.sides) != 2 or effect.unit == "ratio":
+    if effect.kind != "difference" or len(effect.sides) != 2 or effect.unit == "ratio":
         return None
     right = finding.samples[effect.sides[1]]
     return right.values[0] if right.fixed else None

@@ -21,13 +21,14 @@ MOST_POINTS = 25
 def training(
     curves: Sequence[tuple[str, dict[str, TrainingCurve]]], metric: str, *, name: str
 ) -> svg.PagePlot | None:
-    """Draw the curves of each arm, mean over seeds with range; None without two epochs."""
+    """Draw the curves of each arm, mean over seeds with range; nothing that has a single epoch."""
     panels: dict[str, list[list[Row]]] = {}
     for each in dict.fromkeys((LOSS, metric)):
-        if arms := [_rows(arm[each]) for _, arm in curves if each in arm]:
+        arms = [_rows(arm[each]) for _, arm in curves if each in arm]
+        if any(rows[1:] for rows in arms):
             panels[each] = arms
     epochs = [row[0] for arms in panels.values() for rows in arms for row in rows]
-    if not any(rows[1:] for arms in panels.values() for rows in arms):
+    if not panels:
         return None
     body = ""
     for place, (each, arms) in enumerate(panels.items()):

@@ -55,10 +55,10 @@ class ContextArm(Arm):
         "gradient_norm": Metric("log"),
         "stack_gradient_norm": Metric("log"),
         "logit_spread": Metric("log"),
-        "parameters": Metric("log"),
-        "parameters_a_sequence": Metric("log"),
-        "multiplications": Metric("log"),
-        "sequences": Metric("identity", listed=True),
+        "parameters": Metric("log", exact=True),
+        "parameters_a_sequence": Metric("log", exact=True),
+        "multiplications": Metric("log", exact=True),
+        "sequences": Metric("identity", listed=True, exact=True),
     }
 
     layers: int

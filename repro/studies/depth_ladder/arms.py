@@ -119,6 +119,7 @@ class LadderArm(Arm):
                 (" raw", self.rule != "bp" and self.credit == "raw"),
                 (" frozen embedding", self.embedding == "frozen"),
                 (f" one block x{self.expansion}", self.depth == 1),
+                (" without blocks", self.depth == 0),
             )
             if other
         ]
@@ -168,3 +169,8 @@ D512_L2 = LadderArm(width=512, depth=2, rule="bp", trained=2)
 def shallow(arm: LadderArm) -> LadderArm:
     """Return the arm with one block that has as many parameters as all of its blocks."""
     return arm.but(depth=1, trained=1, expansion=arm.expansion * arm.depth)
+
+
+def without_blocks(arm: LadderArm) -> LadderArm:
+    """Return the arm's embedding and readout with no block between them."""
+    return arm.but(depth=0, trained=0)

@@ -104,9 +104,9 @@ class FinetuneArm(Arm):
         "train_accuracy": Metric("log-odds", examples=TRAINING_MESSAGES),
         "train_over_test": Metric("identity", sampled="test_right"),
         "train_over_validation": Metric("identity", sampled="validation_right"),
-        "longest": Metric("identity"),
-        "parameters": Metric("log"),
-        "multiplications": Metric("log"),
+        "longest": Metric("identity", exact=True),
+        "parameters": Metric("log", exact=True),
+        "multiplications": Metric("log", exact=True),
     }
 
     size: Size = "small"

@@ -23,7 +23,10 @@ def by_length(train: Messages, asked: Messages, tokens: int) -> Answers:
 
 
 def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
-    """Answer as most training messages with the same first token; without any, as most of all."""
+    """Answer as most training messages with the same first token, or as most of all.
+
+    The latter where no training message has the token, and where as many are spam as not.
+    """
     votes = np.zeros(tokens)
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
         votes[message[0]] += 1 if is_spam else -1

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from repro.arm import Needs
+from repro.data.files import is_here
 from repro.data.inventory import sha256_of
 from repro.data.locate import data_folder
 from repro.data.registry import find
@@ -15,7 +16,7 @@ FILE = "model.safetensors"
 
 def require_weights(size: str) -> None:
     """Raise `Needs` where the weights of a size are not here."""
-    if not _path(size).parent.is_dir():
+    if not is_here(f"gpt2-{size}"):
         raise Needs(
             f"starts from GPT-2's {size} weights: run `python -m repro data fetch gpt2-{size}`"
         )

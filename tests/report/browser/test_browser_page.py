@@ -18,7 +18,7 @@ def rows(page):
 
 
 def names(page):
-    return [name.split("/")[1] for name in rows(page).locator("a").all_text_contents()]
+    return [name.split("/")[1] for name in rows(page).locator(".name").all_text_contents()]
 
 
 def test_it_shows_every_claim_and_every_plot(page, results):
@@ -33,6 +33,10 @@ def test_it_shows_every_claim_and_every_plot(page, results):
         box = plots.nth(i).bounding_box()
         assert box["width"] > 200
         assert box["height"] > 30
+    sizes = page.locator("main svg text").evaluate_all(
+        "(all) => [...new Set(all.map((text) => getComputedStyle(text).fontSize))]"
+    )
+    assert set(sizes) == {"8px", "7.5px"}  # points of the plot: no rule of the page's own texts
 
 
 def test_it_filters_by_verdict_source_kind_and_text(page, results):
@@ -54,13 +58,29 @@ def test_it_filters_by_verdict_source_kind_and_text(page, results):
     assert rows(page).count() == 0
 
 
+FILTERS = {
+    "change": ("changed", {"falls"}),
+    "stands": ("stands", {"climbs", "falls", "value", "ratio", "order", "spread"}),
+    "data": ("the document", {"agrees", "share"}),
+    "size": ("any", {"agrees", "share"}),
+    "whose": ("control", {"spread"}),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_it_filters_by_what_a_claim_is(page, name):
+    chosen, expected = FILTERS[name]
+    page.select_option(f"[name={name}]", chosen)
+    assert set(names(page)) == expected
+
+
 def test_it_sorts_numbers_as_numbers_and_by_keyboard(page):
-    button = page.get_by_role("button", name="p, Holm")
+    button = page.locator("#table th button").last
     button.focus()
     page.keyboard.press("Enter")
     head = page.locator("th[aria-sort]")
     assert head.get_attribute("aria-sort") == "ascending"
-    cells = "#table tbody tr td:nth-child(6)"
+    cells = "#table tbody tr td:nth-child(5)"
     values = page.locator(cells).evaluate_all("(all) => all.map((cell) => cell.dataset.n ?? null)")
     numbers = [float(value) for value in values if value is not None]
     assert numbers == sorted(numbers)
@@ -72,7 +92,7 @@ def test_it_sorts_numbers_as_numbers_and_by_keyboard(page):
 
 
 def test_a_link_opens_its_claim(page):
-    page.get_by_role("link", name="004/climbs").first.click()
+    page.locator("#table tr", has_text="004/climbs").get_by_role("link").click()
     shown = page.locator("details[open]")
     assert shown.count() == 1
     assert "REPRODUCED" in shown.locator("pre").text_content()

@@ -1,0 +1,1 @@
+"""Evidence that travels: results in one file, judged elsewhere, added to a store, or audited."""

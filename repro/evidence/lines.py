@@ -1,0 +1,187 @@
+"""The lines of an evidence file: JSON, compressed by gzip, sealed by the last one's checksums.
+
+The first line is the head, the last one the seal, which lists the SHA-256 of every line before it.
+A file is read as a stream, within bounds that no honest file comes near.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from repro.evidence.errors import EvidenceError
+from repro.evidence.record import Unsound
+from repro.files import beside, explained
+
+NAME = "repro evidence"
+FORMAT = 1
+
+LONGEST_LINE = 8 * 2**20
+MOST_LINES = 100_000
+MOST_BYTES = 2**29
+"""Bounds of what is read of one file, in bytes and lines after decompression, weights aside."""
+MOST_BYTES_OF_WEIGHTS = 2**35
+
+CUT_OFF = "it is cut off before its end"
+
+LEVEL = 9
+"""The compression, part of what makes equal results equal bytes."""
+
+
+def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> str:
+    """Write lines and their seal; return the SHA-256 that the file is known by.
+
+    The bytes depend on the lines alone, for one version of zlib.
+    """
+    with (
+        explained(
+            EvidenceError,
+            full=(f"There is no room for {path}", "free some space, or choose another place"),
+            refused=(f"{path} cannot be written", "choose a place where you may write"),
+        ),
+        beside(path) as fresh,
+        fresh.open("wb") as file,
+        gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as compressed,
+    ):
+        sums = []
+        for line in lines:
+            text = encoded(line)
+            compressed.write(text)
+            sums.append(hashlib.sha256(text).hexdigest())
+        seal = encoded({"kind": "seal", "lines": sums})
+        compressed.write(seal)
+    return hashlib.sha256(seal).hexdigest()
+
+
+def encoded(line: dict[str, Any]) -> bytes:
+    """Return a line as it is written.
+
+    >>> encoded({"b": 1, "a": 0.5})
+    b'{"a":0.5,"b":1}\\n'
+    """
+    text = json.dumps(
+        line, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return f"{text}\n".encode()
+
+
+def decoded(text: bytes) -> dict[str, Any]:
+    """Return what a line says; raises `Unsound`.
+
+    >>> decoded(b'{"a": NaN}')
+    Traceback (most recent call last):
+    repro.evidence.record.Unsound: holds NaN, which is no number
+    """
+    try:
+        line = json.loads(text, parse_constant=_refuse)
+    except Unsound:
+        raise
+    except (ValueError, RecursionError):
+        raise Unsound("is not JSON") from None
+    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+        raise Unsound("is no JSON object with a kind")
+    return line
+
+
+def _refuse(constant: str) -> Any:
+    raise Unsound(f"holds {constant}, which is no number")
+
+
+def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield the lines, raw and parsed, the seal last; raises `EvidenceError`.
+
+    Checksums are compared when the end is reached: nothing counts before that.
+    """
+    with (
+        explained(
+            EvidenceError,
+            full=("", ""),
+            refused=(f"The evidence file {path} cannot be read", "name a file that you may read"),
+        ),
+        _opened(path) as file,
+    ):
+        sums: list[str] = []
+        is_sealed = False
+        for text, line in _bounded(path, file):
+            if is_sealed:
+                raise damaged(path, "there is more after its last line")
+            if not sums:
+                _require_head(path, line)
+            if line["kind"] == "seal":
+                _require_sums(path, line, sums)
+                is_sealed = True
+            sums.append(hashlib.sha256(text).hexdigest())
+            yield text, line
+        if not is_sealed:
+            raise damaged(path, CUT_OFF if sums else "it is empty")
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise EvidenceError(f"The evidence file {path} cannot be read: it is not a file.")
+    return path.open("rb")
+
+
+def _bounded(path: Path, file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield lines, raw and parsed, while they stay within the bounds."""
+    sizes = {True: 0, False: 0}
+    for number, text in enumerate(_unpacked(path, file), 1):
+        if len(text) > LONGEST_LINE:
+            raise damaged(path, f"line {number} is longer than {LONGEST_LINE} bytes")
+        if number > MOST_LINES:
+            raise damaged(path, f"it has more than {MOST_LINES} lines")
+        try:
+            line = decoded(text)
+        except Unsound as why:
+            raise damaged(path, f"line {number} {why}") from None
+        is_weights = line["kind"] == "weights"
+        sizes[is_weights] += len(text)
+        most = MOST_BYTES_OF_WEIGHTS if is_weights else MOST_BYTES
+        if sizes[is_weights] > most:
+            raise damaged(path, f"it unpacks to more than {most} bytes")
+        yield text, line
+
+
+def _unpacked(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """Yield lines, cut off where they are too long."""
+    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+        try:
+            while text := stream.readline(LONGEST_LINE + 1):
+                yield text
+        except EOFError:
+            raise damaged(path, CUT_OFF) from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise damaged(path, "it is not whole gzip") from None
+
+
+def _require_head(path: Path, line: dict[str, Any]) -> None:
+    if line["kind"] != "head" or line.get("name") != NAME:
+        raise damaged(path, "its first line is not that of evidence")
+    if line.get("format") != FORMAT:
+        raise EvidenceError(
+            f"The evidence file {path} has format {line.get('format')!r} where this version of"
+            f" repro reads {FORMAT}; use the version that packed it, or pack it again."
+        )
+
+
+def _require_sums(path: Path, seal: dict[str, Any], sums: list[str]) -> None:
+    written = seal.get("lines")
+    if not isinstance(written, list) or len(written) != len(sums):
+        raise damaged(path, f"its checksums are not those of {len(sums)} lines")
+    wrong = [
+        n for n, (there, here) in enumerate(zip(written, sums, strict=True), 1) if there != here
+    ]
+    if wrong:
+        raise damaged(path, f"line {wrong[0]} does not match its checksum")
+
+
+def damaged(path: Path, why: str) -> EvidenceError:
+    """Return the error that says what is wrong within a file."""
+    return EvidenceError(
+        f"The evidence file {path} cannot be used: {why}; get it again from where it came from."
+    )

@@ -1,0 +1,68 @@
+"""What is easily written and is no claim: each ends in a sentence that says what to write."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from repro.judge.scale import Scale
+
+
+class NoArithmetic:
+    """Comparisons and arithmetic that a metric does not have, since nothing could judge them."""
+
+    label: str
+
+    def __ge__(self, other: object) -> NoReturn:
+        raise TypeError(_no_order(self.label, ">=", "a > b, or a.is_at_most(margin, below=b)"))
+
+    def __le__(self, other: object) -> NoReturn:
+        raise TypeError(_no_order(self.label, "<=", "a < b, or a.is_at_most_times(1.05, b)"))
+
+    def _no_arithmetic(self, other: object) -> NoReturn:
+        raise TypeError(
+            f"{self.label} takes part in arithmetic, which nothing could judge: write"
+            " a.exceeds(b, by_ratio=1.01) for a factor, a.exceeds(b, by_at_least=0.01) for an"
+            " amount, and (a - b) > (c - d) for gains"
+        )
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _no_arithmetic
+    __rsub__ = __pow__ = __neg__ = __abs__ = _no_arithmetic
+
+
+def _no_order(label: str, sign: str, instead: str) -> str:
+    return f"{label} {sign} … says that it may be equal, which no test shows: claim {instead}"
+
+
+def require_number(other: object, label: str, metric: str) -> float:
+    """Return the number that a metric is compared with; raises TypeError where it is none."""
+    if isinstance(other, int | float) or hasattr(other, "__float__"):
+        return float(other)
+    raise TypeError(
+        f"{metric} of {label} is compared with a {type(other).__name__}, which is neither a number"
+        f" nor a metric: name the same metric of it, as in b.{metric.replace(' ', '_')}"
+    )
+
+
+def require_share(number: float, scale: Scale, metric: str) -> None:
+    """Raise ValueError where per cent are given of what is a share."""
+    if scale.name == "log-odds" and abs(number) > 1:
+        raise ValueError(
+            f"{metric} is a share between 0 and 1, and {number:g} is none: write {number / 100:g}"
+            f" for {number:g} %"
+        )
+
+
+def require_same_data(high: object, low: object) -> None:
+    """Raise ValueError where two arms were measured on different data: seeds pair nothing there."""
+    sides = [side for side in (high, low) if getattr(side, "origin", None)]
+    names = [getattr(side.origin[0], "data", None) for side in sides]  # type: ignore[attr-defined]
+    if len(set(names)) > 1:
+        labels = " and ".join(
+            f"{side.label} on {name}"  # type: ignore[attr-defined]
+            for side, name in zip(sides, names, strict=True)
+        )
+        raise ValueError(
+            f"The claim compares {labels}: runs on different data have nothing in common that"
+            " seeds could pair; judge each data set in a case of its own, with"
+            " pytest.mark.parametrize"
+        )

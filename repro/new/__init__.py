@@ -1,0 +1,1 @@
+"""The command `new`, and the small projects that it writes."""

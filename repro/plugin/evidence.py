@@ -1,0 +1,73 @@
+"""The option `--evidence`: files that a session judges from, instead of training."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from repro.evidence.results import Evidence
+
+READ = pytest.StashKey[Any]()  # an Evidence, whose module is imported when files are named
+
+ABOUT_TRAINING = {
+    "--plan": False,
+    "--device": "auto",
+    "--engine": "auto",
+    "--executor": "local",
+    "--same-machine": False,
+    "--update-ledger": False,
+}
+"""Options that mean nothing where results are read from evidence, and what they are by default."""
+
+
+def add_option(group: pytest.OptionGroup) -> None:
+    """Add `--evidence` to the options of the plugin."""
+    group.addoption(
+        "--evidence",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="judge from packed results: train nothing, load no torch and no data",
+    )
+
+
+def evidence_of(config: pytest.Config) -> Evidence | None:
+    """Return the evidence that the command line names, read once a process; raises EvidenceError.
+
+    None where it names none.
+    """
+    from repro.evidence.results import Evidence
+
+    named = config.getoption("evidence")
+    if named and READ not in config.stash:
+        config.stash[READ] = Evidence.read(map(Path, named))
+    evidence: Evidence | None = config.stash.get(READ, None)
+    return evidence
+
+
+def evidence_option(config: pytest.Config) -> str:
+    """Return the option as it is written behind a command that judges from the same files."""
+    named = config.getoption("evidence") or ()
+    return f" --evidence {shlex.join(named)}" if named else ""
+
+
+def check_evidence(config: pytest.Config) -> None:
+    """Raise ValueError where evidence is named that cannot be read, or with options of training."""
+    if not config.getoption("evidence"):
+        return
+    for name, usual in ABOUT_TRAINING.items():
+        if config.getoption(name.removeprefix("--").replace("-", "_")) != usual:
+            raise ValueError(
+                f"--evidence judges what is in the files and trains nothing; leave out {name}, or"
+                " add the files to a store first: python -m repro evidence add FILE."
+            )
+    from repro.evidence.errors import EvidenceError
+
+    try:
+        evidence_of(config)
+    except EvidenceError as error:
+        raise ValueError(str(error)) from error

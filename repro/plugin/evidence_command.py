@@ -1,0 +1,210 @@
+"""The command `evidence`: packs results, adds those of files to a store, and audits a file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repro.evidence.errors import EvidenceError
+from repro.text import shown, shown_lines
+
+if TYPE_CHECKING:
+    from repro.evidence.pack import Packed
+    from repro.plugin.session import ClaimSession
+
+DEFAULT_STORE = ".repro"
+
+MOST_NAMED = 10
+
+
+def add_to(commands: Any) -> None:
+    """Add `evidence` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("evidence", help="pack results into a file, add or audit them")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    packing = actions.add_parser("pack", help="write the results behind claims into one file")
+    packing.add_argument("file", type=Path, metavar="FILE")
+    add_claims(packing)
+    packing.add_argument("--profile", default="ci", help="ci (default) or paper")
+    packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
+    packing.add_argument("--engine", default="auto", help="auto (default), loop or stacked")
+    packing.add_argument(
+        "--weights", action="store_true", help="with the parameters that other runs start from"
+    )
+    packing.set_defaults(run=_pack)
+    adding = actions.add_parser("add", help="put the runs of files into the local store")
+    adding.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    adding.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
+    adding.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    adding.set_defaults(run=_add)
+
+    auditing = actions.add_parser("audit", help="train a random sample of a file's runs again")
+    auditing.add_argument("file", type=Path, metavar="FILE")
+    add_claims(auditing)
+    auditing.add_argument("--runs", type=_count, default=29, help="runs to draw (default 29)")
+    auditing.add_argument("--minutes", type=_minutes, default=5.0, help="at most (default 5)")
+    auditing.add_argument("--seed", type=int, help="draw the same runs again (default: random)")
+    auditing.set_defaults(run=_audit)
+
+
+def add_claims(parser: argparse.ArgumentParser) -> None:
+    """Add what selects claims, as on pytest's command line."""
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
+    parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
+    parser.add_argument("--seed-budget", metavar="N", help="seeds an arm may use at most")
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+
+
+def options_of(chosen: argparse.Namespace, *names: str) -> list[str]:
+    """Return pytest's options of these names, as a command was given them."""
+    given = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    return [*options, *(("-k", chosen.k) if chosen.k else ())]
+
+
+def claims_of(chosen: argparse.Namespace) -> list[str]:
+    """Return the claims that were selected: those in `claims`, or here, where none were."""
+    given: list[str] = chosen.claims
+    return given or (["claims"] if Path("claims").is_dir() else ["."])
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError
+    return count
+
+
+def _minutes(text: str) -> float:
+    minutes = float(text)
+    if not 0 < minutes < 1e6:
+        raise ValueError
+    return minutes
+
+
+def _pack(chosen: argparse.Namespace) -> int:
+    from repro.plugin.reading import with_claims
+
+    lacking: dict[str, int] = {}
+
+    def pack_these(session: ClaimSession) -> Packed:
+        return _pack_claims(session, chosen, lacking)
+
+    options = options_of(chosen, "profile", "seed_budget", "store", "device", "engine")
+    packed = with_claims(claims_of(chosen), options, pack_these)
+    size = chosen.file.stat().st_size
+    print(f"wrote {chosen.file}: {packed.runs} runs, {size:,} bytes, {packed.sha256[:12]}")
+    for name, count in list(lacking.items())[:MOST_NAMED]:
+        print(f"{shown(name)} lacks {count} runs that are not stored", file=sys.stderr)
+    if len(lacking) > MOST_NAMED:
+        print(f"and {len(lacking) - MOST_NAMED} more claims lack runs", file=sys.stderr)
+    return 0
+
+
+def _pack_claims(
+    session: ClaimSession, chosen: argparse.Namespace, lacking: dict[str, int]
+) -> Packed:
+    from repro.evidence.pack import pack
+    from repro.plugin.claims import claim_id
+
+    assert session.work is not None
+    names = []
+    for item in session.trained:
+        names.append(claim_id(item))
+        if stops_at := session.stops_at(item):
+            lacking[claim_id(item)] = len(stops_at)
+    session.read_for_the_ledger()
+    session.read_figures()
+    work = session.work
+    runs = list(work.results.read())
+    if not runs:
+        raise EvidenceError(
+            f"Nothing is packed: none of the runs of {len(names)} claims is stored at the profile"
+            f" {session.profile.name}; train them first, by pytest."
+        )
+    return pack(
+        chosen.file,
+        runs,
+        profile=session.profile.name,
+        claims=names,
+        results=work.results,
+        engines=work.engines,
+        weights_of=work.store if chosen.weights else None,
+    )
+
+
+def _add(chosen: argparse.Namespace) -> int:
+    from repro.core.device import resolve_device
+    from repro.evidence.add import add
+    from repro.evidence.results import Evidence
+    from repro.runs.engines import Engines
+    from repro.store import Store
+
+    evidence = Evidence.read(chosen.files)
+    root = Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE)
+    store = Store(root)
+    engines = Engines(store, wanted="auto", device=resolve_device(chosen.device))
+    is_whole = True
+    for file in evidence.files:
+        done = add(file, store, engines)
+        print(f"{file.path}: {done.added} runs added to {root}, {done.stored} were there already")
+        if done.without_weights:
+            print(
+                f"{done.without_weights} runs are left out, since others start from their"
+                " parameters, which are not in the file (pack it with --weights)"
+            )
+        if done.other_engines:
+            print(f"{done.other_engines} programs are trained here by another engine")
+        for name in done.others[:MOST_NAMED]:
+            print(f"the store has another result of {shown(name)}, which stays", file=sys.stderr)
+        is_whole &= not done.others
+    return 0 if is_whole else 1
+
+
+def _audit(chosen: argparse.Namespace) -> int:
+    from repro.core.device import resolve_device
+    from repro.evidence.file import EvidenceFile
+    from repro.plugin.reading import with_claims
+
+    profile = EvidenceFile.read(chosen.file).profile
+    options = [f"--evidence={chosen.file}", f"--profile={profile}"]
+    device = resolve_device(chosen.device)
+    return with_claims(
+        claims_of(chosen),
+        [*options, *options_of(chosen, "seed_budget")],
+        lambda session: _audit_claims(session, chosen, device),
+    )
+
+
+def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str) -> int:
+    from repro.evidence.audit import Plan, check, train_sample
+    from repro.evidence.audit_text import audit_lines, trained_line
+    from repro.evidence.frame import frame_of
+    from repro.evidence.results import EvidenceResults
+
+    assert isinstance(session.results, EvidenceResults)
+    for item in session.trained:
+        session.stops_at(item)
+    session.read_for_the_ledger()
+    session.read_figures()
+    seconds = 60 * chosen.minutes
+    frame = frame_of(session.results, device=device, longest=seconds)
+    if not frame.drawable:
+        why = "; ".join(f"{count} {why}" for why, count in frame.left_out.items())
+        raise EvidenceError(f"No run of {chosen.file} can be trained again here: {why}.")
+    seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
+    plan = Plan(frame, draws=chosen.runs, seconds=seconds, seed=seed, device=device)
+    sample = []
+    for trained in train_sample(plan):
+        sample.append(trained)
+        print(shown(trained_line(trained, len(sample), plan)), flush=True)
+    checked = [check(plan, trained) for trained in sample]
+    for line in audit_lines(plan, checked):
+        print(shown_lines(line))
+    return 0 if all(each.is_clean for each in checked) else 1

@@ -1,0 +1,106 @@
+"""Entries of a ledger whose claim is gone: renamed or deleted, and so not judged by anybody.
+
+A claim that was reproduced and is renamed would be a new one, and pass. So where a session collects
+a whole folder, an entry of its ledger without a claim fails it; `--update-ledger` removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro.plugin.claims import name_or_none
+from repro.plugin.completeness import is_about_nothing
+from repro.plugin.options import ledgers_below
+
+NAME = "repro-orphans"
+
+_SHOWN = 5
+
+
+class Orphans:
+    """Knows the claims that there are, also those that are not selected.
+
+    Each of xdist's workers has one, which tells the controller's what it knows.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[tuple[str, str]] = set()
+        """Folders and the names of claims in their files."""
+        self.is_partial = False
+        self.found: dict[Path, list[str]] = {}
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._take(items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        option = session.config.getoption
+        self.is_partial |= bool(session.testsfailed or option("ignore") or option("ignore_glob"))
+        self.is_partial |= bool(session.config.getoption("lf", False))
+        self._take(session.items)
+
+    def _take(self, items: Iterable[pytest.Item]) -> None:
+        for item in items:
+            if item.get_closest_marker("claim"):
+                name = name_or_none(item)
+                self.is_partial |= name is None  # it may be any of them
+                self.known.add((str(item.path.parent), name or ""))
+
+    def told(self) -> dict[str, Any]:
+        """Return what a worker tells the controller."""
+        return {"known": sorted(self.known), "is_partial": self.is_partial}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", {}).get(NAME)
+        if told is None:
+            self.is_partial = True
+            return
+        self.known |= {tuple(each) for each in told["known"]}
+        self.is_partial |= told["is_partial"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        was_stopped = session.shouldfail or session.shouldstop
+        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if hasattr(session.config, "workerinput") or was_stopped or exitstatus not in ended:
+            return
+        if self.is_partial or is_about_nothing(session.config):
+            return
+        self.found = dict(self._found(session.config))
+        if self.found and not session.config.getoption("update_ledger"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _found(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
+        from repro.ledger import Ledger, LedgerError
+
+        for path in ledgers_below(config, folders_only=True):
+            names = {name for folder, name in self.known if Path(folder) == path.parent.absolute()}
+            if names:
+                try:
+                    claims = {entry.claim for entry in Ledger.read(path).entries.values()}
+                except LedgerError:  # it went bad meanwhile, which its claims say
+                    continue
+                if gone := sorted(claims - names):
+                    yield path, gone
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
+        from repro.ledger import Ledger
+
+        for path, gone in self.found.items():
+            names = ", ".join(gone[:_SHOWN])
+            more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
+            if config.getoption("update_ledger"):
+                Ledger.read(path).forget(gone)
+                line = f"{path}: entries without a claim were removed: {names}{more}"
+            else:
+                line = (
+                    f"{path} has entries without a claim: {names}{more}. If they were renamed or"
+                    " deleted on purpose, --update-ledger removes the entries."
+                )
+            terminalreporter.write_line(line, red=not config.getoption("update_ledger"))

@@ -1,0 +1,237 @@
+"""The source of recorded runs: which files to read, and what their columns mean."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from repro.arm import Metric
+from repro.recorded.arm import RecordedArm
+from repro.recorded.cells import WORDS, setting
+from repro.recorded.errors import RecordedError
+from repro.recorded.read_files import Read
+from repro.recorded.runs import Chosen, Columns, RecordedArmRuns, runs_of
+from repro.recorded.table import read_table
+
+
+def recorded(
+    path: str | Path,
+    *,
+    arm: str | Sequence[str],
+    seed: str | None,
+    metrics: Mapping[str, Metric],
+    paired: bool = False,
+    epoch: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    columns: str | None = None,
+    diverged: Mapping[str, float] | None = None,
+    looks: Sequence[int] = (),
+    read: Read | None = None,
+) -> Recorded:
+    """Return the source of the runs that a file has, or many files, for claims to take arms from.
+
+    `path` is relative to the file that calls this; fields in braces are read from the names of
+    files and folders: `runs/{method}/seed_{seed}.csv`. CSV, JSON lines, JSON and Parquet are read
+    by their names, anything else by `read`, a function of the path that returns rows as mappings.
+
+    `arm` names the columns that tell arms apart, `seed` the one that numbers runs (None: they have
+    no numbers), `epoch` the one that counts epochs or steps. `tags` says what a metric is called in
+    the record, where that is another name. `columns` is for wide tables: `seed_{seed}`, or
+    `{method} - {metric}`.
+
+    `paired=True` says that a seed is the same initialisation and data order in every arm. A value
+    that is not a number leaves a claim open, unless `diverged` says what it counts as. `looks` says
+    at how many seeds the runs are judged, where more will come; else there is one look, at all.
+
+    >>> RESULTS = recorded("results.csv", arm=["method", "width"], seed="seed",
+    ...                    metrics={"accuracy": Metric("log-odds", examples=10_000)})
+    >>> RESULTS(method="smoothing").chosen
+    (('method', 'smoothing'),)
+    """
+    names = (arm,) if isinstance(arm, str) else tuple(arm)
+    if not names:
+        raise RecordedError("recorded(…) needs arm=: the columns that tell arms apart.")
+    if not metrics:
+        raise RecordedError("recorded(…) needs metrics=: what is compared, and on which scale.")
+    if paired and seed is None:
+        raise RecordedError(
+            "paired=True pairs runs by their seed: say in seed= which column it is."
+        )
+    for name, metric in metrics.items():
+        if metric.sampled:
+            raise RecordedError(
+                f"{name} is declared as the mean over {metric.sampled}, one value an example, which"
+                " recorded runs do not have: leave sampled= out."
+            )
+    unknown = {*(tags or {}), *(diverged or {})} - metrics.keys()
+    if unknown:
+        raise RecordedError(f"{min(unknown)!r} is none of the metrics {', '.join(metrics)}.")
+    caller = sys._getframe(1).f_globals.get("__file__")
+    return Recorded(
+        path=str(path),
+        folder=Path(caller).parent if caller else Path.cwd(),
+        columns=Columns(
+            arm=names,
+            seed=seed,
+            epoch=epoch,
+            metrics={name: (tags or {}).get(name, name) for name in metrics},
+            listed=frozenset(name for name, metric in metrics.items() if metric.listed),
+        ),
+        metrics=dict(metrics),
+        paired=paired,
+        wide=columns,
+        diverged=dict(diverged or {}),
+        looks=tuple(looks),
+        read=read,
+    )
+
+
+@dataclass(eq=False)
+class Recorded:
+    """A source of recorded runs; it is read when the first claim asks for an arm of it."""
+
+    path: str
+    folder: Path
+    columns: Columns
+    metrics: dict[str, Metric]
+    paired: bool
+    wide: str | None
+    diverged: dict[str, float]
+    looks: tuple[int, ...]
+    read: Read | None
+    _labels: dict[Chosen, str] = field(default_factory=dict)
+    _located: dict[Chosen, RecordedArm] = field(default_factory=dict)
+    _only: dict[Chosen, Chosen] = field(default_factory=dict)
+    _means: dict[tuple[Chosen, str], float | None] = field(default_factory=dict)
+
+    def __call__(self, **chosen: Any) -> RecordedArm:
+        """Return the arm with these settings; those that all such rows share can be left out.
+
+        >>> RESULTS(method="plain", width=64)
+        """
+        for name in chosen:
+            if name not in self.columns.arm:
+                raise RecordedError(
+                    f"{name!r} tells no arms apart in {self.path}; these do:"
+                    f" {', '.join(self.columns.arm)}."
+                )
+        given = tuple((n, setting(chosen[n])) for n in self.columns.arm if n in chosen)
+        return self._kind(data=self.path, chosen=given)
+
+    @property
+    def every_arm(self) -> list[RecordedArm]:
+        """All arms, in the order of the record."""
+        return [self.arm_of(chosen) for chosen in self.arms]
+
+    @cached_property
+    def _kind(self) -> Callable[..., RecordedArm]:
+        return type("Recording", (RecordedArm,), {"source": self, "metrics": self.metrics})
+
+    @cached_property
+    def arms(self) -> dict[Chosen, RecordedArmRuns]:
+        """The runs of each arm; read once, or refused each time with the same sentence."""
+        rows = read_table(
+            self.path,
+            folder=self.folder,
+            read=self.read,
+            columns=self.wide,
+            metrics=list(self.columns.metrics.values()),
+        )
+        return runs_of(rows, self.columns)
+
+    def runs(self, chosen: Chosen) -> RecordedArmRuns:
+        return self.arms[chosen]
+
+    def only(self, given: Chosen) -> Chosen:
+        """Return all settings of the only arm that has the given ones; raises `RecordedError`."""
+        if given in self._only:
+            return self._only[given]
+        found = [chosen for chosen in self.arms if all(pair in chosen for pair in given)]
+        words = ", ".join(f"{name}={value!r}" for name, value in given)
+        if not found:
+            unknown = [n for n, x in given if not any((n, x) in chosen for chosen in self.arms)]
+            name = unknown[0] if unknown else given[-1][0]
+            there = dict.fromkeys(x for chosen in self.arms for n, x in chosen if n == name)
+            raise RecordedError(
+                f"{self.path} has no runs with {words}; {name} is one of"
+                f" {', '.join(map(str, there))}."
+            )
+        if len(found) > 1:
+            apart = [n for n in self.columns.arm if len({dict(chosen)[n] for chosen in found}) > 1]
+            raise RecordedError(
+                f"{words or 'Nothing'} is said of {len(found)} arms of {self.path}, which differ in"
+                f" {', '.join(apart)}: say which."
+            )
+        if self.arms[found[0]].wrong:
+            raise RecordedError(f"{self.label_of(found[0])}: {self.arms[found[0]].wrong}")
+        self._only[given] = found[0]
+        return found[0]
+
+    def arm_of(self, chosen: Chosen) -> RecordedArm:
+        """Return the arm that has all of these settings, always the same object."""
+        if chosen not in self._located:
+            self._located[chosen] = self._kind(data=self.path, chosen=chosen)
+        return self._located[chosen]
+
+    def rivals(self, chosen: Chosen, metric: str) -> dict[Chosen, float | None]:
+        """Return an arm and those that differ from it in one setting, with the mean of a metric.
+
+        None where a run of it has no number.
+        """
+        alike = {
+            each for place in range(len(chosen)) for each in self._alike[_without(chosen, place)]
+        }
+        return {each: self._mean(each, metric) for each in alike | {chosen}}
+
+    @cached_property
+    def _alike(self) -> dict[tuple[int, Chosen], list[Chosen]]:
+        """The arms that are the same but for the setting at one place."""
+        alike: dict[tuple[int, Chosen], list[Chosen]] = {}
+        for chosen in self.arms:
+            for place in range(len(chosen)):
+                alike.setdefault(_without(chosen, place), []).append(chosen)
+        return alike
+
+    def _mean(self, chosen: Chosen, metric: str) -> float | None:
+        place = chosen, metric
+        if place not in self._means:
+            values = [run.measures.get(metric) for run in self.arms[chosen].runs.values()]
+            numbers = [value for value in values if isinstance(value, float)]
+            is_whole = bool(numbers) and len(numbers) == len(values)
+            self._means[place] = fmean(numbers) if is_whole else None
+        return self._means[place]
+
+    def label_of(self, chosen: Chosen) -> str:
+        """Return the settings that differ among the arms, a number with its name."""
+        if chosen not in self._labels:
+            shown = [pair for pair in chosen if pair[0] in self._varying] or list(chosen)
+            words = (
+                value if isinstance(value, str) and value not in WORDS else f"{n} {value}"
+                for n, value in shown
+            )
+            self._labels[chosen] = ", ".join(words) or self.path
+        return self._labels[chosen]
+
+    @cached_property
+    def _varying(self) -> set[str]:
+        every = [dict(chosen) for chosen in self.arms]
+        return {name for name in self.columns.arm if len({each[name] for each in every}) > 1}
+
+    @cached_property
+    def content(self) -> str:
+        """The files and their hashes, in words: where the runs are from."""
+        files = {run.file for arm in self.arms.values() for run in arm.runs.values()}
+        if len(files) == 1:
+            return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
+        text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))
+        return f"{self.path} ({len(files)} files, {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+
+
+def _without(chosen: Chosen, place: int) -> tuple[int, Chosen]:
+    return place, chosen[:place] + chosen[place + 1 :]

@@ -1,0 +1,86 @@
+"""The command `badge`: the verdicts of ledgers as a small picture, for the head of a README."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from repro.ledger import Entry, Ledger
+from repro.text import shown
+
+COLOURS = {"reproduced": "#1b7346", "refuted": "#b0281f", "inconclusive": "#7d5a00"}
+NAME_COLOUR, NONE_COLOUR = "#444b52", "#59616a"
+
+LETTER, MARGIN, HEIGHT = 6.6, 7, 20
+"""Lengths in pixels; texts are stretched to their place, so that every font fits."""
+
+
+def add_to(commands: Any) -> None:
+    """Add `badge` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("badge", help="draw the verdicts of ledgers as an SVG")
+    parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER")
+    parser.add_argument(
+        "--into", type=Path, metavar="FILE", help="write it into this file instead of printing it"
+    )
+    parser.set_defaults(run=_run)
+
+
+def badge(entries: Iterable[Entry]) -> str:
+    """Return an SVG that says how many verdicts of each kind the ledgers have.
+
+    >>> "2 reproduced" in badge(Ledger.read(Path("claims/ledger.toml")).entries.values())
+    True
+    """
+    counts = Counter(entry.verdict for entry in entries)
+    parts = [("claims", NAME_COLOUR)]
+    parts += [
+        (f"{counts[verdict]} {verdict}", colour)
+        for verdict, colour in COLOURS.items()
+        if counts[verdict]
+    ]
+    if len(parts) == 1:
+        parts.append(("none judged", NONE_COLOUR))
+    title = escape(f"claims: {', '.join(text for text, _ in parts[1:])}")
+    drawn, at = "", 0.0
+    for text, colour in parts:
+        width = LETTER * len(text)
+        whole = width + 2 * MARGIN
+        drawn += f'<rect x="{at:g}" width="{whole:g}" height="{HEIGHT}" fill="{colour}"/>'
+        drawn += f'<text x="{at + MARGIN:g}" y="14" textLength="{width:g}">{escape(text)}</text>'
+        at += whole
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{at:g}" height="{HEIGHT}" role="img" '
+        f'aria-label="{title}"><title>{title}</title>'
+        f'<clipPath id="r"><rect width="{at:g}" height="{HEIGHT}" rx="3"/></clipPath>'
+        '<g clip-path="url(#r)" fill="#fff" font-family="Verdana,Geneva,sans-serif" '
+        f'font-size="11">{drawn}</g></svg>\n'
+    )
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    for path in chosen.ledgers:
+        if not path.is_file():
+            return _refuse(f"There is no ledger {path}; pytest --update-ledger writes one.")
+    picture = badge(e for path in chosen.ledgers for e in Ledger.read(path).entries.values())
+    if chosen.into is None:
+        print(picture, end="")
+        return 0
+    try:
+        chosen.into.parent.mkdir(parents=True, exist_ok=True)
+        chosen.into.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        return _refuse(f"The badge was not written into {chosen.into}: {error}.")
+    return 0
+
+
+def _refuse(why: str) -> int:
+    print(shown(why), file=sys.stderr)
+    return 1

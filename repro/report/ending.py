@@ -1,0 +1,143 @@
+"""The end of a session, short enough to be read: what changed, what failed, and a table of counts.
+
+The report has the same parts in the same order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from repro.document import ANY_PROFILE
+from repro.judge import Outcome
+from repro.ledger import KINDS
+from repro.report.counts import MANY
+from repro.report.record import ClaimRecord
+from repro.text import shown
+
+MOST = 5
+"""Rows of a list that are shown; the rest is in the whole table and in the report."""
+
+WIDTH = 79
+
+CHANGES = ("worse", "other", "better", "new")
+"""The beginnings of a change against the ledger, what needs attention first."""
+
+Line = tuple[str, Outcome | None]
+"""A line, and the verdict whose colour it has."""
+
+_TRAINED = tuple(Outcome)
+_DOCUMENTS = {Outcome.REPRODUCED: "agrees", Outcome.REFUTED: "disagrees"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A claim that pytest counts as failed: its verdict, and the command that judges it alone."""
+
+    verdict: str
+    """The verdict, or error where it ended in none."""
+    command: str
+
+
+def ending(records: Sequence[ClaimRecord], failures: Sequence[Failure]) -> list[Line]:
+    """Return the lines of a session's end."""
+    failing = {each.command for each in failures}
+    others = [record for record in records if record.command not in failing]
+    parts = [failed(failures), changed(others), counts(records), not_run(records)]
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [("", None), *part] if lines else part
+    return lines
+
+
+def changes_of(records: Sequence[ClaimRecord]) -> list[ClaimRecord]:
+    """Return the claims whose verdict is another than in the ledger, what needs attention first."""
+    changes = [r for r in records if r.change.startswith(CHANGES)]
+    return sorted(changes, key=lambda r: CHANGES.index(r.change.split()[0]))
+
+
+def changed(records: Sequence[ClaimRecord]) -> list[Line]:
+    """Return what differs from the ledger; of claims that are not in it only their number."""
+    changes = changes_of(records)
+    known = [record for record in changes if record.accepted is not None]
+    if not changes:
+        return []
+    new = len(changes) - len(known)
+    parts = [f"{len(known)} changed"] * bool(known) + [f"{new} not in it yet"] * bool(new)
+    lines: list[Line] = [(f"against the ledger: {', '.join(parts)}", None)]
+    for r in known[:MOST]:
+        text = f"  {shown(r.claim)}: {r.verdict}, {shown(r.change)}: {shown(r.measured)}"
+        lines.append((_cut(text), r.verdict))
+    return lines + _and_more(len(known))
+
+
+def failed(failures: Sequence[Failure]) -> list[Line]:
+    """Return what failed, each with the command that judges it alone."""
+    if not failures:
+        return []
+    lines: list[Line] = [(f"failed: {len(failures)}", None)]
+    lines += [(f"  {each.verdict}: {shown(each.command)}", None) for each in failures[:MOST]]
+    return lines + _and_more(len(failures))
+
+
+def counts(records: Sequence[ClaimRecord]) -> list[Line]:
+    """Return how often each verdict was reached, by source, and of our own claims in all.
+
+    Claims that were trained stand apart from what documents say of themselves.
+    """
+    head = [*(str(verdict) for verdict in _TRAINED), *_DOCUMENTS.values()]
+    rows = [(name, _row(group)) for name, group in groups_of(records)]
+    rows.append(("all", _row(records)))
+    names = max(len("source"), *(len(name) for name, _ in rows))
+    columns = [max(len(word), 4) for word in head]
+    trained = sum(columns[: len(_TRAINED)]) + len(_TRAINED) - 1
+    lines = [f"{'':{names}}  {'trained and measured':<{trained}}   the document itself"]
+    lines += [_columns("source", head, names, columns)]
+    lines += [_columns(name, row, names, columns) for name, row in rows]
+    return [(line.rstrip(), None) for line in lines]
+
+
+def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecord]]]:
+    """Return the claims of each source, and our own questions and controls, with their names."""
+    groups: dict[str, list[ClaimRecord]] = {}
+    for record in sorted(records, key=lambda r: (KINDS.index(r.kind), r.claim)):
+        source = shown(record.claim.partition("/")[0], most=12)
+        name = source if record.kind == "source" else MANY[record.kind]
+        groups.setdefault(name, []).append(record)
+    return list(groups.items())
+
+
+def not_run(records: Sequence[ClaimRecord]) -> list[Line]:
+    """Return the reasons why claims were not run, each once."""
+    reasons = reasons_of(records)
+    lines: list[Line] = [
+        (_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons.most_common(MOST)
+    ]
+    return lines + _and_more(len(reasons))
+
+
+def reasons_of(records: Sequence[ClaimRecord]) -> Counter[str]:
+    """Return why claims were not run, with how many there are of each reason."""
+    return Counter(r.text for r in records if r.verdict is Outcome.NOT_RUN)
+
+
+def _row(records: Sequence[ClaimRecord]) -> list[str]:
+    trained = Counter(r.verdict for r in records if r.profile != ANY_PROFILE)
+    of_documents = Counter(r.verdict for r in records if r.profile == ANY_PROFILE)
+    numbers = [trained[verdict] for verdict in _TRAINED]
+    return [f"{n or '·'}" for n in [*numbers, *(of_documents[v] for v in _DOCUMENTS)]]
+
+
+def _columns(name: str, cells: Sequence[str], names: int, widths: Sequence[int]) -> str:
+    padded = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
+    split = len(_TRAINED)
+    return f"{name:{names}}  {' '.join(padded[:split])}   {' '.join(padded[split:])}"
+
+
+def _and_more(count: int) -> list[Line]:
+    return [(f"  and {count - MOST} more, with -v or in the report", None)] * (count > MOST)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

@@ -1,0 +1,83 @@
+"""The session that a report is of: project, commit, date, command, size, machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+_REMOTE = re.compile(
+    r"(?:(?:https?|ssh)://(?:[^@/]*@)?|(?:[^@/:]*@))"  # who asks, and a password, stay here
+    r"(?P<host>[\w.-]+)(?::\d+)?[:/](?P<path>[\w./~-]+?)(?:\.git)?/?",
+)
+_BELOW = {"github": "blob", "gitlab": "-/blob"}
+"""The part of a file's address before the commit, by what the host is called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionData:
+    """The session that gave the results; a field is empty where nothing is known."""
+
+    project: str = ""
+    commit: str = ""
+    uncommitted_changes: bool = False
+    """True where the files differed from that commit."""
+    date: str = ""
+    """The time at which the session ended, in UTC."""
+    command: str = ""
+    profile: str = ""
+    """The size that was asked for: ci or paper."""
+    machine: str = ""
+    """The processor of the machine that judged, and its number of cores."""
+    files: str = ""
+    """The address below which the files of the claims are, for links; ends in a slash."""
+
+
+def project_name(project: Path) -> str:
+    """Return the name of a project by its pyproject.toml, else that of its folder."""
+    try:
+        content = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+        name = content["project"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        name = None
+    return name if isinstance(name, str) and name else project.resolve().name
+
+
+def web_address(remote: str, commit: str, below: str = "") -> str:
+    """Return where the files of a commit can be read in a browser; empty where nobody knows.
+
+    Neither a user's name nor a password in the remote's address gets into it.
+
+    >>> web_address("git@github.com:someone/study.git", "1f2e", "code/")
+    'https://github.com/someone/study/blob/1f2e/code/'
+    """
+    found = _REMOTE.fullmatch(remote.strip())
+    kind = next((k for k in _BELOW if found and k in found["host"].split(".")), None)
+    if found is None or kind is None or not commit:
+        return ""
+    path = quote(found["path"].strip("/"))
+    return f"https://{found['host']}/{path}/{_BELOW[kind]}/{commit}/{quote(below)}"
+
+
+def way_from(report: Path, project: Path) -> str:
+    """Return the way from a report in a project to the project's folder; empty if it lies outside.
+
+    A report that lies elsewhere is told no path of this machine.
+    """
+    inside, outside = report.resolve(), project.resolve()
+    if inside == outside or outside not in inside.parents:
+        return ""
+    return PurePosixPath(os.path.relpath(outside, inside)).as_posix() + "/"
+
+
+def file_link(files: str, file: str, line: int) -> str:
+    """Return the address of a line of a file, counted from 0; empty where there is none.
+
+    >>> file_link("https://github.com/someone/study/blob/1f2e/", "claims/test_it.py", 6)
+    'https://github.com/someone/study/blob/1f2e/claims/test_it.py#L7'
+    """
+    outside = PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts
+    return "" if not files or outside else f"{files}{quote(file)}#L{line + 1}"

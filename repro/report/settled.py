@@ -1,0 +1,104 @@
+"""The lines that announce claims as they are settled, while the others still train.
+
+It is imported before pytest's workers start, so it imports nothing that takes long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Self
+
+from repro.text import shown
+
+if TYPE_CHECKING:
+    from repro.report.record import ClaimRecord
+
+REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
+ERROR = "error"
+"""What stands in a verdict's place where a claim ended in none."""
+
+
+PROPERTY = "repro.settled"
+"""The name under which a test's report carries its claim as it is announced."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledClaim:
+    """The verdict of a claim in short."""
+
+    name: str
+    verdict: str
+    """The outcome, or `ERROR`."""
+    measured: str
+    """The deciding comparison with its seeds, the reason why it was not run, or the error."""
+    change: str = ""
+    """The difference from the ledger."""
+    fails: bool = False
+    """True where pytest will count it as a failure."""
+    about_a_document: bool = False
+    details: str = ""
+    """The traceback and the output of an error in training."""
+
+    def as_json(self) -> str:
+        """Return it as one line of text, for another process to read."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `as_json` wrote; raises ValueError or TypeError where it is not that."""
+        return cls(**json.loads(text))
+
+    @property
+    def is_only_counted(self) -> bool:
+        """True for a statement of a document that holds, of which there are hundreds."""
+        is_no_news = self.change in ("", "new") and not self.fails
+        return self.about_a_document and is_no_news and self.verdict == REPRODUCED
+
+
+def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> SettledClaim:
+    """Return what is announced of a claim that was judged."""
+    is_run = record.verdict != NOT_RUN
+    return SettledClaim(
+        name=record.claim,
+        verdict=record.verdict,
+        measured=record.measured if is_run else record.text,
+        change=record.change,
+        fails=fails,
+        about_a_document=about_a_document,
+    )
+
+
+def settled_line(claim: SettledClaim, *, width: int) -> str:
+    """Return one line of at most `width` characters: verdict, name, what was measured.
+
+    >>> settled_line(SettledClaim(name="004/climbs", verdict="reproduced", measured="k=4 - k=3 = "
+    ...                           "0.02 [0.01, 0.03], 5 seeds", change="new"), width=100)
+    'reproduced    004/climbs (new)  k=4 - k=3 = 0.02 [0.01, 0.03], 5 seeds'
+    """
+    change = f" ({shown(claim.change)})" if claim.change else ""
+    line = f"{claim.verdict:14}{shown(claim.name)}{change}  {shown(claim.measured)}".rstrip()
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def unable_line(reason: str, claims: int) -> str:
+    """Return one line for claims that cannot be run, all for the same reason.
+
+    >>> unable_line("is judged at one size only: needs --profile paper", 316)
+    'not run       316 claims: is judged at one size only: needs --profile paper'
+    """
+    return f"{NOT_RUN:14}{claims} claim{'s' * (claims > 1)}: {shown(reason)}"
+
+
+def counted_line(claims: Iterable[SettledClaim]) -> str:
+    """Return one line for statements of documents that hold, by source.
+
+    >>> counted_line([SettledClaim(name="004/share", verdict="reproduced", measured="")] * 3)
+    'reproduced    3 statements of documents that agree with themselves (004: 3)'
+    """
+    sources = Counter(claim.name.partition("/")[0] for claim in claims)
+    listed = ", ".join(f"{shown(source)}: {n}" for source, n in sorted(sources.items()))
+    agree = f"{sources.total()} statements of documents that agree with themselves"
+    return f"{REPRODUCED:14}{agree} ({listed})"

@@ -1,0 +1,132 @@
+"""The files of its project that a run opens while it trains, for what it does not name to be told.
+
+Code that a run imports is part of its key, and so are the files that its arm names in `reads`. What
+it opens besides may change without a run being trained again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from repro.arm import Arm
+from repro.own.arm import OwnArm
+
+T = TypeVar("T")
+
+_MARKS = (".git", "pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini")
+_FOREIGN = frozenset({"__pycache__", "site-packages", "node_modules"})
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+_watches: list[set[Path]] = []
+"""What is being filled; the last one is."""
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Let files be opened within the block that nobody has to name, such as checkpoints."""
+    with _filling(set()):
+        yield
+
+
+@contextmanager
+def _filling(files: set[Path]) -> Iterator[None]:
+    _watches.append(files)
+    try:
+        yield
+    finally:
+        _watches.pop()
+
+
+class Opened:
+    """Sees which files an arm's training opens.
+
+    Of arms of `repro.own` alone: other studies say what their data is.
+
+    >>> opened = Opened(arm)
+    >>> for event in opened.during(training(study, runs)):
+    ...     print(opened.unnamed)
+    """
+
+    def __init__(self, arm: Arm) -> None:
+        self._arm = arm
+        self._files: set[Path] = set()
+        self._named: set[Path] = set()
+        if isinstance(arm, OwnArm):
+            _listen()
+            self._named.update(file.resolve() for file in arm.files_read())
+            with _filling(self._named):  # what decides the data's content is named by that
+                arm.content()
+
+    def during(self, events: Iterable[T]) -> Iterator[T]:
+        """Yield events, and see what is opened on the way to each."""
+        coming = iter(events)
+        while True:
+            with _filling(self._files):
+                event = next(coming, None)
+            if event is None:
+                return
+            yield event
+
+    @property
+    def unnamed(self) -> list[str]:
+        """The files of the arm's project that were opened and that it does not name."""
+        if not isinstance(self._arm, OwnArm):
+            return []
+        return _in_project(self._files - self._named, project_of(self._arm.study))
+
+
+@cache
+def project_of(module: str) -> Path:
+    """Return the folder of the project that a module belongs to, or else the module's own."""
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    own = Path(spec.origin).resolve().parent
+    for folder in (own, *own.parents):
+        if any((folder / mark).exists() for mark in _MARKS):
+            return folder
+    return own
+
+
+def _in_project(files: Iterable[Path], project: Path) -> list[str]:
+    names = []
+    for file in files:
+        if not file.is_relative_to(project) or not file.is_file():
+            continue
+        parts = file.relative_to(project).parts
+        is_library = any((project.joinpath(*parts[:n]) / "pyvenv.cfg").exists() for n in (1, 2))
+        if not (is_library or any(part.startswith(".") or part in _FOREIGN for part in parts)):
+            names.append("/".join(parts))
+    return sorted(names)
+
+
+@cache
+def _listen() -> None:
+    """Have Python tell of every file that is opened; it cannot be asked to stop."""
+    sys.addaudithook(_take)
+
+
+def _take(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _watches or event not in ("open", "subprocess.Popen"):
+        return
+    if event == "open":
+        path, mode, flags = arguments
+        is_read = not (flags & _WRITES if isinstance(flags, int) else mode and "r" not in mode)
+        if is_read and isinstance(path, str | bytes | os.PathLike):
+            name = os.fsdecode(path)
+            if not name.endswith((".py", ".pyc")):  # an import, which is followed as code
+                _watches[-1].add(Path(name).resolve())
+        return
+    _, words, folder, _ = arguments  # what a command opens cannot be seen, but what it is given
+    for word in [words] if isinstance(words, str | bytes) else words or ():
+        if isinstance(word, str | bytes | os.PathLike):
+            name = os.fsdecode(word)
+            if name and len(name) < 4096 and "\0" not in name:
+                _watches[-1].add(Path(os.fsdecode(folder or "."), name).resolve())

@@ -1,0 +1,70 @@
+"""Commands on evidence, run as a user runs them, and files taken apart to be put together wrong."""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from _pytest.pytester import LineMatcher
+
+from repro.__main__ import main
+from repro.runs import identity
+
+FILE = "evidence.jsonl.gz"
+
+
+@dataclass
+class Ended:
+    """A command that has ended: its exit code, and what it printed."""
+
+    ret: int
+    stdout: LineMatcher
+    stderr: LineMatcher
+
+
+def read_code_again():
+    """Forget the definitions that runs reach: in a process of its own they would be read anew."""
+    for known in (identity._code, identity._definitions, identity._modules, identity._of_arm):
+        known.cache_clear()
+
+
+def evidence(*arguments):
+    """Run the command `evidence` in the folder of a test's project, in this process."""
+    read_code_again()
+    path = sys.path[:]
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            ret = main(["evidence", *arguments])
+    finally:
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "/").is_relative_to(Path.cwd()):
+                del sys.modules[name]
+        sys.path[:] = path
+    print(out.getvalue(), err.getvalue())
+    texts = (LineMatcher(each.getvalue().splitlines()) for each in (out, err))
+    return Ended(ret, *texts)
+
+
+def packed(project, *arguments, file=FILE):
+    """Pack the results of a project; return the path of the file."""
+    result = evidence("pack", file, *arguments)
+    assert result.ret == 0, result.stderr.str()
+    return project.path / file
+
+
+def lines_of(path):
+    """Return the lines of a file, parsed, without its seal."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()][:-1]
+
+
+def sealed(lines):
+    """Return lines as the bytes of a file whose checksums are right, written by another program."""
+    texts = [json.dumps(line) + "\n" for line in lines]
+    sums = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    seal = json.dumps({"kind": "seal", "lines": sums}) + "\n"
+    return gzip.compress("".join([*texts, seal]).encode())

@@ -1,0 +1,280 @@
+"""Files that somebody made wrong: one sentence each, nothing written, little memory."""
+
+import gzip
+import json
+import os
+import resource
+import zlib
+
+import pytest
+
+from repro.evidence.errors import EvidenceError
+from repro.evidence.file import EvidenceFile
+from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded
+from repro.evidence.record import record_of
+from repro.evidence.results import Evidence
+from repro.runs.identity import definitions_of
+from repro.store import Result, run_key
+from tests.evidence.arms import RUN, SEEDS, identity_of, values_of
+from tests.evidence.packs import sealed
+
+
+def head(runs, **other):
+    fields = {"name": "repro evidence", "format": 1, "profile": "ci", "claims": ["900/rises"]}
+    return {"kind": "head", **fields, "runs": runs, **other}
+
+
+CODE = {"kind": "code", "code": "c0de", "definitions": definitions_of(RUN.arm)}
+SPEED = {"engine": "loop", "width": 1, "seconds": 0.1}
+TIMING = {"kind": "timing", "name": "0" * 32, "speed": SPEED}
+
+
+def line(run=RUN, **changes):
+    """Return the line of a run, with other members."""
+    identity = changes.pop("identity", identity_of(run))
+    made = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5}
+    result = Result(run_key(identity), identity, values_of(run), made)
+    return {**record_of(run, result).line(), **changes}
+
+
+def file_of(tmp_path, *lines, runs=None):
+    path = tmp_path / "evidence.jsonl.gz"
+    runs = sum(each.get("kind") == "run" for each in lines) if runs is None else runs
+    path.write_bytes(sealed([head(runs), *lines]))
+    return path
+
+
+def read(path):
+    """Return the values in a file; or the sentence that refuses it."""
+    try:
+        return [each.result.values for each in EvidenceFile.read(path).records()]
+    except EvidenceError as error:
+        return str(error)
+
+
+def refused(path):
+    sentence = read(path)
+    assert isinstance(sentence, str)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    assert str(path) in sentence
+    return sentence
+
+
+def test_what_another_program_writes_is_read(tmp_path):
+    file = EvidenceFile.read(file_of(tmp_path, CODE, TIMING, line()))
+    (record,) = file.records()
+    assert record.result.values == values_of(RUN)
+    assert file.timings["0" * 32].engine == "loop"
+
+
+def test_a_file_that_is_cut_off_anywhere(tmp_path):
+    path = file_of(tmp_path, CODE, line())
+    whole = path.read_bytes()
+    for end in range(0, len(whole), 7):
+        path.write_bytes(whole[:end])
+        assert "cut off" in refused(path) or "is empty" in refused(path)
+
+
+def test_a_file_with_any_byte_flipped_is_refused_or_is_the_same(tmp_path):
+    path = file_of(tmp_path, CODE, line())
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 11):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        # a byte of gzip's head means nothing, such as the system that it was written on
+        assert read(path) == [values_of(RUN)] or refused(path)
+
+
+def test_lines_that_are_missing_or_too_many(tmp_path):
+    path = file_of(tmp_path, CODE, line())
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    for wrong, why in [
+        (lines[:-1], "cut off"),
+        ([*lines, lines[2]], "more after its last line"),
+        ([lines[0], *lines[2:]], "not described"),
+        ([*lines[:2], lines[3]], "checksums are not those of 2 lines"),
+        ([*lines[:2], lines[2].replace(b"0.25", b"0.75"), lines[3]], "line 3 does not match"),
+        (lines[1:], "first line is not that of evidence"),
+    ]:
+        path.write_bytes(gzip.compress(b"".join(wrong)))
+        assert why in refused(path)
+
+
+def test_another_format_and_no_format(tmp_path):
+    path = tmp_path / "evidence.jsonl.gz"
+    path.write_bytes(sealed([head(0, format=2)]))
+    assert "has format 2 where this version of repro reads 1" in refused(path)
+    path.write_bytes(b"PK\x03\x04 a zip")
+    assert "not whole gzip" in refused(path)
+    path.write_bytes(gzip.compress(b"\x80\x04 a pickle"))
+    assert "line 1 is not JSON" in refused(path)
+    assert "No such file" in refused(tmp_path / "nothing")
+    assert "is not a file" in refused(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert "is not a file" in refused(tmp_path / "pipe")
+
+
+OTHER = identity_of(SEEDS[1])
+VALUES = values_of(RUN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"key": run_key(OTHER)}, "identity of another run"),
+        ({"identity": {**identity_of(RUN), "seed": 2.0}}, "seed that is no int"),
+        ({"identity": {**identity_of(RUN), "code": None}}, "code that is no str"),
+        ({"values": {**VALUES, "measures": {"slope": "0.25"}}}, "no numbers"),
+        ({"values": {**VALUES, "measures": {"slope": 10**400}}}, "no numbers"),
+        ({"values": {**VALUES, "steps": -1}}, "no steps"),
+        ({"values": {"history": {}}}, "no steps"),
+        ({"values": {"history": {}, "diverged_at": "early"}}, "no diverged_at"),
+        ({"values": {**VALUES, "history": {"loss": "0.5"}}}, "lists of numbers"),
+        ({"values": {**VALUES, "history": {"loss": [0.5] * 4}}}, "4 epochs of Slope, seed 1"),
+        ({"values": {**VALUES, "history": {"loss": [0.5] * 2}}}, "2 epochs of Slope, seed 1"),
+        (
+            {"values": {**VALUES, "history": {"loss": [0.5] * 3, "slope": [0.1] * 3}}},
+            "3 measurements of slope of Slope, seed 1 (*), which was measured 2 times",
+        ),
+        ({"provenance": {"machine": 7}}, "no text"),
+        ({"provenance": {"packages": ["torch"]}}, "no text"),
+        ({"provenance": {"seconds": -1.0}}, "no time"),
+        ({"data_sets": [["../../etc"]]}, "no text"),
+        ({"keeps_weights": 1}, "keeps_weights that is no bool"),
+        ({"kind": "pickle"}, "unknown kind, 'pickle'"),
+    ],
+)
+def test_runs_that_are_none(tmp_path, changes, why):
+    changed = line(**changes)
+    if "identity" in changes:
+        changed["key"] = run_key(changes["identity"])
+    sentence = refused(file_of(tmp_path, CODE, changed, runs=1))
+    before, _, after = why.partition("*")
+    assert "line 3" in sentence
+    assert before in sentence
+    assert after in sentence
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_none(tmp_path, number):
+    text = json.dumps(line()).replace("0.25", number)
+    seal = sealed([head(1), CODE, line()])
+    lines = gzip.decompress(seal).decode().splitlines()
+    path = tmp_path / "evidence.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join([*lines[:2], text, lines[3], ""]).encode()))
+    assert "line 3" in refused(path)
+
+
+def test_a_run_twice(tmp_path):
+    assert "is a second one for Slope, seed 1" in refused(file_of(tmp_path, CODE, line(), line()))
+
+
+def test_a_number_of_runs_that_is_wrong(tmp_path):
+    path = file_of(tmp_path, CODE, line(), runs=2)
+    assert "has 1 runs where its head says 2" in refused(path)
+
+
+def test_json_that_is_nested_without_end(tmp_path):
+    deep = "[" * 100_000 + "]" * 100_000
+    path = tmp_path / "evidence.jsonl.gz"
+    path.write_bytes(gzip.compress(f'{{"kind": "head", "claims": {deep}}}\n'.encode()))
+    assert "line 1 is not JSON" in refused(path)
+
+
+@pytest.mark.parametrize("depth", [200, 900])
+def test_values_that_are_nested_deeply(tmp_path, depth):
+    nested = 0.5
+    for _ in range(depth):
+        nested = [nested]
+    path = file_of(tmp_path, CODE, line(values={**VALUES, "measures": {"slope": nested}}))
+    # where it is read, a claim will say that its slope is no number
+    assert isinstance(read(path), list) or "line 3" in refused(path)
+
+
+def test_names_of_timings_that_climb(tmp_path):
+    for name in ("../../../tmp/x", "/etc/passwd", "0" * 31 + "/", "0" * 33):
+        path = file_of(tmp_path, CODE, {**TIMING, "name": name}, line())
+        assert "line 3 is the timing of no program" in refused(path)
+
+
+@pytest.mark.parametrize(
+    "speed",
+    [
+        {"engine": "magic"},
+        {"width": 0},
+        {"width": 1.5},
+        {"seconds": -1.0},
+        {"seconds": 1e9},
+        {"not_stacked": 5},
+        {"shell": "rm"},
+    ],
+)
+def test_speeds_that_no_program_has(tmp_path, speed):
+    wrong = {**TIMING, "speed": {**SPEED, **speed}}
+    assert "line 3 has a speed that no program" in refused(file_of(tmp_path, CODE, wrong, line()))
+
+
+def test_weights_of_another_run(tmp_path):
+    weights = {"kind": "weights", "key": run_key(OTHER), "part": 0, "base64": "AAAA"}
+    assert "weights of another run" in refused(file_of(tmp_path, CODE, line(), weights))
+
+
+def test_text_that_steers_a_terminal_is_written_out(tmp_path):
+    arm = {**identity_of(RUN)["arm"], "arm": "\x1b[2J\x1b[31mred\u202e"}
+    steering = line(identity={**identity_of(RUN), "arm": arm})
+    sentence = refused(file_of(tmp_path, CODE, steering, steering))
+    assert "\x1b" not in sentence
+    assert "\u202e" not in sentence
+    assert r"\x1b[2J" in sentence
+
+
+def bomb(path, pieces):
+    """Write what unpacks to all pieces, without ever holding it."""
+    packing = zlib.compressobj(9, wbits=31)
+    with path.open("wb") as file:
+        for piece in pieces:
+            file.write(packing.compress(piece))
+        file.write(packing.flush())
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
+
+
+def test_bombs_take_no_memory(tmp_path):
+    path = tmp_path / "evidence.jsonl.gz"
+    bomb(path, [encoded(head(1)), *[b" " * 2**20] * 256])
+    assert path.stat().st_size < 3 * 2**20
+    before = peak()
+    assert f"line 2 is longer than {LONGEST_LINE} bytes" in refused(path)
+    assert peak() - before < 200 * 1024
+
+
+def test_lines_without_end(tmp_path):
+    path = tmp_path / "evidence.jsonl.gz"
+    many = b"".join(encoded({**TIMING, "name": f"{n:032x}"}) for n in range(1000))
+    bomb(path, [encoded(head(1)), *[many] * 1000])
+    before = peak()
+    assert f"more than {MOST_LINES} lines" in refused(path)
+    assert peak() - before < 200 * 1024
+
+
+def test_files_that_contradict_each_other(tmp_path):
+    first = file_of(tmp_path, CODE, line())
+    second = tmp_path / "other.jsonl.gz"
+    second.write_bytes(sealed([head(1), CODE, line(values={**VALUES, "measures": {"slope": 0.5}})]))
+    with pytest.raises(EvidenceError) as raised:
+        Evidence.read([first, second])
+    for each in (str(first), str(second), "Slope, seed 1", "contradict each other"):
+        assert each in str(raised.value)
+
+
+def test_files_of_two_machines_do_not_contradict_each_other(tmp_path):
+    first = file_of(tmp_path, CODE, line())
+    second = tmp_path / "other.jsonl.gz"
+    other = {"values": {**VALUES, "measures": {"slope": 0.5}}, "provenance": {"machine": "b chip"}}
+    second.write_bytes(sealed([head(2), CODE, line(**other), line(SEEDS[1])]))
+    evidence = Evidence.read([first, second, first])
+    assert evidence.at(line()["key"]).values == VALUES  # of the first that was named
+    assert evidence.at(run_key(OTHER)).values == values_of(SEEDS[1])
+    assert len(evidence.files) == 2

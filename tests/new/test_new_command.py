@@ -1,0 +1,49 @@
+"""The projects that `python -m repro new` writes run as they stand, and again from the store."""
+
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import repro
+from repro.__main__ import main
+from repro.new.command import KINDS
+
+CHECKOUT = Path(repro.__file__).parents[1]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_project_runs(pytester, monkeypatch, kind):
+    monkeypatch.chdir(pytester.path)
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin")
+    assert main(["new", "first_try", "--kind", kind]) == 0
+    os.chdir(pytester.path / "first_try")
+    result = pytester.runpytest_subprocess("--update-ledger")
+    result.assert_outcomes(passed=1)
+    entries = tomllib.loads(Path("ledger.toml").read_text())["claim"]
+    assert [entry["verdict"] for entry in entries] == ["reproduced"]
+    again = pytester.runpytest_subprocess("--gate", "--seed-budget", "5")
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(["* distinct runs needed: 0 trained now, the rest stored"])
+    assert "does not name" not in again.stdout.str()
+    assert Path(".github/workflows/claims.yml").is_file()
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert main(["new", "mine"]) == 1
+    assert "mine is there already" in capsys.readouterr().err
+    assert not list((tmp_path / "mine").iterdir())
+
+
+@pytest.mark.parametrize("name", ["random", "My-Study", "1st", "a b"])
+def test_a_name_that_no_module_can_have_is_refused(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", name]) == 1
+    assert "name of a Python module" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,214 @@
+"""Black boxes in a project of their own: what is trained again, and what a session says of them."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from repro.runs import identity, opened, packages
+from tests.plugin.sessions import run, trained
+
+HEAD = """
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+"""
+
+ARM = """
+@dataclass(frozen=True, kw_only=True)
+class Line(OutsideArm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {"slope": Metric("identity")}
+    target: float = 1.0
+    data: str = "points"
+"""
+
+CLAIM = """
+from repro import claim
+from line import Line
+
+@claim("it is above nothing", source="900")
+def test_it(trials):
+    assert trials(Line()).slope > 0
+"""
+
+
+@pytest.fixture
+def black_box(project):
+    """Write a study, in a function that is given, and a claim about it."""
+
+    def write(function, *, arm=ARM, **files):
+        study = f"{HEAD}{arm}\n{function}\nSTUDY = OutsideStudy(train)\n"
+        project.makepyfile(line=study, test_lines=CLAIM, **files)
+        return project
+
+    return write
+
+
+def run_anew(project, *arguments):
+    """Run a session as another process would: nothing is known of the code."""
+    of_code = (identity._of_arm, identity._code, identity._modules, identity._libraries)
+    for known in (*of_code, opened.project_of):
+        known.cache_clear()
+    return run(project, *arguments)
+
+
+def test_a_module_beside_the_study_is_code_by_default(black_box):
+    project = black_box(
+        "import script\ndef train(arm, seed):\n    return {'slope': script.slope(seed)}",
+        script="def slope(seed):\n    return 1.0 + seed / 100\n",
+    )
+    assert trained(run_anew(project)) == (5, 5)
+    assert trained(run_anew(project)) == (5, 0)
+    project.makepyfile(script="def slope(seed):\n    return 2.0 + seed / 100\n")
+    assert trained(run_anew(project)) == (5, 5)
+
+
+def test_a_module_that_is_imported_as_another_name_is_code_too(black_box):
+    project = black_box(
+        "import train as script\ndef train(arm, seed):\n    return {'slope': script.slope(seed)}",
+        train="def slope(seed):\n    return 1.0 + seed / 100\n",
+    )
+    run_anew(project)
+    project.makepyfile(train="def slope(seed):\n    return 2.0 + seed / 100\n")
+    assert trained(run_anew(project)) == (5, 5)
+
+
+READS = """import json
+def train(arm, seed):
+    return {"slope": json.loads(FILE.read_text())["slope"] + seed / 100}
+"""
+
+
+def reading(name):
+    return READS.replace("FILE", f"Path(__file__).with_name({name!r})")
+
+
+def test_a_file_that_the_arm_names_is_part_of_the_key(black_box):
+    arm = ARM + "    reads: ClassVar[tuple] = ('config.json',)\n"
+    project = black_box(reading("config.json"), arm=arm)
+    config = project.path / "config.json"
+    config.write_text('{"slope": 1.0}')
+    first = run_anew(project)
+    assert trained(first) == (5, 5)
+    assert "does not name" not in first.stdout.str()
+    config.write_text('{"slope": 2.0}')
+    assert trained(run_anew(project)) == (5, 5)
+    config.unlink()
+    result = run_anew(project)
+    result.stdout.fnmatch_lines(["*needs *config.json, which Line names in `reads` and which*"])
+
+
+def test_a_file_that_the_arm_does_not_name_is_told_by_every_session(black_box):
+    project = black_box(reading("config.json"))
+    project.makefile(".json", config='{"slope": 1.0}')
+    for _ in range(2):
+        run_anew(project).stdout.fnmatch_lines(["Line read config.json, which it does not name: *"])
+
+
+def test_a_file_that_content_hashes_is_named(black_box):
+    arm = ARM + "\n    def content(self):\n        return Path('config.json').read_text()\n"
+    project = black_box(reading("config.json"), arm=arm)
+    project.makefile(".json", config='{"slope": 1.0}')
+    assert "does not name" not in run_anew(project).stdout.str()
+
+
+def test_a_script_that_a_command_is_given_is_a_file_to_name(black_box):
+    project = black_box(
+        "import subprocess, sys\n"
+        "def train(arm, seed):\n"
+        "    return {'slope': float(subprocess.check_output([sys.executable, 'say.py']))}",
+        say="print(1.0)",
+    )
+    run_anew(project).stdout.fnmatch_lines(["Line read say.py, which it does not name: *"])
+
+
+def test_another_version_of_a_library_is_told(black_box, monkeypatch):
+    project = black_box(
+        "import filelock\ndef train(arm, seed):\n    return {'slope': 1.0 + seed / 100}"
+    )
+    known = packages.metadata.version
+    newer = {"filelock": "99"}
+    assert "was trained with" not in run_anew(project).stdout.str()
+    monkeypatch.setattr(packages.metadata, "version", lambda n: newer.get(n) or known(n))
+    result = run_anew(project)
+    assert trained(result) == (5, 0)
+    result.stdout.fnmatch_lines(["Line was trained with filelock *, and 99 is here now: *"])
+
+
+def test_the_commit_is_that_of_the_users_project(black_box):
+    project = black_box("def train(arm, seed):\n    return {'slope': 1.0 + seed / 100}")
+    git = ["git", "-C", str(project.path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "line.py"], ["commit", "-q", "-m", "a study"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    run_anew(project)
+    stored = [json.loads(p.read_text()) for p in project.path.glob("store/runs/**/provenance.json")]
+    assert {each["commit"] for each in stored} == {head}
+    assert len(stored) == 5
+
+
+DIVERGES = """
+from repro.own.outside import Diverged
+
+def train(arm, seed):
+    if arm.target > 1 and seed != 3:
+        raise Diverged(step=10 * seed)
+    return {"slope": 1.0 + seed / 100}
+"""
+
+CLAIMS_OF_DIVERGENCE = """
+from repro import claim
+from line import Line
+
+HIGH, LOW = Line(target=2.0), Line()
+
+@claim("without warm-up it diverges in most runs", source="900")
+def test_most(trials):
+    assert trials(HIGH).diverges.in_at_least(0.4)
+
+@claim("and oftener than with it", source="900")
+def test_oftener(trials):
+    high, low = trials(HIGH, LOW)
+    assert high.diverges.more_often_than(low.diverges, in_at_least=0.4)
+
+@claim("with it, hardly any does", source="900")
+def test_hardly(trials):
+    assert trials(LOW).diverges.in_at_most(0.5)
+
+@claim("the other way round", source="900")
+def test_refuted(trials):
+    assert trials(HIGH).diverges.in_at_most(0.2)
+
+@claim("late", source="900")
+def test_late(trials):
+    assert trials(HIGH).diverges.at_step > 5
+
+@claim("what diverged has no slope", source="900")
+def test_slope(trials):
+    assert trials(HIGH).slope > 0
+"""
+
+
+def test_black_boxes_say_that_they_diverged_and_claims_are_about_it(black_box):
+    project = black_box(DIVERGES)
+    (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
+    shown = run_anew(project, "--report", "found").stdout.str()
+    of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
+    assert [of[name] for name in ("most", "oftener", "hardly", "refuted")] == [
+        *["REPRODUCED"] * 3,
+        "REFUTED",
+    ]
+    assert of["late"] == of["slope"] == "INCONCLUSIVE"
+    assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown
+
+
+def test_a_share_that_no_number_of_runs_can_show_is_refused(black_box):
+    project = black_box(DIVERGES)
+    text = CLAIMS_OF_DIVERGENCE.replace("in_at_most(0.5)", "in_at_most(0)")
+    (project.path / "test_lines.py").write_text(text)
+    run_anew(project, "-k", "hardly").stdout.fnmatch_lines(["*ValueError: in_at_most(0) can be *"])

@@ -1,0 +1,292 @@
+"""Claims on a file of results: judged, gated, reported, and nothing is trained."""
+
+import json
+
+import pytest
+from recorded_results import run, say, table, write
+from scipy import stats
+
+from repro.arm import Metric, Run
+from repro.recorded import recorded
+from repro.recorded.results import WithRecorded
+from repro.store import run_key
+
+ONLY_LOADS = """
+import sys
+import pytest
+
+class Look:
+    def pytest_sessionfinish(self, session):
+        print("torch is loaded:", "torch" in sys.modules)
+
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[Look()]))
+"""
+
+
+def record(project, claim="smoothing"):
+    data = json.loads((project.path / "report" / "results.json").read_text())
+    return next(each for each in data["claims"] if claim in each["claim"]), data
+
+
+def test_results_are_judged_as_they_are(project):
+    result = run(project, "--report", "report")
+    result.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv (sha256 *)*"])
+    judged, data = record(project)
+    assert judged["verdict"] == "reproduced"
+    assert (judged["profile"], judged["data"]) == ("recorded", "results.csv")
+    assert judged["measured"].endswith("20 seeds")
+    assert "samples that are not" in judged["text"]
+    assert "one look" in judged["text"]
+    rows = [line.split(",") for line in table()[1:]]
+    values = [
+        [float(row[3]) for row in rows if row[0] == method] for method in ("smoothing", "plain")
+    ]
+    assert [sample["values"] for sample in judged["findings"][0]["samples"]] == values
+    arms = [arm for arm in data["arms"].values() if arm["settings"]["method"] == "smoothing"]
+    assert arms[0]["seeds"] == list(range(1, 21))
+    assert len(set(arms[0]["keys"])) == 20
+    page = (project.path / "report" / "index.html").read_text()
+    assert "recorded in results.csv, SHA-256" in page
+
+
+def test_pairs_are_paired_where_the_author_says_so(project):
+    say(project, "paired=True")
+    run(project, "--report", "report")
+    judged, _ = record(project, "mixup")
+    assert judged["verdict"] == "reproduced"  # what two samples leave open
+    assert "pairing: r = 0.9" in judged["text"]
+    logits = [
+        [stats.logistic.ppf(value) for value in sample["values"]]
+        for sample in judged["findings"][0]["samples"]
+    ]
+    theirs = stats.ttest_rel(*logits, alternative="greater")
+    assert judged["findings"][0]["effects"][0]["p_for"] == pytest.approx(theirs.pvalue, rel=1e-6)
+
+
+def test_the_ledger_gates_recorded_claims_too(project):
+    result = run(project, "--update-ledger")
+    result.stdout.fnmatch_lines(["*the ledger was updated: 2 entries changed*"])
+    ledger = (project.path / "ledger.toml").read_text()
+    assert 'profile = "recorded"' in ledger
+    assert 'machine = "results.csv (sha256 ' in ledger
+    run(project).assert_outcomes(passed=1, xfailed=1)
+    write(project, table(means={"plain": 0.936, "smoothing": 0.93, "mixup": 0.931}))
+    result = run(project)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*accepted in the ledger: reproduced on results.csv (sha256 *"])
+
+
+def test_a_plan_says_what_is_judged_as_recorded(project):
+    result = run(project, "--plan")
+    result.stdout.fnmatch_lines(["judged as recorded: 60 runs of results.csv (sha256 *)"])
+    assert "0 to train" in result.stdout.str()
+
+
+def test_keys_follow_the_content_and_not_the_place_of_a_row(project):
+    def keys():
+        run(project, "--report", "report")
+        _, data = record(project)
+        return {
+            (arm["settings"]["method"], seed): key
+            for arm in data["arms"].values()
+            for seed, key in zip(arm["seeds"], arm["keys"], strict=True)
+        }
+
+    before = keys()
+    head, *rows = table()
+    write(project, [head, *reversed(rows)])
+    assert keys() == before
+    changed = [row if not row.startswith("plain,64,3,") else "plain,64,3,0.5" for row in rows]
+    write(project, [head, *changed])
+    after = keys()
+    assert {place for place in before if before[place] != after[place]} == {("plain", 3)}
+
+
+def test_a_duplicated_seed_costs_the_claims_on_its_arm(project, lines):
+    lines.insert(5, lines[4])
+    write(project, lines)
+    result = run(project)
+    result.stdout.fnmatch_lines(
+        ["*plain: Seed 4 is there twice, in line 5 of results.csv and line 6: remove one*"]
+    )
+    result.assert_outcomes(failed=2)
+    say(project, "paired=False")
+    write(project, table() + table()[21:22])  # a smoothing
+    run(project).assert_outcomes(failed=2)  # of which one is only open
+
+
+def test_rows_that_something_else_tells_apart_are_named(project, lines):
+    head, *rows = lines
+    both = [f"{row},{data}" for row in rows for data in ("cifar10", "svhn")]
+    write(project, [f"{head},data", *both])
+    result = run(project)
+    result.stdout.fnmatch_lines(["*which differ in data: name what tells arms apart in arm=*"])
+
+
+def test_a_missing_run_is_named_where_runs_are_paired(project, lines):
+    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
+    say(project, "paired=True")
+    result = run(project, "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
+
+
+def test_seed_counts_may_differ_where_runs_are_not_paired(project, lines):
+    kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]
+    write(project, kept)
+    run(project, "--report", "report")
+    judged, _ = record(project)
+    assert judged["measured"].endswith("20 and 12 seeds")
+
+
+def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_counts_as(
+    project, lines
+):
+    write(project, [line if "plain,64,7," not in line else "plain,64,7,nan" for line in lines])
+    run(project, "--report", "report")
+    judged, _ = record(project)
+    assert judged["verdict"] == "inconclusive"
+    assert "plain has no finite value on 1 of 20 seeds" in " ".join(judged["text"].split())
+    named = "plain, seed 7 (line 8 of results.csv) has no finite accuracy: say in diverged="
+    assert named in judged["text"]
+    say(project, 'diverged={"accuracy": 0.1}')
+    run(project, "--report", "report")
+    judged, _ = record(project)
+    assert judged["findings"][0]["samples"][1]["values"][6] == 0.1
+    assert "that counts as 0.1" in judged["text"]
+
+
+def test_pairs_that_have_nothing_in_common_are_said(project, lines):
+    def mispaired(line):
+        method, width, seed, value = line.split(",")
+        return f"{method},{width},{(int(seed) * 7) % 20 + 1},{value}"
+
+    write(project, [line if not line.startswith("plain") else mispaired(line) for line in lines])
+    say(project, "paired=True")
+    run(project, "--report", "report")
+    judged, _ = record(project)
+    assert "paired=True is either not so or worth nothing" in judged["text"]
+
+
+def test_the_best_of_several_is_said_to_be_one(project):
+    write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93}))
+    run(project, "--report", "report")
+    judged, _ = record(project)
+    assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
+
+
+def test_a_second_look_is_refused_where_there_was_one_at_the_whole_level(project):
+    run(project, "--update-ledger")
+    write(project, table(seeds=30))
+    result = run(project, "-rs")
+    said = " ".join(result.stdout.str().split())
+    assert "was open at 20 seeds, in the one look that had its whole level, and now has 30" in said
+    assert "a second look is one of looks=(20, 30)" in said
+    assert "up to 0.85% on each side, not 0.50%" in said
+    result.assert_outcomes(passed=1, skipped=1)
+
+
+def test_declared_looks_are_taken_in_turn(project):
+    open_ = {"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}
+    write(project, table(means=open_))
+    say(project, "looks=(20, 30)")
+    result = run(project, "-rs")
+    result.stdout.fnmatch_lines(["*the next declared one is at 30 seeds, and results.csv has 20*"])
+    result.assert_outcomes(passed=1, skipped=1)
+    write(project, table(seeds=30, means=open_))
+    run(project, "--report", "report")
+    judged, _ = record(project, "mixup")
+    assert "looks at 20, 30" in judged["text"]
+    write(project, table(seeds=8))
+    run(project, "-rs").stdout.fnmatch_lines(["*needs 20 for the first of its declared looks*"])
+
+
+def test_trained_and_recorded_arms_are_not_compared(project):
+    project.makepyfile(
+        line="""
+        from dataclasses import dataclass
+        from typing import ClassVar
+        from repro.arm import Metric
+        from repro.own.arm import OutsideArm
+        @dataclass(frozen=True, kw_only=True)
+        class Line(OutsideArm):
+            study: ClassVar[str] = "line"
+            metrics: ClassVar[dict] = {"accuracy": Metric("log-odds")}
+            data: str = "points"
+        """,
+        test_mixed="""
+        from repro import claim
+        from line import Line
+        from test_results import RESULTS
+
+        @claim("They can be mixed", source="Ours, Text")
+        def test_mixed(trials):
+            a, b = trials(RESULTS(method="plain"), Line())
+            assert a.accuracy > b.accuracy
+        """,
+    )
+    result = run(project, "test_mixed.py")
+    result.stdout.fnmatch_lines(["*which is recorded, with arms that are trained here*"])
+
+
+def test_no_torch_is_loaded(project):
+    project.makepyfile(only_loads=ONLY_LOADS)
+    result = project.runpython("only_loads.py")
+    assert "torch is loaded: False" in result.stdout.str()
+
+
+@pytest.mark.processes
+def test_workers_come_to_the_same(project):
+    alone = run(project, "--report", "alone")
+    shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")
+    assert alone.parseoutcomes() == shared.parseoutcomes()
+    for name in ("claims.csv", "seeds.csv"):
+        assert (project.path / "alone" / name).read_text() == (
+            project.path / "shared" / name
+        ).read_text()
+    shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
+
+
+def test_the_seeds_of_a_report_fed_back_give_the_same_verdicts(project):
+    say(project, "paired=True")
+    run(project, "--report", "report")
+    project.makepyfile(
+        test_again="""
+        from dataclasses import replace
+        from repro import claim
+        from repro.arm import Metric
+        from repro.recorded import recorded
+
+        SHARE = Metric("log-odds", examples=10_000)
+        SEEDS = recorded("report/seeds.csv", arm="claim", seed="place",
+                         metrics={"first": SHARE, "second": SHARE})
+
+        @claim("again, smoothing", source="Again, Text")
+        def test_smoothing(trials):
+            again = trials(SEEDS(claim="Ours/label_smoothing"))
+            assert replace(again.first, metric="x") > replace(again.second, metric="x")
+
+        @claim("again, mixup", source="Again, Text")
+        def test_mixup(trials):
+            again = trials(SEEDS(claim="Ours/mixup"))
+            assert replace(again.first, metric="x") > replace(again.second, metric="x")
+        """
+    )
+    before = {name: record(project, name)[0] for name in ("smoothing", "mixup")}
+    run(project, "test_again.py", "--report", "report2").assert_outcomes(passed=2)
+    again = json.loads((project.path / "report2" / "results.json").read_text())["claims"]
+    for claim in again:
+        of_before = before["smoothing" if "smoothing" in claim["claim"] else "mixup"]
+        effects = [each["findings"][0]["effects"][0] for each in (claim, of_before)]
+        assert claim["verdict"] == of_before["verdict"]
+        assert effects[0]["p_for"] == pytest.approx(effects[1]["p_for"], rel=1e-9)
+
+
+def test_the_key_of_a_run_is_that_of_its_identity(project):
+    path = project.path / "results.csv"
+    metrics = {"accuracy": Metric("log-odds")}
+    results = recorded(str(path), arm=["method", "width"], seed="seed", metrics=metrics)
+    known = WithRecorded(None)
+    for arm in results.every_arm:
+        result = known.get(Run(arm, 3))
+        assert result.key == run_key(result.identity)

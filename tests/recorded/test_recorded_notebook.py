@@ -1,0 +1,122 @@
+"""Verdicts on numbers at hand, and what a claim wants next."""
+
+import csv
+import doctest
+import importlib
+import io
+import subprocess
+import sys
+
+import pytest
+from recorded_results import say, table, write
+from scipy import stats
+
+from repro.__main__ import main
+from repro.arm import Metric
+from repro.recorded import RecordedError, judge
+
+SMOOTH = [0.94, 0.95, 0.945, 0.952, 0.943]
+PLAIN = [0.91, 0.92, 0.915, 0.905, 0.91, 0.912]
+
+
+def test_two_arms_are_compared_as_samples():
+    verdict = judge({"smooth": SMOOTH, "plain": PLAIN}, metric="accuracy")
+    theirs = stats.ttest_ind(SMOOTH, PLAIN, equal_var=False, alternative="greater")
+    assert verdict.outcome == "reproduced"
+    assert verdict.statement == "smooth exceeds plain in accuracy"
+    assert dict(verdict.means) == pytest.approx({"smooth": 0.946, "plain": 0.912})
+    assert verdict.effects[0].p_for == pytest.approx(theirs.pvalue)
+
+
+def test_a_claim_is_a_function_of_the_arms():
+    share = Metric("log-odds", examples=1000)
+    verdict = judge(
+        {"a": SMOOTH, "b": SMOOTH[::-1]}, lambda a, b: a.is_at_most(0.05, below=b), on=share
+    )
+    assert verdict.outcome == "reproduced"
+    assert "log-odds scale" in str(verdict)
+
+
+def test_pairs_are_made_by_seed():
+    a, b = {1: 0.5, 2: 0.7, 3: 0.6}, {3: 0.55, 1: 0.46, 2: 0.64}
+    verdict = judge({"a": a, "b": b}, paired=True)
+    theirs = stats.ttest_rel([0.5, 0.7, 0.6], [0.46, 0.64, 0.55], alternative="greater")
+    assert verdict.effects[0].p_for == pytest.approx(theirs.pvalue)
+    with pytest.raises(RecordedError, match="b has no value at seed 3"):
+        judge({"a": a, "b": {1: 0.4, 2: 0.5}}, paired=True)
+
+
+def test_a_run_without_a_number_is_said():
+    verdict = judge({"a": [0.5, None, 0.6], "b": [0.4, 0.5, 0.6]})
+    assert verdict.outcome == "inconclusive"
+    assert "a has no finite value on 1 of 3 seeds" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("arms", "claim", "match"),
+    [
+        ({"a": [1.0, 2.0]}, None, "1 arms and no claim"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, None, "two runs or more"),
+        ({"a": [1.0, 2.0], "b": [1.0, 2.5]}, lambda a, b: True, "no finding"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(arms, claim, match):
+    with pytest.raises(RecordedError, match=match):
+        judge(arms, claim)
+
+
+def test_a_notebook_shows_the_verdict_with_its_text_escaped():
+    html = judge({"<b>": SMOOTH, "plain": PLAIN})._repr_html_()
+    assert "REPRODUCED" in html
+    assert "&lt;b&gt; - plain" in html
+    assert "<b>:" not in html
+    assert html.count("<div>") == html.count("</div>") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["recorded.notebook", "recorded.cells", "recorded.pattern", "recorded.runs"]
+)
+def test_the_documented_examples_run(name):
+    outcome = doctest.testmod(importlib.import_module(f"repro.{name}"))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_it_needs_no_torch():
+    code = "import sys; from repro.recorded import judge; judge({'a': [1, 2], 'b': [2, 4]});"
+    code += "print('torch' in sys.modules, 'pytest' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def wanted(project, monkeypatch, capsys):
+    monkeypatch.chdir(project.path)
+    assert main(["recorded", "wanted", "."]) == 0
+    shown = capsys.readouterr()
+    return list(csv.DictReader(io.StringIO(shown.out))), shown.err
+
+
+def test_the_runs_that_would_settle_a_claim_are_listed(project, monkeypatch, capsys):
+    write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}))
+    rows, said = wanted(project, monkeypatch, capsys)
+    assert {row["method"] for row in rows} == {"mixup", "plain"}
+    assert {row["claims"] for row in rows} == {"Ours/mixup"}
+    seeds = [int(row["seed"]) for row in rows if row["method"] == "plain"]
+    assert seeds == list(range(21, 21 + len(seeds)))
+    assert f"~{20 + len(seeds)} seeds would reproduce it with 80% power" in said
+    assert {row["width"] for row in rows} == {"64"}
+
+
+def test_runs_that_pairs_miss_are_listed(project, lines, monkeypatch, capsys):
+    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
+    say(project, "paired=True")
+    rows, _ = wanted(project, monkeypatch, capsys)
+    assert [(row["method"], row["seed"]) for row in rows] == [("plain", "7")]
+    assert rows[0]["claims"] == "Ours/label_smoothing; Ours/mixup"
+
+
+def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
+    say(project, "paired=True")
+    rows, said = wanted(project, monkeypatch, capsys)
+    assert rows == []
+    assert "Nothing is wanted" in said

@@ -1,0 +1,237 @@
+"""Readers against files that the real libraries wrote; each is skipped where its library is not."""
+
+import json
+
+import pytest
+
+from repro.arm import Metric
+from repro.recorded import RecordedError, recorded
+from repro.recorded.readers import (
+    lightning_csv,
+    mlflow_store,
+    tensorboard,
+    trainer_state,
+    wandb_offline,
+)
+
+pytestmark = pytest.mark.filterwarnings("default")  # theirs are not ours
+
+RUNS = [(method, seed) for method in ("plain", "smooth") for seed in (1, 2)]
+
+
+def accuracy(method, seed, step):
+    return round(0.5 + 0.1 * (method == "smooth") + 0.01 * seed + 0.001 * step, 6)
+
+
+def of(path, read, **said):
+    return recorded(
+        str(path),
+        **{
+            "arm": "method",
+            "seed": "seed",
+            "epoch": "step",
+            "metrics": {"accuracy": Metric("log-odds", examples=1000)},
+            "read": read,
+        }
+        | said,
+    )
+
+
+def require_all_runs(results):
+    """Hold what was read against what was written, run by run and step by step."""
+    for method, seed in RUNS:
+        run = results.runs(results(method=method).located().chosen).runs[seed]
+        steps = list(run.curves["accuracy"])
+        assert len(steps) == 3
+        expected = [accuracy(method, seed, step) for step in (1, 2, 3)]
+        assert list(run.curves["accuracy"].values()) == pytest.approx(expected, rel=1e-6)
+        assert run.measures["accuracy"] == pytest.approx(expected[-1], rel=1e-6)
+    assert len(results.arms) == 2
+
+
+@pytest.mark.parametrize("how", ["tensorboard", "torch", "tensors"])
+def test_tensorboard_events(tmp_path, how):
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
+    for method, seed in RUNS:
+        folder = tmp_path / method / f"seed_{seed}"
+        write = {"tensorboard": _simple, "torch": _torch, "tensors": _tensors}[how]
+        write(folder, [(step, accuracy(method, seed, step)) for step in (1, 2, 3)])
+    path = tmp_path / "{method}" / "seed_{seed}"
+    require_all_runs(of(path, tensorboard, tags={"accuracy": "val/accuracy"}))
+    with pytest.raises(RecordedError, match="no TensorBoard events"):
+        list(tensorboard(tmp_path / "nothing"))
+
+
+def _simple(folder, values):
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(folder))
+    for step, value in values:
+        value = Summary.Value(tag="val/accuracy", simple_value=value)
+        writer.add_event(Event(step=step, summary=Summary(value=[value])))
+    writer.close()
+
+
+def _torch(folder, values):
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(folder)) as writer:
+        for step, value in values:
+            writer.add_scalar("val/accuracy", value, step)
+
+
+def _tensors(folder, values):
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.plugins.scalar.summary_v2 import scalar_pb
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(folder))
+    for step, value in values:
+        writer.add_event(Event(step=step, summary=scalar_pb("val/accuracy", value)))
+    writer.close()
+
+
+def test_the_folder_of_mlflow(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    mlflow.set_experiment("ours")
+    deleted = None
+    for method, seed in [*RUNS, ("gone", 1)]:
+        with mlflow.start_run(run_name=f"{method}-{seed}") as run:
+            mlflow.log_params({"method": method, "seed": seed})
+            for step in (1, 2, 3):
+                mlflow.log_metric("val/accuracy", accuracy(method, seed, step), step=step)
+            deleted = run.info.run_id
+    mlflow.delete_run(deleted)
+    require_all_runs(of(tmp_path / "mlruns", mlflow_store, tags={"accuracy": "val/accuracy"}))
+    rows = list(mlflow_store(tmp_path / "mlruns"))
+    assert {(row["experiment"], row["status"]) for row in rows} == {("ours", "finished")}
+    with pytest.raises(RecordedError, match="no runs in folders"):
+        list(mlflow_store(tmp_path / "nothing"))
+
+
+def test_the_offline_runs_of_wandb(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb", reason="wandb is not installed")
+    for name, value in {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}.items():
+        monkeypatch.setenv(name, value)
+    for method, seed in RUNS:
+        config = {"method": method, "seed": seed, "model": {"width": 8}, "long": "x" * 99_999}
+        settings = wandb.Settings(
+            x_disable_stats=True, x_disable_meta=True, disable_git=True, console="off"
+        )
+        with wandb.init(project="ours", dir=tmp_path, config=config, settings=settings) as run:
+            for step in (1, 2, 3):
+                run.log({"val/accuracy": accuracy(method, seed, step)}, step=step)
+    tags = {"accuracy": "val/accuracy"}
+    require_all_runs(of(tmp_path / "wandb", wandb_offline, epoch="_step", tags=tags))
+    widths = of(
+        tmp_path / "wandb", wandb_offline, arm=["method", "model.width"], epoch="_step", tags=tags
+    )
+    assert list(widths.arms) == [
+        (("method", method), ("model.width", 8)) for method in ("plain", "smooth")
+    ]
+    (file, *_) = sorted((tmp_path / "wandb").glob("offline-run-*/*.wandb"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])  # of a run that was killed
+    assert len(list(wandb_offline(file.parent))) < 3
+    file.write_bytes(whole[:5000] + b"?" + whole[5001:])
+    with pytest.raises(RecordedError, match="is damaged at byte"):
+        list(wandb_offline(file.parent))
+    with pytest.raises(RecordedError, match="no offline runs"):
+        list(wandb_offline(tmp_path))
+
+
+def test_a_table_that_was_exported_from_wandb(tmp_path):
+    names = [f"{method}-{seed}" for method, seed in RUNS]
+    ends = ("", "__MIN", "__MAX")
+    head = ["Step", *(f"{name} - val/accuracy{end}" for name in names for end in ends)]
+    rows = [
+        [str(step), *(str(accuracy(*run, step)) for run in RUNS for _ in ends)]
+        for step in (1, 2, 3)
+    ]
+    text = "\n".join(",".join(f'"{cell}"' for cell in row) for row in [head, *rows])
+    (tmp_path / "export.csv").write_text(text + "\n")
+    results = of(
+        tmp_path / "export.csv",
+        None,
+        epoch="Step",
+        columns="{method}-{seed} - {metric}",
+        tags={"accuracy": "val/accuracy"},
+    )
+    require_all_runs(results)
+
+
+def test_the_csv_logger_of_lightning(tmp_path):
+    reason = "Lightning is not installed"
+    loggers = pytest.importorskip("pytorch_lightning.loggers", reason=reason)
+    for method, seed in RUNS:
+        logger = loggers.CSVLogger(tmp_path, name=method)
+        logger.log_hyperparams({"seed": seed, "model": {"width": 8}})
+        for step in (1, 2, 3):
+            logger.log_metrics({"loss": 1.0 / step, "epoch": step - 1}, step=10 * step - 1)
+            logged = {"accuracy": accuracy(method, seed, step), "epoch": step - 1}
+            logger.log_metrics(logged, step=10 * step)
+        logger.save()
+    path = tmp_path / "{method}" / "version_{version}"
+    results = of(path, lightning_csv, epoch="epoch", arm=["method", "model.width"])
+    require_all_runs(results)
+    plain = of(tmp_path / "{method}" / "version_{seed}" / "metrics.csv", None, epoch="epoch")
+    assert set(plain.runs(plain(method="plain").located().chosen).runs) == {0, 1}
+    with pytest.raises(RecordedError, match=r"has no metrics\.csv"):
+        list(lightning_csv(tmp_path))
+
+
+def test_the_state_of_a_trainer(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    import torch
+
+    class Line(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, x, labels):
+            y = self.weight * x
+            return {"loss": torch.nn.functional.mse_loss(y, labels), "logits": y}
+
+    data = [{"x": torch.tensor(float(i)), "labels": torch.tensor(2.0 * i)} for i in range(4)]
+    written = {}
+    for seed in (1, 2):
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path / f"plain-{seed}"),
+            num_train_epochs=3,
+            eval_strategy="epoch",
+            logging_strategy="epoch",
+            save_strategy="no",
+            learning_rate=0.1 * seed,
+            report_to=[],
+            use_cpu=True,
+            disable_tqdm=True,
+        )
+        trainer = transformers.Trainer(Line(), arguments, train_dataset=data, eval_dataset=data)
+        trainer.train()
+        trainer.save_state()
+        written[seed] = [e["eval_loss"] for e in trainer.state.log_history if "eval_loss" in e]
+    results = of(
+        tmp_path / "{method}-{seed}",
+        trainer_state,
+        metrics={"eval_loss": Metric("log"), "loss": Metric("log")},
+    )
+    runs = results.runs(results(method="plain").located().chosen).runs
+    for seed, losses in written.items():
+        assert len(losses) == 3
+        assert list(runs[seed].curves["eval_loss"].values()) == losses
+        assert runs[seed].measures["eval_loss"] == losses[-1]
+        assert len(runs[seed].curves["loss"]) == 3
+
+
+def test_a_state_that_is_none_is_said(tmp_path):
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"epoch": 1.0}))
+    with pytest.raises(RecordedError, match="has no log_history"):
+        list(trainer_state(tmp_path))
+    with pytest.raises(RecordedError, match=r"has no trainer_state\.json"):
+        list(trainer_state(tmp_path / "nothing"))

@@ -1,0 +1,54 @@
+"""The command `badge`: what the ledgers say, as a picture."""
+
+from xml.etree import ElementTree
+
+from repro.__main__ import main
+from repro.ledger import Entry, Ledger
+from repro.report.badge import COLOURS, badge
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def entry(claim, verdict):
+    return Entry(claim, "ci", "data", verdict, "A sentence", "", "", "source")
+
+
+ENTRIES = [entry("004/a", "reproduced"), entry("004/b", "reproduced"), entry("004/c", "refuted")]
+
+
+def texts(picture):
+    return [each.text for each in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_it_counts_and_has_a_colour_a_verdict():
+    picture = badge(ENTRIES)
+    assert texts(picture) == ["claims", "2 reproduced", "1 refuted"]
+    assert COLOURS["refuted"] in picture
+    assert COLOURS["inconclusive"] not in picture
+    root = ElementTree.fromstring(picture)
+    assert root.get("aria-label") == "claims: 2 reproduced, 1 refuted"
+
+
+def test_its_parts_lie_side_by_side_and_fill_it():
+    root = ElementTree.fromstring(badge(ENTRIES))
+    group = root.find(f"{SVG}g")
+    ends = [(float(r.get("x")), float(r.get("width"))) for r in group.findall(f"{SVG}rect")]
+    assert [x for x, _ in ends[1:]] == [round(x + width, 3) for x, width in ends[:-1]]
+    assert round(sum(width for _, width in ends), 3) == float(root.get("width"))
+
+
+def test_an_empty_ledger_says_so():
+    assert texts(badge([])) == ["claims", "none judged"]
+
+
+def test_the_command(tmp_path, capsys):
+    ledger, picture = tmp_path / "ledger.toml", tmp_path / "new" / "claims.svg"
+    assert main(["badge", str(ledger)]) == 1
+    assert "There is no ledger" in capsys.readouterr().err
+    Ledger(ledger, []).accept(ENTRIES)
+    assert main(["badge", str(ledger)]) == 0
+    printed = capsys.readouterr().out
+    assert main(["badge", str(ledger), "--into", str(picture)]) == 0
+    assert picture.read_text() == printed
+    assert main(["badge", str(ledger), "--into", str(tmp_path)]) == 1
+    assert "was not written" in capsys.readouterr().err

@@ -1,0 +1,97 @@
+"""The end of a session: short, in order, and with commands that can be pasted."""
+
+import re
+
+from repro.judge import Outcome
+from repro.report.ending import MOST, WIDTH, Failure, ending
+from tests.report.records import record
+
+
+def text_of(records, failures=()):
+    return "\n".join(line for line, _ in ending(records, failures))
+
+
+def claim(n, verdict=Outcome.REPRODUCED, source="004", **more):
+    return record(
+        f"{source}/claim_{n}", verdict, **{"change": "", "command": f"pytest c{n}"} | more
+    )
+
+
+def rows_of(records):
+    lines = text_of(records).split("\n")
+    head = next(i for i, line in enumerate(lines) if line.startswith("source"))
+    rows = (re.split(r"  +", line.strip(), maxsplit=1) for line in lines[head + 1 :] if line)
+    return {name: cells.split() for name, cells in rows}
+
+
+def test_each_source_has_a_row_and_what_is_ours_is_apart():
+    rows = rows_of(
+        [
+            claim(1), claim(2, Outcome.REFUTED), claim(3, Outcome.INCONCLUSIVE),
+            claim(4, Outcome.REFUTED, profile="any"), claim(5, source="000", profile="any"),
+            claim(6, kind="control"), claim(7, source="000", kind="control"),
+            claim(8, Outcome.REFUTED, kind="question"),
+        ]
+    )  # fmt: skip
+    assert rows == {
+        "000": ["·", "·", "·", "·", "1", "·"],
+        "004": ["1", "1", "1", "·", "·", "1"],
+        "our questions": ["·", "1", "·", "·", "·", "·"],
+        "our controls": ["2", "·", "·", "·", "·", "·"],
+        "all": ["3", "2", "1", "·", "1", "1"],
+    }
+
+
+def test_numbers_stand_below_their_words():
+    lines = text_of([claim(n) for n in range(1234)]).split("\n")
+    head, row = lines[1], lines[2]
+    assert head.index("reproduced") + len("reproduced") == row.index("1234") + 4
+
+
+def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
+    changes = [
+        claim(1, change="new"),
+        claim(2, change="better (was refuted)", accepted="refuted"),
+        claim(3, Outcome.INCONCLUSIVE, change="other (was refuted)", accepted="refuted"),
+        claim(4, Outcome.REFUTED, change="worse (was reproduced)", accepted="reproduced"),
+        claim(5, Outcome.INCONCLUSIVE, change="open here (reproduced on another machine)"),
+    ]
+    text = text_of(changes)
+    assert text.startswith("against the ledger: 3 changed, 1 not in it yet\n  004/claim_4: refuted")
+    assert re.findall(r"^  004/claim_(\d)", text, re.MULTILINE) == ["4", "3", "2"]
+
+
+def test_what_failed_has_its_whole_command_and_is_not_told_twice():
+    command = f'pytest "claims/test_it.py::test_it[{"x" * 99}]" --profile ci'
+    worse = claim(1, Outcome.REFUTED, change="worse (was reproduced)", command=command)
+    text = text_of([worse], [Failure("refuted", command), Failure("error", "pytest e")])
+    assert text.startswith(f"failed: 2\n  refuted: {command}\n  error: pytest e\n")
+    assert "against the ledger" not in text
+
+
+def test_reasons_not_to_run_are_told_once_the_most_frequent_first():
+    reasons = ["needs a GPU", "needs --profile paper", "needs --profile paper"]
+    text = text_of([claim(n, Outcome.NOT_RUN, text=why) for n, why in enumerate(reasons)])
+    assert text.endswith("not run: 2, needs --profile paper\nnot run: 1, needs a GPU")
+
+
+def test_however_much_there_is_to_say_it_is_short():
+    """With what follows it, it is at most 40 lines; only commands may be longer than a line."""
+    many = [
+        claim(n, verdict, source=source, kind=kind, accepted="refuted", text=f"needs {n}",
+              change="other (was refuted)", sentence="long " * 99, measured="long " * 99)
+        for source in ("000", "001", "002", "003", "004")
+        for kind in ("source", "question", "control")
+        for verdict in Outcome
+        for n in range(30)
+    ]  # fmt: skip
+    failures = [Failure("refuted", f"pytest f{n}") for n in range(200)]
+    lines = ending(many, failures)
+    assert len(lines) <= 34
+    assert max(len(line) for line, _ in lines) <= WIDTH
+    assert sum(line.startswith("  and ") for line, _ in lines) == 3
+    assert sum(line.startswith("  refuted: pytest") for line, _ in lines) == MOST
+
+
+def test_a_session_of_everything(results):
+    assert text_of(results.claims)

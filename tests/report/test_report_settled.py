@@ -1,0 +1,67 @@
+"""The lines that announce claims as they are settled."""
+
+import pytest
+
+from repro.judge import Outcome
+from repro.report import settled
+from repro.report.settled import SettledClaim, counted_line, settled_claim, settled_line
+from tests.report.records import record
+
+
+def claim(name="004/climbs", verdict="reproduced", measured="0.02, 5 seeds", **more):
+    return SettledClaim(name=name, verdict=verdict, measured=measured, **more)
+
+
+def test_a_line_has_verdict_name_and_what_was_measured():
+    assert settled_line(claim(), width=99) == "reproduced    004/climbs  0.02, 5 seeds"
+    changed = claim(verdict="refuted", change="worse (was reproduced)", fails=True)
+    assert settled_line(changed, width=99) == (
+        "refuted       004/climbs (worse (was reproduced))  0.02, 5 seeds"
+    )
+    assert settled_line(claim(measured=""), width=99) == "reproduced    004/climbs"
+
+
+@pytest.mark.parametrize("width", [20, 30])
+def test_a_line_is_one_line(width):
+    line = settled_line(claim(measured="a\nb" * 99), width=width)
+    assert len(line) == width
+    assert "\n" not in line
+
+
+def test_statements_of_documents_that_hold_are_counted_by_source():
+    names = ["004/a", "000/b", "004/c"]
+    assert counted_line([claim(name) for name in names]) == (
+        "reproduced    3 statements of documents that agree with themselves (000: 1, 004: 2)"
+    )
+
+
+def test_only_what_holds_in_a_document_as_before_is_merely_counted():
+    assert claim(about_a_document=True).is_only_counted
+    assert claim(about_a_document=True, change="new").is_only_counted
+    assert not claim().is_only_counted
+    for news in ({"change": "better (was refuted)"}, {"fails": True}, {"verdict": "refuted"}):
+        assert not claim(about_a_document=True, **news).is_only_counted
+
+
+def test_it_is_made_of_a_record():
+    judged = record(verdict=Outcome.REFUTED, measured="0.4 < 0.3", change="new")
+    assert settled_claim(judged, fails=True, about_a_document=False) == claim(
+        verdict="refuted", measured="0.4 < 0.3", change="new", fails=True
+    )
+    absent = record(verdict=Outcome.NOT_RUN, text="needs --profile paper", change="")
+    assert settled_claim(absent, fails=False, about_a_document=False) == claim(
+        verdict="not run", measured="needs --profile paper"
+    )
+
+
+def test_its_words_are_the_judge_s():
+    words = {settled.REPRODUCED, settled.REFUTED, settled.INCONCLUSIVE, settled.NOT_RUN}
+    assert words == set(Outcome)
+
+
+def test_it_travels_as_a_line_of_text():
+    each = claim(measured="α\u2028β\n", details="Traceback\n", change="new")
+    assert "\n" not in each.as_json()
+    assert SettledClaim.from_json(each.as_json()) == each
+    with pytest.raises((ValueError, TypeError)):
+        SettledClaim.from_json('{"name": 1}')

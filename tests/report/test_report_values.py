@@ -1,0 +1,81 @@
+"""The arms' own values: what each arm gave, in the unit that the source writes."""
+
+from dataclasses import replace
+
+import pytest
+
+from repro.judge import Design, Judge
+from repro.report.page.measurement import measurement_of
+from repro.report.values import arm_values, is_in_percent, writes_percent
+from tests.report.records import arm, judged, measured
+
+
+def claim(means, finding, documented):
+    judge = Judge(Design(looks=(5, 8, 12)))
+    rungs = [measured(judge, f"BP k={k}", mean) for k, mean in means.items()]
+    return judged("004/it", finding(*rungs), arms=[arm(k) for k in means], documented=documented)
+
+
+def values_of(claim):
+    return arm_values(claim.record, claim.arms)
+
+
+def test_every_arm_has_its_mean_its_range_and_its_metric():
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "0.4 and 0.6")
+    low, high = values_of(one)
+    assert (low.label, high.label, low.unit) == ("BP k=2", "BP k=3", "accuracy")
+    assert (round(low.mean, 1), round(high.mean, 1)) == (0.4, 0.6)
+    assert low.least < low.mean < low.most
+    assert low.seeds == len(one.record.findings[0].samples[0].values)
+
+
+def test_a_number_that_the_claim_names_is_no_arm():
+    only = claim({2: 0.4}, lambda a: a > 0.1, "0.389 against 0.10")
+    assert [value.label for value in values_of(only)] == ["BP k=2"]
+
+
+def test_values_come_in_the_order_of_the_arms_and_not_of_the_comparison():
+    turned = claim({2: 0.4, 12: 0.6}, lambda a, b: b > a, "")
+    assert turned.record.findings[0].samples[0].label == "BP k=12"
+    assert [value.label for value in values_of(turned)] == ["BP k=2", "BP k=12"]
+
+
+def test_shares_are_in_percent_where_the_source_writes_percent():
+    percent = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "40.1 and 60.3")
+    low, high = values_of(percent)
+    assert (round(low.mean, -1), round(high.mean, -1), low.in_percent) == (40, 60, True)
+    compared = measurement_of(percent.record)
+    assert round(compared.estimate, -1) == 20
+    assert compared.in_percent
+    share = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "0.401 and 0.603")
+    assert not measurement_of(share.record).in_percent
+    assert round(measurement_of(share.record).estimate, 1) == 0.2
+
+
+def test_means_over_examples_are_shares_where_they_lie_between_0_and_1():
+    percent = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "40.1 and 60.3")
+    [finding] = percent.record.findings
+    samples = [replace(sample, examples=50) for sample in finding.samples]
+    means = replace(finding, scale="identity", samples=samples)
+    assert is_in_percent(percent.record, means)
+    assert not is_in_percent(percent.record, replace(finding, scale="identity"))
+    losses = [replace(samples[0], values=[1.2] * 5), samples[1]]
+    assert not is_in_percent(percent.record, replace(means, samples=losses))
+
+
+@pytest.mark.parametrize(
+    ("documented", "percent"),
+    [
+        ("0.389 → 0.617", False), ("99.81%", True), ("70.0 and 71.02", True), ("", False),
+        ("no number", False), ("0.652 of it left (34.8% saved)", False), ("0.5 %", True),
+        ("+3.17; this one: 70.05 → 69.24", True), ("1", False), ("4,000,000", False),
+    ],
+)  # fmt: skip
+def test_what_a_source_writes(documented, percent):
+    assert writes_percent(documented) is percent
+
+
+def test_a_side_without_a_finite_value_has_none():
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "")
+    one.record.findings[0].samples[0].values[:] = [None] * 5
+    assert len(values_of(one)) == 1

@@ -1,0 +1,105 @@
+"""The forecast: what was trained tells what will be, and the cheap say little of the dear."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from repro.arm import Run
+from repro.core.speed import Speed
+from repro.own.arm import OwnArm
+from repro.recipe import Recipe
+from repro.runs.forecast import TRUSTED, Forecast
+from repro.store import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(OwnArm):
+    study = "steps"
+    data: str = "none"
+    count: int = 100
+    recipe: Recipe = Recipe(epochs=1, batch=1, lr=1.0)
+
+    @property
+    def steps(self):
+        return self.count
+
+    @property
+    def work(self):
+        return 1e9 * self.count
+
+
+class Other(Steps):
+    study = "others"
+
+
+class Timed:
+    """Every program takes a second a step, says its timing."""
+
+    def of(self, arm):
+        return Speed("stacked", 4, 1.0)
+
+    def row(self, run):
+        return run
+
+
+class Known:
+    """Results by run, with the seconds that they took."""
+
+    def __init__(self):
+        self.results = {}
+
+    def add(self, arm, seeds, seconds, *, machine="here"):
+        made = {"seconds": seconds, "machine": machine}
+        for seed in range(seeds):
+            result = Result("key", {}, {"steps": arm.steps}, made, None)
+            self.results[Run(arm, seed)] = result
+
+    def read(self):
+        return self.results
+
+
+@pytest.fixture
+def known():
+    return Known()
+
+
+@pytest.fixture
+def forecast(known):
+    return Forecast(Timed(), known, machine="here")
+
+
+def runs(arm, count=2):
+    return [Run(arm, seed) for seed in range(50, 50 + count)]
+
+
+def test_at_first_what_was_timed_counts(forecast):
+    assert forecast.seconds(runs(Steps(count=100))) == 200
+
+
+def test_runs_of_the_same_program_tell_what_the_next_take(forecast, known):
+    known.add(Steps(count=100), 5, 30.0)
+    assert forecast.seconds(runs(Steps(count=100))) == 60
+
+
+def test_what_another_kind_of_machine_took_says_nothing(forecast, known):
+    known.add(Steps(count=100), 5, 30.0, machine="elsewhere")
+    assert forecast.seconds(runs(Steps(count=100))) == 200
+
+
+def test_cheap_programs_that_took_long_to_start_do_not_make_the_dear_ones_dearer(forecast, known):
+    for count in range(1, 5):
+        known.add(Steps(count=count), 1, 5.0 + count)  # five seconds, whatever its steps
+    assert forecast.seconds(runs(Steps(count=1000), 1)) < 1150
+
+
+def test_dear_programs_tell_how_far_off_the_others_are(forecast, known):
+    known.add(Steps(count=1000), 20, 2000.0)
+    assert 1900 < forecast.seconds(runs(Steps(count=999), 1)) < 2000
+
+
+def test_other_studies_tell_it_until_its_own_do(forecast, known):
+    known.add(Other(count=1000), 20, 2000.0)
+    of_others = forecast.seconds(runs(Steps(count=100), 1))
+    assert 190 < of_others < 200
+    known.add(Steps(count=int(TRUSTED)), 1, TRUSTED)
+    assert 140 < forecast.seconds(runs(Steps(count=100), 1)) < 160

@@ -1,0 +1,163 @@
+"""Ladders with other blocks trained, their start, and linear classifiers of the same images."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.arm import Run
+from repro.core.program import LoopProgram, StackedProgram
+from repro.core.train import train
+from repro.recipe import Moment
+from repro.studies.depth_ladder import linear, placed, start
+from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
+from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
+from repro.studies.depth_ladder.variants import LinearArm, PlacedArm, StartArm, at_start
+from repro.studies.depth_ladder.variants import placed as moved
+from repro.studies.find import study_of
+from tests.studies.small import LADDER, LINEAR
+
+CPU = torch.device("cpu")
+BATCH = 16
+few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+SMALL = LADDER.but(depth=3, trained=3, images=64, recipe=LADDER.recipe.but(batch=BATCH))
+
+
+@st.composite
+def arms(draw):
+    arm = SMALL.but(
+        rule=draw(st.sampled_from(["bp", "fa", "dfa"])),
+        trained=draw(st.integers(0, 3)),
+        feedback=draw(st.sampled_from(["weights", "blocks"])),
+    )
+    return moved(arm, draw(st.sampled_from(["input", "middle"])))
+
+
+def stepped(engine, runs, study, count=3):
+    data = study.load(runs[0].arm, CPU)
+    program = engine(study, runs, data, CPU)
+    for step in range(count):
+        lines = torch.stack([data.epoch(run.seed, 0) for run in runs])
+        batch = data.batch(lines[:, step * BATCH : (step + 1) * BATCH])
+        program.advance(batch, Moment(step=step, per_epoch=count, total=count))
+    return [{name: x.clone() for name, x in state.items()} for state in program.states()]
+
+
+def test_blocks_lie_where_their_place_says():
+    assert moved(D256_L4.but(trained=1), "input").blocks == (0,)
+    assert moved(D256_L4.but(trained=3), "input").blocks == (0, 1, 2)
+    assert moved(D256_L4.but(trained=2), "middle").blocks == (1, 2)
+    assert moved(D512_L2.but(trained=1), "input").at("ci").width == D512_L2.at("ci").width
+
+
+@few
+@given(arm=arms())
+@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
+def test_all_blocks_but_those_that_are_trained_stay_bit_for_bit(engine, arm):
+    run = Run(arm, 1)
+    data = placed.STUDY.load(arm, CPU)
+    before = engine(placed.STUDY, [run], data, CPU).states()[0]
+    before = {name: x.clone() for name, x in before.items()}
+    [after] = stepped(engine, [run], placed.STUDY)
+    for name in (n for n in before if n.startswith("parameter/blocks.")):
+        block = int(name.split(".")[1])
+        assert torch.equal(before[name], after[name]) == (block not in arm.blocks), name
+
+
+@few
+@given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
+def test_stacked_agrees_with_the_reference(arm, seeds):
+    runs = [Run(arm, seed) for seed in seeds]
+    together = stepped(StackedProgram, runs, placed.STUDY)
+    for run, ours in zip(runs, together, strict=True):
+        [theirs] = stepped(LoopProgram, [run], placed.STUDY)
+        for name in (n for n in theirs if n.startswith("exp_avg/")):
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+
+
+@few
+@given(arm=arms(), data=st.data())
+def test_a_run_does_not_depend_on_its_company(arm, data):
+    company = [Run(arm.but(trained=data.draw(st.integers(0, 3))), seed) for seed in range(3)]
+    together = stepped(StackedProgram, company, placed.STUDY)
+    for run, ours in zip(company, together, strict=True):
+        [alone] = stepped(StackedProgram, [run], placed.STUDY)
+        for name, value in alone.items():
+            assert torch.equal(value, ours[name]), name
+
+
+@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+def test_with_all_blocks_trained_the_place_is_none(engine, rule):
+    arm = SMALL.but(rule=rule)
+    [usual] = stepped(engine, [Run(arm, 5)], LADDER_STUDY)
+    [there] = stepped(engine, [Run(moved(arm, "input"), 5)], placed.STUDY)
+    assert all(torch.equal(value, there[name]) for name, value in usual.items())
+
+
+def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
+    """By the law of cosines: |b-a|² = |a|² + |b|² - 2|a||b| cos."""
+    arm = StartArm(width=16, depth=4, data="cifar10-twin", pixels=8, images=320).but(
+        weight_std=0.1, embedding_std=0.1, recipe=SMALL.recipe.but(epochs=0)
+    )
+    [(_, values)] = train(start.STUDY, [Run(arm, 3)], engine="loop", device=CPU)
+    measures = values["measures"]
+    norm, cosine = measures["norm_ratio"], measures["stack_cosine"]
+    assert measures["stack_ratio"] == pytest.approx(
+        math.sqrt(1 + norm**2 - 2 * norm * cosine), rel=1e-4
+    )
+    assert abs(norm - 1) > 1e-4
+    assert at_start(D512_L2).depth == 2
+
+
+def test_without_blocks_there_is_an_embedding_and_a_readout():
+    arm = without_blocks(SMALL)
+    assert arm.label == "BP without blocks k=0"
+    runs = [Run(arm, seed) for seed in (1, 2)]
+    together = stepped(StackedProgram, runs, LADDER_STUDY)
+    for run, ours in zip(runs, together, strict=True):
+        [theirs] = stepped(LoopProgram, [run], LADDER_STUDY)
+        torch.testing.assert_close(
+            ours["exp_avg/embed.weight"], theirs["exp_avg/embed.weight"], rtol=1e-3, atol=1e-6
+        )
+    for engine in ("loop", "stacked"):
+        [(_, values)] = train(LADDER_STUDY, runs[:1], engine=engine, device=CPU)
+        assert values["measures"]["block_ratio"] == []
+    model = LADDER_STUDY.reference(runs[0], LADDER_STUDY.load(arm, CPU), CPU)
+    x = torch.randn(4, arm.inputs)
+    torch.testing.assert_close(model.module(x), model.module.readout(model.module.embed(x)))
+
+
+def test_a_linear_classifier_is_one():
+    arm = LINEAR
+    data = linear.STUDY.load(arm, CPU)
+    model = linear.STUDY.reference(Run(arm, 3), data, CPU)
+    x, y = (part[0] for part in data.batch(data.epoch(3, 0)[None, :BATCH]))
+    weight, bias = model.module.weight, model.module.bias
+    told, _ = model.loss(x, y)
+    torch.testing.assert_close(told, F.cross_entropy(x @ weight.T + bias, y))
+    [(_, values)] = train(linear.STUDY, [Run(arm, 3)], engine="loop", device=CPU)
+    assert values["steps"] == 20
+    assert values["measures"]["accuracy"] > 0.1
+
+
+def test_a_linear_classifier_reads_what_the_ladder_reads():
+    for profile in ("ci", "paper"):
+        ladder, classifier = D256_L4.at(profile), LinearArm().at(profile)
+        for name in ("data", "pixels", "images", "shift", "recipe"):
+            assert getattr(classifier, name) == getattr(ladder, name), name
+    assert LinearArm().at("ci").located().content() == D256_L4.at("ci").located().content()
+
+
+def test_only_what_has_a_stacked_form_says_that_it_stacks():
+    for arm in (moved(D256_L4, "input"), at_start(D256_L4), LinearArm()):
+        assert arm.at("ci").stacks == hasattr(study_of(arm), "stacked")
+
+
+def test_the_ladder_has_no_setting_for_them():
+    assert PlacedArm.study != StartArm.study != D256_L4.study
+    assert "place" not in D256_L4.settings()
