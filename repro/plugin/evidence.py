@@ -68,6 +68,25 @@ def check_evidence(config: pytest.Config) -> None:
     from repro.evidence.errors import EvidenceError
 
     try:
-        evidence_of(config)
+        evidence = evidence_of(config)
     except EvidenceError as error:
         raise ValueError(str(error)) from error
+    assert evidence is not None
+    _settle_profile(config, evidence)
+
+
+def _settle_profile(config: pytest.Config, evidence: Evidence) -> None:
+    """Take the profile of the files; raises ValueError where they, or an option, have another."""
+    first, *others = evidence.files
+    for file in others:
+        if file.profile != first.profile:
+            raise ValueError(
+                f"{file.path} is of the profile {file.profile} and {first.path} of"
+                f" {first.profile}: judge them one after the other."
+            )
+    asked = config.getoption("profile")
+    if asked is not None and asked != first.profile:
+        raise ValueError(
+            f"{first.path} is of the profile {first.profile}; leave out --profile {asked}."
+        )
+    config.option.profile = first.profile

@@ -11,6 +11,7 @@ import pytest
 from repro.plugin.evidence import add_option, check_evidence
 
 DEFAULT_STORE = ".repro"
+DEFAULT_PROFILE = "ci"
 
 _NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
 
@@ -18,7 +19,7 @@ _NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycach
 def add_options(parser: pytest.Parser) -> None:
     """Add the options of the plugin to pytest's."""
     group = parser.getgroup("repro", "claims as tests")
-    group.addoption("--profile", default="ci", help="how large: ci (default) or paper")
+    group.addoption("--profile", help="how large: ci (default; else that of --evidence) or paper")
     group.addoption("--plan", action="store_true", help="show what would be trained, and stop")
     group.addoption("--device", default="auto", help="auto (default), cpu, cuda or mps")
     group.addoption("--engine", default="auto", help="auto (default), loop or stacked")
@@ -79,6 +80,8 @@ def check_options(config: pytest.Config) -> None:
     """
     try:
         check_evidence(config)
+        if config.getoption("profile") is None:
+            config.option.profile = DEFAULT_PROFILE
         _check_what_is_trained(config)
         _require_folder("--store", store_folder(config))
         if report := config.getoption("report"):
@@ -100,7 +103,7 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
     if reference is not None and reference < 0:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
-    if option("profile") != "ci" or option("seed_budget") is not None:
+    if option("profile") != DEFAULT_PROFILE or option("seed_budget") is not None:
         from repro.runs.profiles import profile_named
 
         profile_named(option("profile"), budget=option("seed_budget"))

@@ -76,6 +76,25 @@ def test_workers_share_a_file(trained):
     together.stdout.fnmatch_lines([line.replace("[", "[[]")])
 
 
+def test_the_profile_is_that_of_the_files(trained):
+    run(trained, "--profile", "paper")
+    packed(trained, "--profile", "paper")
+    without_store(trained)
+    result = run(trained, "--evidence", FILE)
+    result.stdout.fnmatch_lines(["judged from evidence, nothing was trained: *"])
+    assert "needs --profile paper" not in result.stdout.str()
+    other = run(trained, "--evidence", FILE, "--profile", "ci")
+    other.stderr.fnmatch_lines([f"*{FILE} is of the profile paper; leave out --profile ci*"])
+
+
+def test_files_of_two_profiles_are_judged_one_after_the_other(trained):
+    run(trained, "--profile", "paper")
+    packed(trained)
+    packed(trained, "--profile", "paper", file="paper.jsonl.gz")
+    result = run(trained, "--evidence", FILE, "paper.jsonl.gz")
+    result.stderr.fnmatch_lines([f"*paper.jsonl.gz is of the profile paper and {FILE} of ci*"])
+
+
 def test_a_claim_whose_runs_are_not_packed_is_not_run(trained):
     packed(trained, "-k", "steeper")
     result = run(trained, "--evidence", FILE)
