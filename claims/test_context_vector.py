@@ -8,6 +8,8 @@ run each, whose seeds it neither sets nor says. That its losses and perplexities
 `documents/test_001_context_vector.py`.
 """
 
+import math
+
 import pytest
 
 from repro import claim
@@ -381,6 +383,29 @@ def test_gradients_explode_at_the_start(trials):
 def test_gradients_explode_at_the_end(trials):
     advanced, baseline = trials(ADVANCED, BASELINE)
     assert advanced.stack_gradient_norm > baseline.stack_gradient_norm
+
+
+@claim(
+    "Hypothesis 4: the training loss rises suddenly",
+    source=hypotheses,
+    documented="to be looked for in the log",
+)
+@both_recipes
+def test_the_loss_rises_suddenly(trials, recipe):
+    rise = trials(ADVANCED.but(recipe=recipe)).over_epochs.loss.largest_rise
+    # In one epoch by more than its single runs differ by.
+    assert rise > math.log(A_TWENTIETH)
+
+
+@claim(
+    "Hypothesis 4: in 12 layers the training loss rises more suddenly than in 6",
+    source=hypotheses,
+    documented="no number",
+)
+@both_recipes
+def test_the_loss_rises_more_suddenly_in_12_layers(trials, recipe):
+    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    assert advanced.over_epochs.loss.largest_rise > baseline.over_epochs.loss.largest_rise
 
 
 @claim(

@@ -23,6 +23,18 @@ PERPLEXITY = {model: row[0] for model, row in RANKING.items()}
 STANDARD = PERPLEXITY["standard"]
 ONE_LAYER = "35.29"  # Best Practices, Architecture Choice
 
+EXITS_BY_THRESHOLD = {  # Threshold Analysis Comparison: compute, tokens that exit
+    "asymmetric-at-0.70": ("41.4%", "87.8%"),
+    "asymmetric-at-0.80": ("43.6%", "84.5%"),
+    "asymmetric-at-0.90": ("51.1%", "73.4%"),
+    "asymmetric-at-0.95": ("60.2%", "59.7%"),
+    "l2-at-0.70": ("39.4%", "91.0%"),
+    "l2-at-0.80": ("41.7%", "87.5%"),
+    "l2-at-0.90": ("47.4%", "79.0%"),
+    "l2-at-0.95": ("54.0%", "68.9%"),
+    "l2": ("42.5%", "86.3%"),
+}
+
 ATTENTION = 4 * linear(64, 64, bias=False)
 GATED_FFN = 3 * linear(64, 256, bias=False)
 TWO_NORMS = 2 * exact(64)
@@ -94,8 +106,8 @@ def test_compute_of_one_layer(document):
 )
 @pytest.mark.parametrize(
     ("share", "exited"),
-    [("65.2%", "52.3%"), ("65.0%", "52.4%"), ("46.6%", "80.0%")],
-    ids=["auxiliary-52.3%", "asymmetric-0.7-52.4%", "supervised-exit-80.0%"],
+    [("65.2%", "52.3%"), ("65.0%", "52.4%"), ("46.6%", "80.0%"), *EXITS_BY_THRESHOLD.values()],
+    ids=["auxiliary-52.3%", "asymmetric-0.7-52.4%", "supervised-exit-80.0%", *EXITS_BY_THRESHOLD],
 )
 def test_compute_of_exits(document, share, exited):
     assert document(share).agrees_with(compute_share(exited, after=1, of=3))

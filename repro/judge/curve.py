@@ -73,6 +73,20 @@ class Curve:
         counted = Scale("identity", count=1)  # in whole epochs, which runs may share by that
         return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
 
+    @property
+    def largest_rise(self) -> Measured:
+        """What each run rose by from one epoch to the next where that was most, to compare.
+
+        It is below zero where the run fell at every step. Curves are compared as they are, not on
+        the metric's scale.
+        """
+
+        def rise(run: Array) -> float:
+            return float(np.diff(run).max()) if len(run) > 1 else np.nan
+
+        plain = Scale("identity")
+        return replace(self._measured("at its largest rise", rise), scale=plain)
+
     def bottoms_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
         """Judge whether this is lowest at an epoch.
 
