@@ -1,8 +1,9 @@
 """The tables of source 000's repository: what layers and thresholds give, an epoch past the best.
 
-docs/experiments at 09e958e tabulates the layers of deep supervision (02), and thresholds with a
-loss on layer 2 and without (04). Both are of models as their training left them: runs stop at the
-first epoch that is not better, so an epoch past the best. Each number is one run, at one seed.
+docs/experiments at 09e958e tabulates the layers of deep supervision (02), the thresholds of models
+with early exit (03), and those with a loss on layer 2 and without (04). All are of models as their
+training left them: runs stop at the first epoch that is not better, so an epoch past the best. Each
+number is one run, at one seed.
 """
 
 import pytest
@@ -16,10 +17,21 @@ LAYERS = [42.86, 46.58, 52.11]
 ANY_LAYER = 52.11 / 42.86
 """From the best layer to the worst: nearer than this, a number is not that of any layer."""
 
-WITHOUT, WITH_L2 = "asymmetric 0.7", "with L2 loss"
 THRESHOLDS = [0.7, 0.8, 0.9, 0.95]
-PERPLEXITY = {WITHOUT: [40.48, 40.57, 36.94, 31.46], WITH_L2: [50.24, 51.46, 53.10, 54.90]}
-COMPUTE = {WITHOUT: [0.414, 0.436, 0.511, 0.602], WITH_L2: [0.394, 0.417, 0.474, 0.540]}
+AUXILIARY, SUPERVISED = "auxiliary loss", "deep supervision, early exit"
+WITHOUT, WITH_L2 = "asymmetric 0.7", "with L2 loss"
+PERPLEXITY = {
+    AUXILIARY: [39.41, 40.36, 36.98, 32.21],
+    SUPERVISED: [44.44, 45.89, 47.38, 48.16],
+    WITHOUT: [40.48, 40.57, 36.94, 31.46],
+    WITH_L2: [50.24, 51.46, 53.10, 54.90],
+}
+COMPUTE = {
+    AUXILIARY: [0.409, 0.442, 0.521, 0.619],
+    SUPERVISED: [0.401, 0.432, 0.497, 0.569],
+    WITHOUT: [0.414, 0.436, 0.511, 0.602],
+    WITH_L2: [0.394, 0.417, 0.474, 0.540],
+}
 ANY_CELL = 54.90 / 31.46
 """From the best perplexity to the worst: nearer than this, a number is not that of any cell."""
 
@@ -27,6 +39,7 @@ NEXT_SHARE = 0.057
 """From 41.7 % to 47.4 %: thresholds of 0.8 and 0.9, which the table tells apart."""
 
 tables = "000, tables of its repository"
+analysis = "000, Threshold Analysis in its repository"
 comparison = "000, Threshold Analysis Comparison in its repository"
 on_both_texts = pytest.mark.parametrize("text", [SENTENCES, WIKITEXT])
 
@@ -98,6 +111,28 @@ def test_higher_thresholds_are_better(trials, text):
 
 
 @claim(
+    "Of auxiliary loss, too: the higher the threshold, the better, an epoch past the best",
+    source=analysis,
+    documented="39.41, 40.36, 36.98, 32.21 at 0.7, 0.8, 0.9, 0.95",
+)
+@on_both_texts
+def test_higher_thresholds_are_better_for_auxiliary_loss(trials, text):
+    low, fair, high, usual = perplexities(trials, text, AUXILIARY)
+    assert (low > fair) & (fair > high) & (high > usual)
+
+
+@claim(
+    "Of deep supervision: the higher the threshold, the worse, an epoch past the best",
+    source=analysis,
+    documented="44.44, 45.89, 47.38, 48.16 at 0.7, 0.8, 0.9, 0.95",
+)
+@on_both_texts
+def test_higher_thresholds_are_worse_for_deep_supervision(trials, text):
+    low, fair, high, usual = perplexities(trials, text, SUPERVISED)
+    assert (low < fair) & (fair < high) & (high < usual)
+
+
+@claim(
     "With a loss on layer 2: the higher the threshold, the worse, an epoch past the best",
     source=comparison,
     documented="50.24, 51.46, 53.10, 54.90 at 0.7, 0.8, 0.9, 0.95",
@@ -140,7 +175,7 @@ def test_a_loss_on_layer_2_lets_more_tokens_leave(trials, threshold, with_l2, wi
 
 @claim(
     "The perplexity at each threshold, an epoch past the best",
-    source=comparison,
+    source=analysis,
     documented="{documented:.2f}, one run",
 )
 @each_cell(PERPLEXITY)
@@ -152,7 +187,7 @@ def test_perplexity_at_a_threshold(trials, name, threshold, documented):
 
 @claim(
     "The share of the computation at each threshold, an epoch past the best",
-    source=comparison,
+    source=analysis,
     documented="{documented:.3f}, one run",
 )
 @each_cell(COMPUTE)

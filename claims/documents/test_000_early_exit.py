@@ -23,7 +23,15 @@ PERPLEXITY = {model: row[0] for model, row in RANKING.items()}
 STANDARD = PERPLEXITY["standard"]
 ONE_LAYER = "35.29"  # Best Practices, Architecture Choice
 
-EXITS_BY_THRESHOLD = {  # Threshold Analysis Comparison: compute, tokens that exit
+EXITS_BY_THRESHOLD = {  # Threshold Analysis: compute, tokens that exit
+    "auxiliary-at-0.70": ("40.9%", "88.7%"),
+    "auxiliary-at-0.80": ("44.2%", "83.7%"),
+    "auxiliary-at-0.90": ("52.1%", "71.8%"),
+    "auxiliary-at-0.95": ("61.9%", "57.1%"),
+    "supervised-at-0.70": ("40.1%", "89.9%"),
+    "supervised-at-0.80": ("43.2%", "85.2%"),
+    "supervised-at-0.90": ("49.7%", "75.5%"),
+    "supervised-at-0.95": ("56.9%", "64.6%"),
     "asymmetric-at-0.70": ("41.4%", "87.8%"),
     "asymmetric-at-0.80": ("43.6%", "84.5%"),
     "asymmetric-at-0.90": ("51.1%", "73.4%"),
@@ -151,6 +159,24 @@ def test_threshold_table_falls(document):
 )
 def test_threshold_table_climbs_with_l2(document):
     assert document(["50.24", "51.46", "53.10", "54.90"]).climbs()
+
+
+@claim(
+    "Of auxiliary loss, too, a higher threshold gives a better perplexity",
+    source="000, docs/experiments",
+    documented="39.41, 40.36, 36.98, 32.21 at 0.70, 0.80, 0.90, 0.95",
+)
+def test_threshold_table_falls_for_auxiliary_loss(document):
+    assert document(["39.41", "40.36", "36.98", "32.21"]).falls()
+
+
+@claim(
+    "Of deep supervision a higher threshold gives a worse perplexity",
+    source="000, docs/experiments",
+    documented="44.44, 45.89, 47.38, 48.16 at 0.70, 0.80, 0.90, 0.95",
+)
+def test_threshold_table_climbs_for_deep_supervision(document):
+    assert document(["44.44", "45.89", "47.38", "48.16"]).climbs()
 
 
 @claim(
