@@ -315,7 +315,7 @@ def test_overfits_after_one_epoch(trials, name, text):
 
 
 @claim(
-    "It is one epoch since basic patterns are learnt quickly",
+    "One epoch is enough since basic patterns are learnt quickly",
     source="000, Experimental Notes",
     documented="no number",
 )
@@ -324,7 +324,7 @@ def test_basic_patterns_are_learnt_quickly(trials):
 
 
 @claim(
-    "It is one epoch since the models overfit on a small validation set",
+    "One epoch is enough since the models overfit on a small validation set",
     source="000, Experimental Notes",
     documented="10,000 characters",
 )
