@@ -16,7 +16,7 @@ from repro.plugin.about import session_of
 from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
-from repro.recorded.results import recorded_lines
+from repro.recorded.results import RecordedRuns, recorded_lines
 from repro.report.ending import MOST, Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
@@ -56,8 +56,8 @@ def summarise(
     if results.claims:
         _write_verdicts(terminal, config, results, accounts)
     if config.getoption("report"):
-        recorded = any(account["recorded"] for account in accounts)
-        _write_report(terminal, config, results, recorded=recorded)
+        recorded = RecordedRuns([account["recorded_runs"] for account in accounts])
+        _write_report(terminal, config, results, recorded)
 
 
 def _write_verdicts(
@@ -120,8 +120,7 @@ def _write_report(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
     results: ResultsDocument,
-    *,
-    recorded: bool,
+    recorded: RecordedRuns,
 ) -> None:
     folder = Path(config.getoption("report"))
     results = replace(results, session=session_of(config, report=folder))
@@ -129,10 +128,8 @@ def _write_report(
         paths = write_data(folder, results)
         try:
             evidence = evidence_of(config)
-            stored: list[StoredRuns] = [evidence] if evidence else []
-            if not evidence or recorded:
-                stored.append(open_store(config))
-            paths = write_page(folder, results, FirstOf(stored))
+            stored: StoredRuns = evidence or open_store(config)
+            paths = write_page(folder, results, FirstOf([recorded, stored]))
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
         terminal.write_line(f"the report is {paths[0]}")
