@@ -23,7 +23,7 @@ from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import FirstOf, StoredRuns
-from repro.report.settled import PROPERTY, SettledClaim
+from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import shown
@@ -53,7 +53,7 @@ def summarise(
         family_wise=config.getoption("family_wise"),
     )
     results = replace(results, failures=_failures(terminal, results.claims))
-    if results.claims:
+    if results.claims or results.failures:
         _write_verdicts(terminal, config, results, accounts)
     if config.getoption("report"):
         recorded = RecordedRuns([account["recorded_runs"] for account in accounts])
@@ -112,7 +112,9 @@ def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord])
         texts = [text for name, text in getattr(report, "user_properties", ()) if name == PROPERTY]
         alone = f'pytest "{report.nodeid}"'
         for claim in map(SettledClaim.from_json, texts):
-            failures[claim.name] = Failure(claim.verdict, commands.get(claim.name, alone))
+            command = commands.get(claim.name, alone)
+            said = report.longreprtext if claim.verdict == ERROR else ""
+            failures[claim.name] = Failure(claim.verdict, command, said)
     return list(failures.values())
 
 

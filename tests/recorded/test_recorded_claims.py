@@ -256,6 +256,15 @@ def test_a_report_on_recorded_runs_stores_none_of_them(project):
     assert not list((project.path / "store").glob("runs/*/*"))
 
 
+def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
+    claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
+    broken = claims.replace("    assert", "    raise ValueError('no seven')\n    assert")
+    project.makepyfile(test_results=broken)
+    result = run(project, "--report", "report")
+    result.stdout.fnmatch_lines(["failed: 1", "  error: pytest *", "the report is *"])
+    assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
+
+
 @pytest.mark.processes
 def test_workers_come_to_the_same(project):
     alone = run(project, "--report", "alone")
