@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import repro
 from repro.core.device import machine
 from repro.report.session import SessionData, project_name, way_from, web_address
 from repro.runs.provenance import commit_of, place_of
@@ -25,6 +26,7 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
     commit = at["commit"] or ""
     return SessionData(
         project=project_name(project),
+        version=repro.__version__,
         commit=commit,
         uncommitted_changes=bool(commit) and at["uncommitted_changes"],
         date=datetime.now(UTC).isoformat(timespec="minutes"),
