@@ -38,7 +38,7 @@ def bisect(chosen: argparse.Namespace) -> int:
     store = Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE).absolute()
     named = {"profile": chosen.profile, "store": store}
     named |= {"device": chosen.device, "engine": chosen.engine}
-    options = [*(f"--{name}={value}" for name, value in named.items()), *chosen.claims]
+    options = [*(f"--repro-{name}={value}" for name, value in named.items()), *chosen.claims]
     history = History.of(Path.cwd(), chosen.span)
     with history.worktrees() as trees:
         steps = Steps(chosen.claim, options, history.commits, trees)

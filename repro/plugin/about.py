@@ -11,6 +11,7 @@ import pytest
 
 import repro
 from repro.core.device import machine
+from repro.plugin.command_line import option
 from repro.report.session import SessionData, project_name, way_from, web_address
 from repro.runs.provenance import commit_of, place_of
 
@@ -31,7 +32,7 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
         uncommitted_changes=bool(commit) and at["uncommitted_changes"],
         date=datetime.now(UTC).isoformat(timespec="minutes"),
         command=shlex.join(["pytest", *config.invocation_params.args]),
-        profile=config.getoption("profile"),
+        profile=option(config, "profile"),
         machine=f"{machine('cpu')}, {os.cpu_count()} cores",
         files=web_address(remote, commit, below) or way_from(report, project),
     )

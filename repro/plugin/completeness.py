@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from repro.plugin.command_line import option
 from repro.plugin.crashed import UNSTARTED
 
 NAME = "repro-completeness"
@@ -66,4 +67,4 @@ def claims_among(items: list[pytest.Item]) -> list[str]:
 
 def is_about_nothing(config: pytest.Config) -> bool:
     """Return whether the session judges nothing on purpose."""
-    return any(config.getoption(name, False) for name in ("plan", "setupplan"))
+    return bool(option(config, "plan") or config.getoption("setupplan", False))

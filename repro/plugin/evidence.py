@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from repro.plugin.command_line import option, set_option
+
 if TYPE_CHECKING:
     from repro.evidence.results import Evidence
 
@@ -24,17 +26,6 @@ ABOUT_TRAINING = {
 """Options that mean nothing where results are read from evidence, and what they are by default."""
 
 
-def add_option(group: pytest.OptionGroup) -> None:
-    """Add `--evidence` to the options of the plugin."""
-    group.addoption(
-        "--evidence",
-        nargs="+",
-        action="extend",
-        metavar="FILE",
-        help="judge from packed results: train nothing, load no torch and no data",
-    )
-
-
 def evidence_of(config: pytest.Config) -> Evidence | None:
     """Return the evidence that the command line names, read once a process; raises EvidenceError.
 
@@ -42,7 +33,7 @@ def evidence_of(config: pytest.Config) -> Evidence | None:
     """
     from repro.evidence.results import Evidence
 
-    named = config.getoption("evidence")
+    named = option(config, "evidence")
     if named and READ not in config.stash:
         config.stash[READ] = Evidence.read(map(Path, named))
     evidence: Evidence | None = config.stash.get(READ, None)
@@ -51,16 +42,16 @@ def evidence_of(config: pytest.Config) -> Evidence | None:
 
 def evidence_option(config: pytest.Config) -> str:
     """Return the option as it is written behind a command that judges from the same files."""
-    named = config.getoption("evidence") or ()
+    named = option(config, "evidence") or ()
     return f" --evidence {shlex.join(named)}" if named else ""
 
 
 def check_evidence(config: pytest.Config) -> None:
     """Raise ValueError where evidence is named that cannot be read, or with options of training."""
-    if not config.getoption("evidence"):
+    if not option(config, "evidence"):
         return
     for name, usual in ABOUT_TRAINING.items():
-        if config.getoption(name.removeprefix("--").replace("-", "_")) != usual:
+        if option(config, name.removeprefix("--")) != usual:
             raise ValueError(
                 f"--evidence judges what is in the files and trains nothing; leave out {name}, or"
                 " add the files to a store first: python -m repro evidence add FILE."
@@ -84,9 +75,9 @@ def _settle_profile(config: pytest.Config, evidence: Evidence) -> None:
                 f"{file.path} is of the profile {file.profile} and {first.path} of"
                 f" {first.profile}: judge them one after the other."
             )
-    asked = config.getoption("profile")
+    asked = option(config, "profile")
     if asked is not None and asked != first.profile:
         raise ValueError(
             f"{first.path} is of the profile {first.profile}; leave out --profile {asked}."
         )
-    config.option.profile = first.profile
+    set_option(config, "profile", first.profile)

@@ -64,7 +64,7 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
 def options_of(chosen: argparse.Namespace, *names: str) -> list[str]:
     """Return pytest's options of these names, as a command was given them."""
     given = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    options = [f"--repro-{name.replace('_', '-')}={value}" for name, value in given.items()]
     return [*options, *(("-k", chosen.k) if chosen.k else ())]
 
 
@@ -173,7 +173,7 @@ def _audit(chosen: argparse.Namespace) -> int:
     from repro.plugin.reading import with_claims
 
     profile = EvidenceFile.read(chosen.file).profile
-    options = [f"--evidence={chosen.file}", f"--profile={profile}"]
+    options = [f"--repro-evidence={chosen.file}", f"--repro-profile={profile}"]
     device = resolve_device(chosen.device)
     return with_claims(
         claims_of(chosen),

@@ -1,4 +1,4 @@
-"""The options of the plugin on pytest's command line, checked before anything starts."""
+"""The options of a session, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugin.evidence import add_option, check_evidence
+from repro.plugin.command_line import option, set_option
+from repro.plugin.evidence import check_evidence
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
@@ -16,44 +17,9 @@ DEFAULT_PROFILE = "ci"
 _NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Add the options of the plugin to pytest's."""
-    group = parser.getgroup("repro", "claims as tests")
-    group.addoption("--profile", help="how large: ci (default; else that of --evidence) or paper")
-    group.addoption("--plan", action="store_true", help="show what would be trained, and stop")
-    group.addoption("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    group.addoption("--engine", default="auto", help="auto (default), loop or stacked")
-    group.addoption(
-        "--executor", default="local", help="local (default), ray (at RAY_ADDRESS) or ray://…"
-    )
-    group.addoption(
-        "--same-machine", action="store_true", help="use no result that another machine trained"
-    )
-    add_option(group)
-    group.addoption("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
-    group.addoption("--seed-budget", type=int, metavar="N", help="seeds an arm may use at most")
-    group.addoption(
-        "--gate", action="store_true", help="leave out what the ledger says does not hold"
-    )
-    group.addoption("--update-ledger", action="store_true", help="accept the verdicts as they are")
-    group.addoption(
-        "--reference-seeds",
-        type=int,
-        metavar="N",
-        help="with --update-ledger: measure what is reproduced over N seeds (ci: 20, paper: 0)",
-    )
-    group.addoption(
-        "--family-wise",
-        action="store_true",
-        help="train until findings stand against the chance that any one of them is false",
-    )
-    group.addoption("--require-verdict", action="store_true", help="fail claims that cannot run")
-    group.addoption("--report", metavar="DIR", help="write a page, figures and data to DIR")
-
-
 def store_folder(config: pytest.Config) -> Path:
     """Return the folder in which the command line, the environment or the project keeps results."""
-    named = config.getoption("store") or os.environ.get("REPRO_STORE")
+    named = option(config, "store") or os.environ.get("REPRO_STORE")
     return Path(named or project_folder(config) / DEFAULT_STORE)
 
 
@@ -80,11 +46,11 @@ def check_options(config: pytest.Config) -> None:
     """
     try:
         check_evidence(config)
-        if config.getoption("profile") is None:
-            config.option.profile = DEFAULT_PROFILE
+        if option(config, "profile") is None:
+            set_option(config, "profile", DEFAULT_PROFILE)
         _check_what_is_trained(config)
         _require_folder("--store", store_folder(config))
-        if report := config.getoption("report"):
+        if report := option(config, "report"):
             _require_folder("--report", Path(report))
         _check_ledgers(config)
     except ValueError as error:
@@ -92,33 +58,32 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
-    option = config.getoption
-    if option("require_verdict") and option("gate"):
+    if option(config, "require-verdict") and option(config, "gate"):
         raise ValueError(
             "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
             "give one of them."
         )
-    reference = option("reference_seeds")
-    if reference is not None and not option("update_ledger"):
+    reference = option(config, "reference-seeds")
+    if reference is not None and not option(config, "update-ledger"):
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
     if reference is not None and reference < 0:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
-    if option("profile") != DEFAULT_PROFILE or option("seed_budget") is not None:
+    if option(config, "profile") != DEFAULT_PROFILE or option(config, "seed-budget") is not None:
         from repro.runs.profiles import profile_named
 
-        profile_named(option("profile"), budget=option("seed_budget"))
-    if option("engine") != "auto":
+        profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
+    if option(config, "engine") != "auto":
         from repro.runs.engines import require_engine
 
-        require_engine(option("engine"))
-    if option("executor") != "local":
+        require_engine(option(config, "engine"))
+    if option(config, "executor") != "local":
         from repro.backends.choose import require_backend
 
-        require_backend(option("executor"))
-    elif option("device") != "auto":
+        require_backend(option(config, "executor"))
+    elif option(config, "device") != "auto":
         from repro.core.device import resolve_device
 
-        resolve_device(option("device"))
+        resolve_device(option(config, "device"))
 
 
 def _require_folder(option: str, folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from repro.plugin.claims import name_or_none
+from repro.plugin.command_line import option
 from repro.plugin.completeness import is_about_nothing
 from repro.plugin.options import ledgers_below
 
@@ -37,9 +38,9 @@ class Orphans:
         self._take(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        option = session.config.getoption
-        self.is_partial |= bool(session.testsfailed or option("ignore") or option("ignore_glob"))
-        self.is_partial |= bool(session.config.getoption("lf", False))
+        given = session.config.getoption
+        self.is_partial |= bool(session.testsfailed or given("ignore") or given("ignore_glob"))
+        self.is_partial |= bool(given("lf", False))
         self._take(session.items)
 
     def _take(self, items: Iterable[pytest.Item]) -> None:
@@ -71,7 +72,7 @@ class Orphans:
         if self.is_partial or is_about_nothing(session.config):
             return
         self.found = dict(self._found(session.config))
-        if self.found and not session.config.getoption("update_ledger"):
+        if self.found and not option(session.config, "update-ledger"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _found(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
@@ -95,7 +96,7 @@ class Orphans:
         for path, gone in self.found.items():
             names = ", ".join(gone[:_SHOWN])
             more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
-            if config.getoption("update_ledger"):
+            if option(config, "update-ledger"):
                 Ledger.read(path).forget(gone)
                 line = f"{path}: entries without a claim were removed: {names}{more}"
             else:
@@ -103,4 +104,4 @@ class Orphans:
                     f"{path} has entries without a claim: {names}{more}. If they were renamed or"
                     " deleted on purpose, --update-ledger removes the entries."
                 )
-            terminalreporter.write_line(line, red=not config.getoption("update_ledger"))
+            terminalreporter.write_line(line, red=not option(config, "update-ledger"))

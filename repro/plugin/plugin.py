@@ -13,9 +13,10 @@ from _pytest._code.code import Traceback
 from repro.arm import Arm
 from repro.plugin import completeness, crashed, orphans
 from repro.plugin.claims import name_or_none
+from repro.plugin.command_line import add_options, completed_arguments, option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
-from repro.plugin.options import add_options, check_options, store_folder
+from repro.plugin.options import check_options, store_folder
 from repro.plugin.orphans import Orphans
 from repro.report.settled import PROPERTY
 from repro.text import shown_lines
@@ -51,9 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Unstarted(), crashed.NAME)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, Any, Any]:
+    with completed_arguments(early_config, parser, args):
+        return (yield)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    if config.getoption("plan"):  # nothing is trained, so there is nothing to share out
+    if option(config, "plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
 
@@ -84,9 +93,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
         items[:] = wanted
     figures = [item for item in items if item.get_closest_marker("figure")]
-    if figures and not (
-        config.getoption("report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)
-    ):
+    if figures and not (option(config, "report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
 
@@ -106,7 +113,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     claims = session.config.stash.get(SESSION, None)
     if claims is None or session.testsfailed:
         return None
-    if session.config.getoption("plan"):
+    if option(session.config, "plan"):
         session.config.stash[PLAN_TEXT] = claims.describe_plan()
         session.testsfailed += len(claims.unreadable) + len(claims.refused)
         return True

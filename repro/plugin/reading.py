@@ -26,7 +26,7 @@ def with_claims(
 
     Raises `EvidenceError` where there are none, or where they cannot be collected.
 
-    >>> with_claims(["claims"], ["--profile", "ci"], lambda session: len(session.items))
+    >>> with_claims(["claims"], ["--repro-profile", "ci"], lambda session: len(session.items))
     """
     reader = _Reader(use)
     code = pytest.main([*QUIET, *options, *claims], plugins=[_Registers(reader)])

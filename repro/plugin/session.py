@@ -29,6 +29,7 @@ from repro.plugin.announce import (
     settled_of,
 )
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
+from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of, evidence_option
 from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, named
@@ -78,8 +79,8 @@ class ClaimSession:
             raise pytest.UsageError(str(error)) from error
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-        option = config.getoption
-        self.profile = profile_named(option("profile"), budget=option("seed_budget"))
+        asked = partial(option, config)
+        self.profile = profile_named(asked("profile"), budget=asked("seed-budget"))
         self.reports: list[str] = []
         evidence = evidence_of(config)
         self.work: Work | None = None
@@ -92,9 +93,9 @@ class ClaimSession:
         self.known = WithRecorded(self.results)
         """The results of the session, and those that are recorded."""
         self.gate = Gate(
-            accept=option("update_ledger"),
-            insist=option("require_verdict"),
-            sparing=option("gate"),
+            accept=asked("update-ledger"),
+            insist=asked("require-verdict"),
+            sparing=asked("gate"),
             seeds=self.profile.looks[-1],
             reference=_reference(config),
             from_evidence=evidence_option(config),
@@ -102,7 +103,7 @@ class ClaimSession:
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.figures = [item for item in items if item.get_closest_marker("figure")]
         self.refused = self._refused()
-        self.until = SUITE_LEVEL / max(1, len(self.trained)) if option("family_wise") else 1.0
+        self.until = SUITE_LEVEL / max(1, len(self.trained)) if asked("family-wise") else 1.0
         """The p at which a settled claim takes no more seeds."""
         self.is_worker = hasattr(config, "workerinput")
         self.watch = watch_for(config)
@@ -116,29 +117,29 @@ class ClaimSession:
         self._later: dict[Path, LaterLooks] = {}
         self.stopped = ""
         """The reason why what is not settled is not judged any more; empty while it is."""
-        self._reporting = bool(option("report"))
+        self._reporting = bool(asked("report"))
         self.asked: set[Run] = set()
         self.evidence: dict[pytest.Item, Gathered] = {}
 
     def _work(self, config: pytest.Config, items: Sequence[pytest.Item]) -> Work:
-        option = config.getoption
+        asked = partial(option, config)
         store = open_store(config, report=self.reports.append)
         trains = not all(map(_is_about_a_document, items))
         backend = backend_named(
-            option("executor") if trains else "local",
+            asked("executor") if trains else "local",
             store,
-            device=option("device") if trains else "cpu",  # to look for a device imports torch
+            device=asked("device") if trains else "cpu",  # to look for a device imports torch
             processes=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
             project=_project(config),
-            same_machine=option("same_machine"),
+            same_machine=asked("same-machine"),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
         )
         return Work(
             store,
             backend,
-            engine=option("engine"),
+            engine=asked("engine"),
             project=_project(config),
-            same_machine=option("same_machine"),
+            same_machine=asked("same-machine"),
         )
 
     def _refused(self) -> dict[pytest.Item, str]:
@@ -412,10 +413,10 @@ def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -
 
 def _reference(config: pytest.Config) -> int:
     """Return the seeds over which reproduced claims are measured for the ledger; 0 if none."""
-    if not config.getoption("update_ledger"):
+    if not option(config, "update-ledger"):
         return 0
-    asked: int | None = config.getoption("reference_seeds")
-    return PROFILES[config.getoption("profile")].reference if asked is None else asked
+    asked: int | None = option(config, "reference-seeds")
+    return PROFILES[option(config, "profile")].reference if asked is None else asked
 
 
 def _project(config: pytest.Config) -> Path:

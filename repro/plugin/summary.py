@@ -13,6 +13,7 @@ from repro.evidence.use import use_lines
 from repro.judge import Outcome
 from repro.ledger import Entry, Ledger, LedgerError
 from repro.plugin.about import session_of
+from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
@@ -50,12 +51,12 @@ def summarise(
             *(use_lines(uses) if uses else ()),
             *recorded_lines(account["recorded"] for account in accounts),
         ],
-        family_wise=config.getoption("family_wise"),
+        family_wise=option(config, "family-wise"),
     )
     results = replace(results, failures=_failures(terminal, results.claims))
     if results.claims:
         _write_verdicts(terminal, config, results, accounts)
-    if config.getoption("report"):
+    if option(config, "report"):
         recorded = any(account["recorded"] for account in accounts)
         _write_report(terminal, config, results, recorded=recorded)
 
@@ -90,7 +91,7 @@ def _write_verdicts(
         terminal.write_line(
             f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
         )
-    if config.getoption("update_ledger"):
+    if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
         _update(accepted)
         entries = sum(bool(record.change) for record in accepted)
@@ -123,7 +124,7 @@ def _write_report(
     *,
     recorded: bool,
 ) -> None:
-    folder = Path(config.getoption("report"))
+    folder = Path(option(config, "report"))
     results = replace(results, session=session_of(config, report=folder))
     try:
         paths = write_data(folder, results)

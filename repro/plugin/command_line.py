@@ -1,0 +1,133 @@
+"""The options of the plugin: their names on the command line and in a project's settings.
+
+Each has a full name, such as `--repro-profile`, and a short one, `--profile`. The short one is ours
+where no other plugin and no conftest file has it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import pytest
+
+SETTLED = "repro_settings_are_read"
+"""The attribute of options that xdist's workers get: what the settings say is among them."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "profile": {"help": "how large: ci (default; else that of --evidence) or paper"},
+    "plan": {"action": "store_true", "help": "show what would be trained, and stop"},
+    "device": {"default": "auto", "help": "auto (default), cpu, cuda or mps"},
+    "engine": {"default": "auto", "help": "auto (default), loop or stacked"},
+    "executor": {"default": "local", "help": "local (default), ray (at RAY_ADDRESS) or ray://…"},
+    "same-machine": {
+        "action": "store_true",
+        "help": "use no result that another machine trained",
+    },
+    "evidence": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "FILE",
+        "help": "judge from packed results: train nothing, load no torch and no data",
+    },
+    "store": {"metavar": "DIR", "help": "where results are kept (also REPRO_STORE)"},
+    "seed-budget": {"type": int, "metavar": "N", "help": "seeds an arm may use at most"},
+    "gate": {
+        "action": "store_true",
+        "help": "leave out what the ledger says does not hold",
+    },
+    "update-ledger": {"action": "store_true", "help": "accept the verdicts as they are"},
+    "reference-seeds": {
+        "type": int,
+        "metavar": "N",
+        "help": "with --update-ledger: measure what is reproduced over N seeds (ci: 20, paper: 0)",
+    },
+    "family-wise": {
+        "action": "store_true",
+        "help": "train until findings stand against the chance that any one of them is false",
+    },
+    "require-verdict": {"action": "store_true", "help": "fail claims that cannot run"},
+    "report": {"metavar": "DIR", "help": "write a page, figures and data to DIR"},
+}
+"""The options by their short names, as argparse takes them."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options to pytest's by their full names, and settings of the same meaning."""
+    group = parser.getgroup("repro", "claims as tests (short: without repro-, if that is free)")
+    for name, how in OPTIONS.items():
+        group.addoption(f"--repro-{name}", dest=_attribute(name), **how)
+        kind: Literal["args", "bool", "string"]
+        kind = "args" if "nargs" in how else "bool" if "action" in how else "string"
+        parser.addini(_attribute(name), f"the option --{name}: {how['help']}", type=kind)
+
+
+def option(config: pytest.Config, name: str) -> Any:
+    """Return the value of an option, by its short name.
+
+    >>> option(request.config, "seed-budget")
+    """
+    return config.getoption(_attribute(name))
+
+
+def set_option(config: pytest.Config, name: str, value: object) -> None:
+    """Give an option the value that it has where the command line does not name it."""
+    setattr(config.option, _attribute(name), value)
+
+
+def _attribute(name: str) -> str:
+    return f"repro_{name.replace('-', '_')}"
+
+
+@contextmanager
+def completed_arguments(
+    config: pytest.Config, parser: pytest.Parser, arguments: list[str]
+) -> Iterator[None]:
+    """Put the settings into the arguments, and full names in the place of short ones.
+
+    Within the context conftest files are read. Pytest looks for them beside the files and folders
+    that are named, so it has to know before which arguments are those; afterwards the short names
+    that they have defined are known to be theirs.
+    """
+    if getattr(config.option, SETTLED, False):  # in a worker of xdist
+        yield
+        return
+    setattr(config.option, SETTLED, True)
+    given = [*_settings(config), *arguments]
+    known = parser.parse_known_args(_full_names(parser, given), copy.copy(config.option))
+    config.known_args_namespace.file_or_dir = known.file_or_dir
+    yield
+    arguments[:] = _full_names(parser, given)
+
+
+def _settings(config: pytest.Config) -> Iterator[str]:
+    """Yield the options that the project's settings give."""
+    for name in OPTIONS:
+        value = config.getini(_attribute(name))
+        if value is True:
+            yield f"--repro-{name}"
+        elif value:
+            for each in value if isinstance(value, list) else [value]:
+                yield f"--repro-{name}={each}"
+
+
+def _full_names(parser: pytest.Parser, arguments: Sequence[str]) -> list[str]:
+    """Return arguments with the full names of our options where the short ones are ours."""
+    full: list[str] = []
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            return [*full, *arguments[place:]]
+        name, equals, value = argument.removeprefix("--").partition("=")
+        is_ours = argument.startswith("--") and name in OPTIONS and _is_free(parser, f"--{name}")
+        full.append(f"--repro-{name}{equals}{value}" if is_ours else argument)
+    return full
+
+
+def _is_free(parser: pytest.Parser, name: str) -> bool:
+    """Tell whether no other plugin and no conftest file has an option of a name."""
+    try:
+        return name in parser.parse_known_and_unknown_args([name])[1]
+    except pytest.UsageError:  # it is known, and wants a value
+        return False

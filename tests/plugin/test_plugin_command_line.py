@@ -1,0 +1,78 @@
+"""Options have two names, of which the short one is ours where nobody else has it; and settings."""
+
+import pytest
+
+from tests.plugin.sessions import run, run_apart
+
+OTHER = """
+    def pytest_addoption(parser):
+        parser.addoption("--profile", action="store_true")
+        parser.addoption("--device", default=None)
+
+    def pytest_report_header(config):
+        return f"theirs: {config.getoption('profile')} {config.getoption('device')}"
+"""
+"""Options of these names are those of pytest-profiling and pytest-playwright."""
+
+
+@pytest.fixture
+def with_other_plugin(outside_project):
+    outside_project.makepyfile(other=OTHER)
+    return outside_project
+
+
+def test_another_plugin_keeps_its_options(with_other_plugin):
+    mine = ("--repro-profile", "ci", "--repro-device", "cpu")
+    theirs = ("--profile", "--device", "iPhone 13")
+    result = run_apart(with_other_plugin, "-p", "other", *mine, *theirs)
+    result.stdout.fnmatch_lines(["theirs: True iPhone 13"])
+    result.assert_outcomes(passed=2, skipped=1, failed=1)
+
+
+def test_another_plugin_is_loaded_after_ours(with_other_plugin, monkeypatch):
+    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin,other")
+    result = run_apart(with_other_plugin, "--repro-profile", "paper", "--profile")
+    result.stdout.fnmatch_lines(["theirs: True None"])
+    result.assert_outcomes(passed=3, failed=1)
+
+
+def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
+    conftest = outside_project.path / "conftest.py"
+    conftest.write_text((conftest.read_text() if conftest.exists() else "") + _dedented(OTHER))
+    result = run_apart(outside_project, "--device", "iPhone 13", "--seed-budget", "5")
+    result.stdout.fnmatch_lines(["theirs: False iPhone 13"])
+    result.assert_outcomes(passed=2, skipped=1, failed=1)
+
+
+def test_the_short_name_is_ours_where_nobody_else_has_it(outside_project):
+    result = run(outside_project, "--profile", "paper", "--plan")
+    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
+    result = run(outside_project, "--profile=paper", "--plan")
+    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
+
+
+def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
+    elsewhere = outside_project.mkdir("paper")
+    (elsewhere / "conftest.py").write_text("raise RuntimeError('read')")
+    result = run_apart(outside_project, "--profile", "paper", "--plan", "test_lines.py")
+    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
+
+
+def test_settings_of_the_project_are_options(outside_project):
+    outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_plan = true\n")
+    result = run(outside_project)
+    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
+    result = run(outside_project, "--profile", "ci")
+    result.stdout.fnmatch_lines(["* claims at profile ci, *"])
+
+
+@pytest.mark.processes
+def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
+    outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_seed_budget = 4\n")
+    result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")
+    result.assert_outcomes(passed=2, skipped=1, failed=1)
+    result.stdout.fnmatch_lines(["reproduced    900/steeper* 5 seeds"])
+
+
+def _dedented(text):
+    return "\n".join(line.removeprefix("    ") for line in text.splitlines()) + "\n"
