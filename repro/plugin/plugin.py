@@ -13,7 +13,7 @@ from _pytest._code.code import Traceback
 from repro.arm import Arm
 from repro.plugin import completeness, crashed, orphans
 from repro.plugin.claims import name_or_none
-from repro.plugin.command_line import add_options, completed_arguments, option
+from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import check_options, store_folder
@@ -32,6 +32,9 @@ SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported whe
 KEEPS_FIGURES = "repro-keeps-figures"
 """The name of a plugin that reads figures too, though no report is written."""
 
+PROFILE = "repro-profile"
+"""The name of the profile among what xdist's workers are told."""
+
 _OURS = Path(__file__).parents[1]
 
 PLAN_TEXT = pytest.StashKey[str]()
@@ -46,7 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
     config.addinivalue_line("markers", "figure(title, source, x, y): a figure, for --report")
     config.pluginmanager.register(Orphans(), orphans.NAME)
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
+        set_option(config, "profile", config.workerinput[PROFILE])
+    else:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
@@ -137,6 +142,7 @@ def pytest_configure_node(node: Any) -> None:
     from repro.plugin.progress import NAME, folder_for
 
     node.workerinput[NAME] = folder_for(node.config)
+    node.workerinput[PROFILE] = option(node.config, "profile")
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
