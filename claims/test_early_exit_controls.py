@@ -8,6 +8,7 @@ expect who believes the source.
 import pytest
 
 from repro import claim
+from repro.arm import Needs
 from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
 
 on_both_texts = pytest.mark.parametrize("text", [SENTENCES, WIKITEXT])
@@ -110,6 +111,15 @@ def test_more_data_reduces_over_fitting(trials, name):
     (arm,) = on(WIKITEXT, name)
     more, less = trials(arm.but(characters=4 * arm.characters), arm)
     assert more.perplexity < less.perplexity
+
+
+@claim(
+    "Early exit helps in other tasks, too",
+    source="000, Future Work 3: different tasks",
+    kind="question",
+)
+def test_early_exit_helps_in_other_tasks(trials):
+    raise Needs("is a plan: needs to know of which tasks")
 
 
 @claim(

@@ -177,8 +177,11 @@ class Arm:
         """The runs that its seeds pair with: None for those of every other arm."""
         return None
 
-    def is_exact(self, metric: str) -> bool:
-        """Return True where no seed can change a metric of this arm, so that it is read off."""
+    def is_exact(self, metric: str, index: int | None = None) -> bool:
+        """Return True where no seed can change a metric of this arm, so that it is read off.
+
+        Of a listed metric, `index` says which of its values is meant.
+        """
         return type(self).metrics[metric].exact
 
     @property

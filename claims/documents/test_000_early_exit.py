@@ -23,6 +23,26 @@ PERPLEXITY = {model: row[0] for model, row in RANKING.items()}
 STANDARD = PERPLEXITY["standard"]
 ONE_LAYER = "35.29"  # Best Practices, Architecture Choice
 
+EXITS_BY_THRESHOLD = {  # Threshold Analysis: compute, tokens that exit
+    "auxiliary-at-0.70": ("40.9%", "88.7%"),
+    "auxiliary-at-0.80": ("44.2%", "83.7%"),
+    "auxiliary-at-0.90": ("52.1%", "71.8%"),
+    "auxiliary-at-0.95": ("61.9%", "57.1%"),
+    "supervised-at-0.70": ("40.1%", "89.9%"),
+    "supervised-at-0.80": ("43.2%", "85.2%"),
+    "supervised-at-0.90": ("49.7%", "75.5%"),
+    "supervised-at-0.95": ("56.9%", "64.6%"),
+    "asymmetric-at-0.70": ("41.4%", "87.8%"),
+    "asymmetric-at-0.80": ("43.6%", "84.5%"),
+    "asymmetric-at-0.90": ("51.1%", "73.4%"),
+    "asymmetric-at-0.95": ("60.2%", "59.7%"),
+    "l2-at-0.70": ("39.4%", "91.0%"),
+    "l2-at-0.80": ("41.7%", "87.5%"),
+    "l2-at-0.90": ("47.4%", "79.0%"),
+    "l2-at-0.95": ("54.0%", "68.9%"),
+    "l2": ("42.5%", "86.3%"),
+}
+
 ATTENTION = 4 * linear(64, 64, bias=False)
 GATED_FFN = 3 * linear(64, 256, bias=False)
 TWO_NORMS = 2 * exact(64)
@@ -94,8 +114,8 @@ def test_compute_of_one_layer(document):
 )
 @pytest.mark.parametrize(
     ("share", "exited"),
-    [("65.2%", "52.3%"), ("65.0%", "52.4%"), ("46.6%", "80.0%")],
-    ids=["auxiliary-52.3%", "asymmetric-0.7-52.4%", "supervised-exit-80.0%"],
+    [("65.2%", "52.3%"), ("65.0%", "52.4%"), ("46.6%", "80.0%"), *EXITS_BY_THRESHOLD.values()],
+    ids=["auxiliary-52.3%", "asymmetric-0.7-52.4%", "supervised-exit-80.0%", *EXITS_BY_THRESHOLD],
 )
 def test_compute_of_exits(document, share, exited):
     assert document(share).agrees_with(compute_share(exited, after=1, of=3))
@@ -139,6 +159,24 @@ def test_threshold_table_falls(document):
 )
 def test_threshold_table_climbs_with_l2(document):
     assert document(["50.24", "51.46", "53.10", "54.90"]).climbs()
+
+
+@claim(
+    "Of auxiliary loss, too, a higher threshold gives a better perplexity",
+    source="000, docs/experiments",
+    documented="39.41, 40.36, 36.98, 32.21 at 0.70, 0.80, 0.90, 0.95",
+)
+def test_threshold_table_falls_for_auxiliary_loss(document):
+    assert document(["39.41", "40.36", "36.98", "32.21"]).falls()
+
+
+@claim(
+    "Of deep supervision a higher threshold gives a worse perplexity",
+    source="000, docs/experiments",
+    documented="44.44, 45.89, 47.38, 48.16 at 0.70, 0.80, 0.90, 0.95",
+)
+def test_threshold_table_climbs_for_deep_supervision(document):
+    assert document(["44.44", "45.89", "47.38", "48.16"]).climbs()
 
 
 @claim(

@@ -161,7 +161,9 @@ def test_all_layers_take_three_times_as_long(document):
     assert document("3").agrees_with(printed("0.94") / printed("0.39"))
 
 
-@claim("Larger models: 3x, 5x and 12x", source="003, Interpretation 4", documented="124M to 1558M")
+@claim(
+    "Larger models: 3x, 5x and 12x", source="003, Interpretation 4", documented="{times}x, {size}"
+)
 @pytest.mark.parametrize("reading", ["times-as-large", "times-more"])
 @pytest.mark.parametrize(("times", "size"), [("3", "medium"), ("5", "large"), ("12", "xl")])
 def test_larger_models(document, times, size, reading):

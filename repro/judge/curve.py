@@ -73,6 +73,28 @@ class Curve:
         counted = Scale("identity", count=1)  # in whole epochs, which runs may share by that
         return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
 
+    @property
+    def largest_rise(self) -> Measured:
+        """What each run rose by from one epoch to the next where that was most, to compare.
+
+        It is below zero where the run fell at every step, and larger in longer runs by chance
+        alone. Values are compared as they are, not on the metric's scale.
+
+        >>> runs = [[3.0, 2.1, 2.6], [3.1, 2.0, 2.4], [3.0, 2.5, 2.2]]
+        >>> loss = Curve(
+        ...     judge=Judge(Design(looks=(3,))), label="a", metric="loss", epochs=[1, 2, 3],
+        ...     values=lambda n: [np.array(run) for run in runs[:n]],
+        ... )
+        >>> loss.largest_rise.values(3).round(1).tolist()
+        [0.5, 0.4, -0.3]
+        """
+
+        def rise(run: Array) -> float:
+            return float(np.diff(run).max()) if len(run) > 1 else np.nan
+
+        plain = Scale("identity")
+        return replace(self._measured("at its largest rise", rise), scale=plain)
+
     def bottoms_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
         """Judge whether this is lowest at an epoch.
 

@@ -354,7 +354,7 @@ class Trial:
 
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
         """Return a metric, or one of a list of them, over the first seeds."""
-        trials, is_exact = self.trials, self.arm.is_exact(name)
+        trials, is_exact = self.trials, self.arm.is_exact(name, index)
         trials.asks(self.arm, exact=is_exact)
 
         def values(count: int) -> NDArray[np.float64]:

@@ -173,6 +173,24 @@ def test_how_long_runs_went_is_compared_like_any_measure():
     assert np.isnan(curve([[1.0, 2.0]] * 7 + [[np.nan]]).length.values(8)[-1])
 
 
+def test_the_largest_rise_is_that_of_each_run_wherever_it_comes():
+    runs = [[3, 1, 4, 4.5], [3, 5, 4], [3, 2, 1.5], *[[2, 4, 1]] * 5]
+    assert list(curve(runs).largest_rise.values(8)) == [3, 2, -0.5, *[2] * 5]
+    on_logs = curve([[3, 1, 4, 4.5]] * 8, scale="log")
+    assert on_logs.largest_rise.values(8)[0] == 3
+    alone = curve([[1.0]] * 7 + [[1.0, np.nan]]).largest_rise
+    assert np.isnan(alone.values(8)).all()
+
+
+def test_a_jump_that_comes_at_another_epoch_in_every_run_is_seen():
+    smooth = [np.linspace(5, 1, 50) + 0.01 * RNG.standard_normal(50) for _ in range(8)]
+    jumping = [run + 0.5 * (np.arange(50) == 6 * seed + 3) for seed, run in enumerate(smooth)]
+    assert (curve(jumping).largest_rise > 0.1).outcome is Outcome.REPRODUCED
+    verdict = curve(smooth).largest_rise > 0.1
+    assert verdict.outcome is Outcome.REFUTED
+    assert "a at its largest rise" in verdict.statement
+
+
 def test_a_run_without_a_value_leaves_the_statement_open():
     alone = curve([[1.0]] * 8)
     assert "no finite value on 8 of 8" in alone.bottoms_at(1).reason

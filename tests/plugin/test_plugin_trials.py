@@ -90,6 +90,20 @@ def test_curves_of_runs_that_stopped_at_different_epochs():
     assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToldTheTruth(Reader):
+    def is_exact(self, metric, index=None):
+        return super().is_exact(metric, index) or (metric == "alignment" and index == 1)
+
+
+def test_one_value_of_a_list_can_be_exact_and_the_others_not():
+    runs = {1: {"measures": {"alignment": [0.3, 1.0]}}}
+    told = Trials(Stored(runs), Profile("ci", (8,)), set())(ToldTheTruth())
+    assert told.alignment[1].matches(1.0, tolerance=1e-4).outcome is Outcome.REPRODUCED
+    with pytest.raises(RunsMissing):
+        told.alignment[0].matches(0.3, tolerance=0.1)
+
+
 def test_a_curve_has_the_scale_and_the_epochs_of_its_metric():
     over_epochs = trial().over_epochs
     assert over_epochs.perplexity.scale.name == "log"

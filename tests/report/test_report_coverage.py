@@ -154,6 +154,14 @@ def test_a_folder_without_a_list_is_refused(tmp_path, capsys):
     assert "coverage.toml cannot be read" in capsys.readouterr().err
 
 
+def test_no_claim_of_the_project_is_missing_in_its_table():
+    claims = ROOT / "claims"
+    listed = {name for row in read_rows(claims / "coverage.toml") for name, _ in row.judges}
+    judged = {name for path in claims.rglob("test_*.py") for name, _ in read_judges(path)}
+    assert len(judged) > 200
+    assert judged - listed == set()
+
+
 def listed_in(sheet):
     """The claims of a fact sheet: by their numbers, else by their places under a heading."""
     source = sheet.name[:3]

@@ -162,6 +162,13 @@ def test_the_last_block_of_fa_is_told_the_true_gradient(arm):
     torch.testing.assert_close(told[-1], model._true_gradients(x, y)[-1], rtol=1e-5, atol=1e-7)
 
 
+def test_only_what_the_last_block_of_fa_is_told_is_exact():
+    fa = D256_L4.but(rule="fa")
+    assert [index for index in range(fa.depth + 1) if fa.is_exact("alignment", index)] == [4]
+    assert not fa.is_exact("accuracy")
+    assert not fa.but(rule="dfa").is_exact("alignment", 4)
+
+
 @few
 @given(arm=arms(rule="fa", feedback="weights"))
 def test_fa_with_the_forward_weights_is_backpropagation(arm):

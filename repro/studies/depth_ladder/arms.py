@@ -109,6 +109,11 @@ class LadderArm(Arm):
         """Return this arm with 0, 1, … all blocks trained."""
         return [self.but(trained=k) for k in range(self.depth + 1)]
 
+    def is_exact(self, metric: str, index: int | None = None) -> bool:
+        """Return True for what FA tells its last block, too: it is the gradient, by its rule."""
+        told_the_gradient = metric == "alignment" and self.rule == "fa" and index == self.depth
+        return super().is_exact(metric, index) or told_the_gradient
+
     @property
     def label(self) -> str:
         """A short name for tables."""

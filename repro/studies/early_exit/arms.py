@@ -136,9 +136,10 @@ class ExitArm(Arm):
             recipe=self.recipe.but(batch=self.recipe.batch // 8),
         )
 
-    def is_exact(self, metric: str) -> bool:
+    def is_exact(self, metric: str, index: int | None = None) -> bool:
         """Return True for what is computed by a network that no token leaves, too."""
-        return super().is_exact(metric) or (metric == "compute" and self.routing_threshold == 0)
+        by_all = metric == "compute" and self.routing_threshold == 0
+        return super().is_exact(metric, index) or by_all
 
     def located(self) -> Self:
         return self if self.data == SENTENCES else resolved(self, "data")
