@@ -1,18 +1,21 @@
-# Two commands on a fresh machine; both set up an environment of their own first.
+# The two commands of a fresh machine. Each sets up an environment with what it needs, and no more.
 # `make claims OPTIONS="--gate --seed-budget 5"` is what CI runs.
 ENV ?= .venv
 
-.PHONY: claims test environment
+.PHONY: claims test environment development
+.SECONDARY:  # a stamp of what is installed is no file to tidy away
 
 claims: environment
 	@echo "training and judging the claims on what data is here; a second time nothing is trained"
 	@"$(ENV)/bin/pytest" claims -n 4 $(OPTIONS)
 
-test: environment
+test: $(ENV)/test.ready
 	@echo "testing the code itself, which takes two or three minutes"
 	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
 
-environment: $(ENV)/ready
+environment: $(ENV)/claims.ready
 
-$(ENV)/ready: pyproject.toml constraints.txt scripts/environment
-	@scripts/environment "$(ENV)"
+development: $(ENV)/dev.ready
+
+$(ENV)/%.ready: pyproject.toml constraints.txt scripts/environment
+	@scripts/environment "$(ENV)" $*

@@ -3,3 +3,4 @@
 from repro.marks import claim
 
 __all__ = ["claim"]
+__version__ = "0.1.0"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import repro
 from repro.core.device import machine
 from repro.plugin.command_line import option
 from repro.report.session import SessionData, project_name, way_from, web_address
@@ -26,6 +27,7 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
     commit = at["commit"] or ""
     return SessionData(
         project=project_name(project),
+        version=repro.__version__,
         commit=commit,
         uncommitted_changes=bool(commit) and at["uncommitted_changes"],
         date=datetime.now(UTC).isoformat(timespec="minutes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -96,6 +97,19 @@ def name_or_none(item: pytest.Item) -> str | None:
         return claim_id(item)
     except BadClaim:
         return None
+
+
+def show_sentences(items: Iterable[pytest.Item]) -> None:
+    """Let `--collect-only -v`, which shows docstrings, show what each claim says, and of what."""
+    for item in items:
+        mark = item.get_closest_marker("claim")
+        with suppress(BadClaim):
+            if mark is not None and isinstance(item, pytest.Function):
+                said = mark_of(item)
+                own = item.function.__doc__ or ""
+                line = f"{said.sentence} ({said.source})"
+                if not own.startswith(line):  # a case before it has it already
+                    item.function.__doc__ = f"{line}\n{own}".rstrip()
 
 
 def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:

@@ -1,7 +1,7 @@
 """The tests of a worker that ended in training: they have not been run, so another worker has them.
 
 xdist blames the first test that a lost worker had before it. But a worker trains before it runs its
-first test, and the test may have nothing to do with what was in training.
+first claim, and the claim may have nothing to do with what was in training.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.plugin import completeness, crashed, orphans
-from repro.plugin.claims import name_or_none
-from repro.plugin.command_line import add_options, completed_arguments, option
+from repro.plugin.claims import name_or_none, show_sentences
+from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import check_options, store_folder
@@ -28,13 +28,26 @@ if TYPE_CHECKING:
     from repro.plugin.plot import Plot
     from repro.plugin.trials import Trials
 
+MARKERS = (
+    "claim(sentence, *, source, documented='', kind='source', only_at=None): a sentence of a"
+    " write-up that the test states; written @claim(...), from repro",
+    "figure(title, *, source, x, y): a figure of a write-up, drawn with --report; written"
+    " @figure(...), from repro.marks",
+)
+
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
 KEEPS_FIGURES = "repro-keeps-figures"
 """The name of a plugin that reads figures too, though no report is written."""
 
+PROFILE = "repro-profile"
+"""The name of the profile among what xdist's workers are told."""
+
 _OURS = Path(__file__).parents[1]
 
 PLAN_TEXT = pytest.StashKey[str]()
+WAITS_FOR_A_CLAIM = pytest.StashKey[bool]()
+"""Whether training is still to be done; it is before the first claim, and other tests go first."""
+
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
 
@@ -43,10 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "claim(sentence, source, documented): a documented claim")
-    config.addinivalue_line("markers", "figure(title, source, x, y): a figure, for --report")
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), orphans.NAME)
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
+        set_option(config, "profile", config.workerinput[PROFILE])
+    else:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
@@ -96,10 +111,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if figures and not (option(config, "report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
+    items.sort(key=_takes_results)  # what needs no training does not wait for it
+    if config.getoption("collectonly") and config.get_verbosity() > 0:
+        show_sentences(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    marked = [i for i in session.items if any(map(i.get_closest_marker, ("claim", "figure")))]
+    marked = [item for item in session.items if _takes_results(item)]
     if not marked or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
@@ -118,8 +136,21 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         session.testsfailed += len(claims.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
-        claims.train()
+        session.config.stash[WAITS_FOR_A_CLAIM] = True
     return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    if _takes_results(item) and item.config.stash.get(WAITS_FOR_A_CLAIM, False):
+        item.config.stash[WAITS_FOR_A_CLAIM] = False
+        item.config.stash[SESSION].train()
+    return (yield)
+
+
+def _takes_results(item: pytest.Item) -> bool:
+    """Tell whether a test is a claim or a figure."""
+    return any(map(item.get_closest_marker, ("claim", "figure")))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -137,6 +168,7 @@ def pytest_configure_node(node: Any) -> None:
     from repro.plugin.progress import NAME, folder_for
 
     node.workerinput[NAME] = folder_for(node.config)
+    node.workerinput[PROFILE] = option(node.config, "profile")
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place

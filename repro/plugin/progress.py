@@ -65,9 +65,11 @@ class ProgressDisplay:
         self._thread = threading.Thread(target=self._watch, name="repro-progress", daemon=True)
         self._thread.start()
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """The first test starts, so all is trained: the line makes way."""
-        self._stop()
+        """Where all is trained the first claim's test starts: the line makes way."""
+        if self._left.is_trained():
+            self._stop()
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -154,6 +156,8 @@ class Screen:
         self._terminal = terminal
         self._is_live = terminal is not None and bool(terminal.isatty)
         self._is_shown = False
+        self._erased = 0
+        """The width that pytest takes a line for which was erased."""
         self._written = time.monotonic()
 
     @property
@@ -166,16 +170,18 @@ class Screen:
         if self._terminal is None:
             return
         self.erase()
-        self._terminal.ensure_newline()
+        self._start_line()
         self._terminal.write(coloured, **MARKUP.get(coloured, {}))
         self._terminal.write_line(line.removeprefix(coloured))
         self._written = time.monotonic()
+        self._erased = 0
 
     def keep(self, line: str) -> None:
         """Show a line in its place; a file gets it when it has had none for long."""
         if self._terminal is None:
             return
         if self._is_live:
+            self._start_line()
             self._terminal.rewrite(line, erase=True)
             self._is_shown = True
         elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
@@ -186,7 +192,16 @@ class Screen:
         if self._terminal is not None and self._is_shown:
             self._terminal.rewrite("", erase=True)
             self._terminal.rewrite("")  # back to the start of the line
+            self._erased = self._terminal._tw.width_of_current_line
         self._is_shown = False
+
+    def _start_line(self) -> None:
+        """Leave the line on which pytest has written of tests that went before."""
+        if self._terminal is not None and not self._is_shown:
+            self._terminal.ensure_newline()
+            if self._terminal._tw.width_of_current_line != self._erased:  # letters, under xdist
+                self._terminal.write_line("")
+                self._erased = 0
 
     def flush(self) -> None:
         """Let all that was written come out."""

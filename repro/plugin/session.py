@@ -298,6 +298,7 @@ class ClaimSession:
                 if self.watch.is_first("the plan"):
                     self.watch.say(self._about_to_train(self.work, plan, missing))
                 self.work.train(plan, self.watch.status)
+        self.watch.finish()
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""

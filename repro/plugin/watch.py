@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 SECONDS_BETWEEN_FILES = 0.5
 
-STATUS, SETTLED, STOP = ".status", ".settled", "stop"
+STATUS, SETTLED, STOP, TRAINED = ".status", ".settled", "stop", "trained"
 
 
 class EnoughFailed(Exception):
@@ -72,6 +73,12 @@ class Watch:
         """Have a line shown, such as what is about to be trained."""
         self._add(json.dumps(line))
 
+    def finish(self) -> None:
+        """Leave word that this process has trained: pytest runs the claims' tests now."""
+        if self._folder is not None:
+            with suppress(OSError):
+                (self._folder / TRAINED).touch()
+
     def _add(self, line: str) -> None:
         if self._folder is None:
             return
@@ -102,6 +109,10 @@ class WatchedFolder:
             self._read[path] = self._read.get(path, 0) + len(whole.encode())
             lines += whole.split("\n")[:-1]
         return _sound(_line_or_claim, lines)
+
+    def is_trained(self) -> bool:
+        """Tell whether a process has trained all that its claims need."""
+        return (self.path / TRAINED).exists()
 
     def stop_training(self) -> None:
         """Let the processes know that nothing more is to be trained."""

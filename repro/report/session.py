@@ -22,6 +22,8 @@ class SessionData:
     """The session that gave the results; a field is empty where nothing is known."""
 
     project: str = ""
+    version: str = ""
+    """The version of repro that judged."""
     commit: str = ""
     uncommitted_changes: bool = False
     """True where the files differed from that commit."""

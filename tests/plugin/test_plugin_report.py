@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 
+import repro
 from repro.store import Store
 from tests.plugin.sessions import change
 
@@ -30,6 +31,7 @@ def test_a_report_of_two_workers(project):
     results = json.loads((folder / "results.json").read_text())
     schema = json.loads((folder / "results.schema.json").read_text())
     jsonschema.validate(results, schema)
+    assert results["session"]["version"] == repro.__version__
     steeper = next(c for c in results["claims"] if c["claim"] == "900/steeper[1.0]")
     (finding,) = steeper["findings"]
     (effect,) = finding["effects"]

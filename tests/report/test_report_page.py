@@ -153,6 +153,7 @@ def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_in
 def test_the_header_says_which_session_it_was(results, store):
     session = SessionData(
         project="study",
+        version="7.8.9",
         commit="1f2e" * 10,
         uncommitted_changes=True,
         date="2026-01-02T03:04+00:00",
@@ -166,6 +167,7 @@ def test_the_header_says_which_session_it_was(results, store):
         assert words in head
     assert "pytest claims --report found" in head
     assert "a machine" in head
+    assert "repro 7.8.9" in head
 
 
 def test_a_claim_links_to_its_line(results, store):
