@@ -1,6 +1,8 @@
 """Claims on a file of results: judged, gated, reported, and nothing is trained."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from recorded_results import run, say, table, write
@@ -248,6 +250,17 @@ def test_files_of_other_folders_may_be_called_alike(project):
     assert [each["verdict"] for each in data["claims"]] == ["reproduced", "refuted"]
     first, second = (dict.fromkeys(claim["arms"]) for claim in data["claims"])
     assert not first.keys() & second.keys()
+
+
+def test_the_guide_runs_as_it_is_written(project, lines):
+    guide = (Path(__file__).parents[2] / "docs" / "recorded.md").read_text()
+    of_a_file, *of_numbers = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    project.makepyfile(test_results=of_a_file)
+    run(project).assert_outcomes(passed=1)
+    values = {"a": [0.94, 0.95, 0.94], "b": [0.94, 0.94, 0.95], "Metric": Metric}
+    for block in of_numbers:
+        exec(block, values)
+    assert values["verdict"].outcome == "reproduced"
 
 
 def test_a_report_on_recorded_runs_stores_none_of_them(project):
