@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ KEEPS_FIGURES = "repro-keeps-figures"
 
 _OURS = Path(__file__).parents[1]
 
+STOPPED_AT_THE_END = (
+    "stopped by Ctrl-C while the session was ending; all results are stored, and the same command"
+    " shows what is missing here"
+)
+
 PLAN_TEXT = pytest.StashKey[str]()
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
@@ -51,11 +57,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Unstarted(), crashed.NAME)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     if config.getoption("plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
+    try:
+        return (yield)
+    except KeyboardInterrupt:  # pytest says it of its tests, and shows a traceback after them
+        from repro.plugin.progress import NAME
+
+        if not config.pluginmanager.hasplugin(NAME):
+            raise
+        print(f"\n{STOPPED_AT_THE_END}", file=sys.stderr)
+        return pytest.ExitCode.INTERRUPTED
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
