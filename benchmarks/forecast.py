@@ -3,6 +3,7 @@
     pytest claims -n 4 --store full                          # a whole session, from an empty store
     python benchmarks/forecast.py --store full               # replays it, in less than a minute
     python benchmarks/forecast.py --store full --slots 2     # the same runs, side by side on paper
+    python benchmarks/forecast.py --store full --log log     # what the session said, in its own log
 
 A store is the record of its session: the provenance of each run says when it ended (`finished`),
 what it took of its process (`seconds`), and with how many others (`trained_with`). At moments from
@@ -13,6 +14,10 @@ With `--slots` the runs of each look start in the order of their programs' cost,
 time, and take what they took. That is for stores that several sessions filled, such as one made by
 `python -m repro evidence add`; it leaves out what a session loses between runs. With `--load 2` all
 that starts in the first half takes twice as long, as on a machine that others use too.
+
+With `--log` nothing is replayed: the lines of progress in the log of a session that filled this
+store, by itself and from empty, are held against the times at which its runs ended. A line says how
+many runs are stored, which is when it was written.
 """
 
 from __future__ import annotations
@@ -20,12 +25,14 @@ from __future__ import annotations
 import argparse
 import heapq
 import os
+import re
 import statistics
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +42,7 @@ from repro.plugin.plugin import SESSION
 from repro.plugin.session import ClaimSession
 from repro.runs.forecast import Forecast
 from repro.runs.progress import Status, seconds_left
-from repro.store import Result
+from repro.store import Result, Store
 
 MOMENTS = 40
 TARGET = 0.25
@@ -181,11 +188,54 @@ def _replay(
     return said
 
 
+PROGRESS = re.compile(
+    r"^\[[█ ]+\] \d+/\d+ claims, (?:about (?:(\d+) h )?(\d+) min|under a minute) left"
+    r".*?(\d+)/~?\d+ runs",
+    re.MULTILINE,
+)
+
+
+def said_in(log: str, ended: Sequence[float], began: float) -> list[Said]:
+    """Return what the lines of progress in a log said, by the times at which its runs ended.
+
+    >>> line = "[█   ] 1/2 claims, about 3 min left: 1 reproduced | 1/~2 runs"
+    >>> said_in(line, [60.0, 300.0], 0.0)
+    [Said(moment=0.2, said=180.0, true=240.0)]
+    """
+    ended = sorted(ended)
+    said = []
+    for found in PROGRESS.finditer(log):
+        hours, minutes, stored = found.groups()
+        seconds = 30.0 if minutes is None else 3600.0 * int(hours or 0) + 60.0 * int(minutes)
+        now = ended[int(stored) - 1] if 0 < int(stored) <= len(ended) else began
+        if now < ended[-1]:
+            moment = (now - began) / (ended[-1] - began)
+            said.append(Said(moment, seconds, ended[-1] - now))
+    return said
+
+
+def _said_in_its_log(store: Path, log: Path) -> list[Said]:
+    made = [result.provenance for result in Store(store).entries()]
+    ended = [datetime.fromisoformat(each["finished"]).timestamp() for each in made]
+    spans = zip(ended, made, strict=True)
+    began = min(end - each["seconds"] * (each["trained_with"] + 1) for end, each in spans)
+    return said_in(log.read_text(encoding="utf-8"), ended, began)
+
+
 def _show(said: Sequence[Said]) -> None:
     print(f"{'gone':>5} {'said, s':>8} {'true, s':>8} {'error':>6}")
-    for each in said[::2]:
+    for each in said[:: max(1, len(said) // 20)]:
         print(f"{each.moment:5.0%} {each.said:8.0f} {each.true:8.0f} {each.error:+6.0%}")
+    for quarter in range(4):
+        errors = [abs(each.error) for each in said if int(4 * each.moment) == quarter]
+        if errors:
+            print(
+                f"quarter {quarter + 1}: {statistics.median(errors):.0%} off in the median,"
+                f" {max(errors):.0%} at most, at {len(errors)} moments"
+            )
     later = [abs(each.error) for each in said if each.moment >= 0.25]
+    if not later:
+        return
     within = sum(error <= TARGET for error in later)
     print(
         f"from the first quarter on: {statistics.median(later):.0%} off in the median,"
@@ -198,14 +248,21 @@ def main() -> None:
     parser.add_argument("--store", required=True)
     parser.add_argument("--slots", type=int)
     parser.add_argument("--load", type=float, default=1.0)
+    parser.add_argument("--log", type=Path, help="the log of the session that filled the store")
     chosen = parser.parse_args()
+    if chosen.log is not None:
+        said = _said_in_its_log(Path(chosen.store), chosen.log)
+        if not said:
+            raise SystemExit(f"{chosen.log} has no lines of progress of these runs")
+        _show(said)
+        return
     replay = Replay(chosen.slots, chosen.load)
     options = ["claims", "--ignore", "claims/documents", "--store", chosen.store, "-qq"]
     quiet = ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    with redirect_stdout(StringIO()) as said:  # it complains that nothing was judged
+    with redirect_stdout(StringIO()) as complaint:  # it complains that nothing was judged
         pytest.main([*options, *quiet], plugins=[replay])
     if not replay.said:
-        raise SystemExit(said.getvalue())
+        raise SystemExit(complaint.getvalue())
     _show(replay.said)
 
 

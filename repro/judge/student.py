@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def seeds_needed(
     return _fewest(effect / np.sqrt(variance), freedom, critical(boundary, freedom))
 
 
+@lru_cache(maxsize=4096)
 def effect_found(t: float, freedom: float, *, power: float) -> float:
     """Return the mean, in standard errors, whose t statistic exceeds `t` with this power.
 

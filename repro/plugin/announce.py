@@ -18,7 +18,7 @@ from repro.plugin.claims import claim_id
 from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.report.json_data import from_json
-from repro.report.record import JudgedClaim
+from repro.report.record import ClaimRecord
 from repro.report.settled import ERROR, SettledClaim, settled_claim
 from repro.runs.plan import TrainingFailed
 from repro.text import shown
@@ -84,7 +84,7 @@ def settled_of(
     fails = report.outcome == "failed"
     for name, text in report.user_properties:
         if name == "repro.record":
-            record = from_json(JudgedClaim, json.loads(str(text))).record
+            record = from_json(ClaimRecord, json.loads(str(text))["record"])
             is_of_a_document = "document" in getattr(item, "fixturenames", ())
             return settled_claim(record, fails=fails, about_a_document=is_of_a_document)
     raised = outcome.excinfo.value if outcome.excinfo else None

@@ -13,9 +13,6 @@ from typing import Any, Literal
 
 import pytest
 
-SETTLED = "repro_settings_are_read"
-"""The attribute of options that xdist's workers get: what the settings say is among them."""
-
 OPTIONS: dict[str, dict[str, Any]] = {
     "profile": {"help": "how large: ci (default; else that of --evidence) or paper"},
     "plan": {"action": "store_true", "help": "show what would be trained, and stop"},
@@ -91,10 +88,6 @@ def completed_arguments(
     that are named, so it has to know before which arguments are those; afterwards the short names
     that they have defined are known to be theirs.
     """
-    if getattr(config.option, SETTLED, False):  # in a worker of xdist
-        yield
-        return
-    setattr(config.option, SETTLED, True)
     given = [*_settings(config), *arguments]
     known = parser.parse_known_args(_full_names(parser, given), copy.copy(config.option))
     config.known_args_namespace.file_or_dir = known.file_or_dir

@@ -123,6 +123,11 @@ def _pack_claims(
     session.read_figures()
     work = session.work
     runs = list(work.results.read())
+    if not runs and session.known.files:
+        raise EvidenceError(
+            f"Nothing is packed: no run of {len(names)} claims was trained here; they are judged as"
+            f" recorded in {', '.join(session.known.files)}, which travels by itself."
+        )
     if not runs:
         raise EvidenceError(
             f"Nothing is packed: none of the runs of {len(names)} claims is stored at the profile"

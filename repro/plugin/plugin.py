@@ -281,7 +281,8 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
         return
     records = _carried(terminalreporter, "repro.record")
     figures = _carried(terminalreporter, "repro.figure")
-    if not records and not figures:
+    announced = _carried(terminalreporter, PROPERTY)
+    if not announced and not figures:
         return
     from repro.plugin.summary import summarise
 

@@ -40,6 +40,8 @@ def _wanted(chosen: argparse.Namespace) -> int:
 
 def _read(session: ClaimSession) -> Wanted:
     """Judge the claims on recorded runs, and return what those want that are open."""
+    import pytest
+
     from repro.arm import Needs
     from repro.judge import Outcome
     from repro.plugin.announce import call
@@ -60,8 +62,11 @@ def _read(session: ClaimSession) -> Wanted:
         except RecordedError as error:
             wanted.add(name, (), str(error))
             continue
-        except (AssertionError, Needs, RunsMissing):
+        except (AssertionError, Needs, RunsMissing, pytest.skip.Exception):
             pass
+        except Exception as error:  # its test says more
+            wanted.add(name, (), f"cannot be read: {type(error).__name__}: {error}")
+            continue
         open_ = [each for each in trials.findings if each.outcome is Outcome.INCONCLUSIVE]
         if trials.recorded:
             wanted.add_open(name, open_, trials.recorded)

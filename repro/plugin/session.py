@@ -39,7 +39,7 @@ from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
 from repro.plugin.trials import Trials
 from repro.plugin.watch import EnoughFailed
-from repro.recorded.results import WithRecorded, recorded_lines
+from repro.recorded.results import ToldRuns, WithRecorded, recorded_lines
 from repro.report.progress import plan_line
 from repro.report.settled import PROPERTY
 from repro.runs.backend import TrainingStopped
@@ -65,6 +65,8 @@ class Account(TypedDict):
     """What was read of evidence files, where the session judges from them."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
+    recorded_runs: ToldRuns
+    """These runs, where a report is written."""
 
 
 class ClaimSession:
@@ -256,7 +258,8 @@ class ClaimSession:
                 self.unreadable[item] = f"{type(error).__name__}: {error}"
             return
         if takes_trials:
-            self.gate.compare(item, trials["trials"], holds=holds)
+            measures = holds and self.gate.reference > 0  # else it takes no more seeds than it has
+            self.gate.compare(item, trials["trials"], holds=measures)
 
     def _settle(self, item: pytest.Item) -> None:
         """Announce a claim that can be judged now, unless another process has or pytest has to."""
@@ -352,9 +355,6 @@ class ClaimSession:
         """Turn a claim's test report into its verdict, held against the ledger."""
         evidence = self.evidence.get(item) or self.trials_of(item)
         compared = self.gate.judge(item, call, report, evidence)
-        if self._reporting and isinstance(evidence, Trials) and evidence.recorded:
-            store = self.work.store if self.work else open_store(item.config)
-            self.known.keep(store, set(evidence.recorded))
         self.reports += [
             f"{claim_id(item)} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
             f" it took {held.seeds} to tell"
@@ -383,6 +383,7 @@ class ClaimSession:
             "reports": [*self.reports, *(self.work.remarks if self.work else ())],
             "evidence": use_of(self.results) if isinstance(self.results, EvidenceResults) else None,
             "recorded": self.known.files,
+            "recorded_runs": self.known.told() if self._reporting else {},
         }
 
     def _lacking(self) -> int:

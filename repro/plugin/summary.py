@@ -17,14 +17,14 @@ from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
-from repro.recorded.results import recorded_lines
+from repro.recorded.results import RecordedRuns, recorded_lines
 from repro.report.ending import MOST, Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import FirstOf, StoredRuns
-from repro.report.settled import PROPERTY, SettledClaim
+from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import shown
@@ -54,11 +54,11 @@ def summarise(
         family_wise=option(config, "family-wise"),
     )
     results = replace(results, failures=_failures(terminal, results.claims))
-    if results.claims:
+    if results.claims or results.failures:
         _write_verdicts(terminal, config, results, accounts)
     if option(config, "report"):
-        recorded = any(account["recorded"] for account in accounts)
-        _write_report(terminal, config, results, recorded=recorded)
+        recorded = RecordedRuns([account["recorded_runs"] for account in accounts])
+        _write_report(terminal, config, results, recorded)
 
 
 def _write_verdicts(
@@ -113,7 +113,9 @@ def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord])
         texts = [text for name, text in getattr(report, "user_properties", ()) if name == PROPERTY]
         alone = f'pytest "{report.nodeid}"'
         for claim in map(SettledClaim.from_json, texts):
-            failures[claim.name] = Failure(claim.verdict, commands.get(claim.name, alone))
+            command = commands.get(claim.name, alone)
+            said = report.longreprtext if claim.verdict == ERROR else ""
+            failures[claim.name] = Failure(claim.verdict, command, said)
     return list(failures.values())
 
 
@@ -121,8 +123,7 @@ def _write_report(
     terminal: pytest.TerminalReporter,
     config: pytest.Config,
     results: ResultsDocument,
-    *,
-    recorded: bool,
+    recorded: RecordedRuns,
 ) -> None:
     folder = Path(option(config, "report"))
     results = replace(results, session=session_of(config, report=folder))
@@ -130,10 +131,8 @@ def _write_report(
         paths = write_data(folder, results)
         try:
             evidence = evidence_of(config)
-            stored: list[StoredRuns] = [evidence] if evidence else []
-            if not evidence or recorded:
-                stored.append(open_store(config))
-            paths = write_page(folder, results, FirstOf(stored))
+            stored: StoredRuns = evidence or open_store(config)
+            paths = write_page(folder, results, FirstOf([recorded, stored]))
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
         terminal.write_line(f"the report is {paths[0]}")

@@ -24,7 +24,7 @@ from repro.judge import (
 )
 from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
-from repro.recorded.remarks import remarks_on
+from repro.recorded.remarks import not_finite, remarks_on
 from repro.report.record import ArmData
 from repro.runs.plan import RunsMissing, TrainingFailed
 from repro.runs.profiles import Profile
@@ -67,6 +67,7 @@ class Trials:
         self.metrics: list[str] = []
         self.diverged: list[str] = []
         self._seeds_read: dict[Arm, int] = {}
+        self._found: dict[tuple[Arm, int], list[Result]] = {}
         self._read_off: dict[Arm, bool] = {}
         """Whether all that was asked of an arm so far is exact, so that one run tells it."""
         self._complete: set[frozenset[tuple[Arm, int]]] = set()  # arms with trained seeds
@@ -181,13 +182,15 @@ class Trials:
         return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
 
     def _data_of(self, arm: Arm, count: int) -> ArmData:
-        seeds = arm.seeds(count)
+        seeds, settings = arm.seeds(count), arm.settings()
+        if isinstance(arm, RecordedArm):  # files of other folders may be called alike
+            settings["data"] = arm.content()
         return ArmData(
             label=arm.label,
             study=arm.study,
-            settings=arm.settings(),
+            settings=settings,
             seeds=seeds,
-            keys=[self.results.key(Run(arm, seed)) for seed in seeds],
+            keys=[result.key for result in self._results(arm, count)],
         )
 
     @property
@@ -195,12 +198,7 @@ class Trials:
         """The machines, torch and engines that trained the runs: others round differently."""
         if self.recorded:
             return " and ".join(dict.fromkeys(arm.content() for arm in self.recorded))
-        used = [
-            result
-            for arm, count in self._seeds_read.items()
-            for seed in arm.seeds(count)
-            if (result := self.results.get(Run(arm, seed))) is not None
-        ]
+        used = [x for arm, count in self._seeds_read.items() for x in self._results(arm, count)]
         made_by = [(result.identity, result.provenance) for result in used]
         machines = {f"{identity['device']} {made.get('machine')}" for identity, made in made_by}
         versions = {f"torch {identity['torch']}" for identity, _ in made_by}
@@ -215,11 +213,13 @@ class Trials:
     @property
     def remarks(self) -> list[str]:
         """Remarks on the verdicts: the runs that diverged, and what their origin leaves open."""
-        read = self._seeds_read
-        runs = [Run(arm, seed) for arm, count in read.items() for seed in arm.seeds(count)]
+        read = self._seeds_read.items()
+        recorded = [(arm, count) for arm, count in read if isinstance(arm, RecordedArm)]
+        trained = [] if recorded else [Run(arm, s) for arm, count in read for s in arm.seeds(count)]
         return [
             *dict.fromkeys(self.diverged),
-            *self.results.remarks(runs),
+            *(line for arm, count in recorded for line in not_finite(arm, arm.seeds(count))),
+            *self.results.remarks(trained),
             *remarks_on(self.findings, self.recorded),
         ]
 
@@ -231,8 +231,7 @@ class Trials:
         """
         self._require(count)
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
-        results = (self._result(Run(arm, seed)) for seed in arm.seeds(count))
-        return [result.values for result in results if result is not None]
+        return [result.values for result in self._results(arm, count)]
 
     def has(self, seeds: int) -> bool:
         """Return whether all arms have results of so many seeds.
@@ -253,6 +252,13 @@ class Trials:
 
     def _missing(self, runs: Sequence[Run]) -> list[Run]:
         return [run for run in runs if self._result(run) is None]
+
+    def _results(self, arm: Arm, count: int) -> list[Result]:
+        """Return the results of an arm's first seeds, looked up once for all who ask."""
+        if (arm, count) not in self._found:
+            results = (self._result(Run(arm, seed)) for seed in arm.seeds(count))
+            self._found[arm, count] = [result for result in results if result is not None]
+        return self._found[arm, count]
 
     def _result(self, run: Run) -> Result | None:
         why = self.results.failed(run)

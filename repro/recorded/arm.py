@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 from repro.arm import Arm, Metric, Settings
 from repro.recorded.read_files import Read
+from repro.recorded.rivals import Rivals
 from repro.recorded.runs import Chosen, RecordedArmRuns
 
 
@@ -36,7 +38,8 @@ class Source(Protocol):
         """Return the arm that has all of these settings, always the same object."""
 
     def label_of(self, chosen: Chosen, /) -> str: ...
-    def rivals(self, chosen: Chosen, metric: str, /) -> dict[Chosen, float | None]: ...
+    @property
+    def rivals(self) -> Rivals: ...
 
 
 ALL = 2**63
@@ -52,6 +55,11 @@ class RecordedArm(Arm):
 
     chosen: Chosen
     """What a claim says of its settings, or all of them once the record was read."""
+
+    @cached_property
+    def _exact(self) -> str:
+        """What two arms share that are the same: files of other folders may be called alike."""
+        return f"{id(self.source)} {self.chosen!r}"
 
     def at(self, profile: str) -> Self:
         """Return the arm as it is: what is recorded has one size."""

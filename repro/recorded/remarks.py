@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from repro.judge import Effect, Outcome, Verdict
 from repro.judge.measured import Measured
@@ -23,6 +23,21 @@ def remarks_on(findings: Sequence[Verdict], arms: Sequence[RecordedArm]) -> list
     lines = [_not_alike(effect) for finding in findings for effect in finding.effects]
     lines += [_chosen(finding, arms) for finding in findings]
     return [line for line in dict.fromkeys(lines) if line]
+
+
+def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
+    """Name the runs without a finite value of a metric, and say what that counts as."""
+    runs, diverged, lines = arm.source.runs(arm.chosen).runs, arm.source.diverged, []
+    for seed in seeds:
+        for name in arm.source.metrics:
+            value = runs[seed].measures.get(name)
+            if value is None or (isinstance(value, list) and None in value):
+                has = f"no finite {name}" if name in runs[seed].measures else f"no {name}"
+                counts = "say in diverged= what that counts as"
+                if name in diverged:
+                    counts = f"that counts as {diverged[name]:g}"
+                lines.append(f"{arm.label}, seed {seed} ({runs[seed].where}) has {has}: {counts}")
+    return lines
 
 
 def _not_alike(effect: Effect) -> str:
@@ -50,16 +65,11 @@ def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
     }
     for metric in sorted(metrics):
         for arm, other in (arms, arms[::-1]):
-            means = arm.source.rivals(arm.chosen, metric)
-            means.pop(other.chosen, None)
-            own = means.pop(arm.chosen, None)
-            known = [mean for mean in means.values() if mean is not None]
-            if own is None or len(known) < 2:
-                continue
-            if own > max(known) or own < min(known):
-                extreme = "highest" if own > max(known) else "lowest"
+            found = arm.source.rivals.standing(arm.chosen, metric, beside=other.chosen)
+            if found is not None and not found.lowest <= found.own <= found.highest:
+                extreme = "highest" if found.own > found.highest else "lowest"
                 return (
-                    f"{arm.label} has the {extreme} {metric} of {len(known) + 1} arms that could"
+                    f"{arm.label} has the {extreme} {metric} of {found.rivals + 1} arms that could"
                     f" be compared with {other.label}: if it was chosen for that, this level does"
                     " not hold; claim it of all of them, or on runs that are new"
                 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from repro.arm import Arm, Needs, Run
 from repro.code import Modules, Root, digest, reached
@@ -16,8 +17,25 @@ from repro.recorded.read_files import Read
 from repro.recorded.runs import RecordedRun
 from repro.runs.identity import name_of
 from repro.runs.results import KnownResults
-from repro.store import Result, Store
+from repro.store import Result
 from repro.store.key import plain
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+ToldRuns = dict[str, tuple[dict[str, Any], dict[str, Any]]]
+"""The values and the provenance of recorded runs by their keys, as one process tells another."""
+
+
+@dataclass(frozen=True)
+class RecordedRuns:
+    """The recorded runs that the processes of a session told of, read as a store is."""
+
+    told: Sequence[ToldRuns]
+
+    def at(self, key: str) -> Result | None:
+        found = next((runs[key] for runs in self.told if key in runs), None)
+        return None if found is None else Result(key, {}, *found)
 
 
 @dataclass
@@ -28,7 +46,7 @@ class WithRecorded:
     """
 
     session: KnownResults
-    used: dict[Run, Result] = field(default_factory=dict)
+    used: dict[RecordedArm, dict[int, Result]] = field(default_factory=dict)
 
     def located(self, arm: Arm) -> Arm:
         return arm.located() if isinstance(arm, RecordedArm) else self.session.located(arm)
@@ -40,12 +58,13 @@ class WithRecorded:
     def get(self, run: Run) -> Result | None:
         if not isinstance(run.arm, RecordedArm):
             return self.session.get(run)
-        if run not in self.used:
-            of_arm = run.arm.source.runs(run.arm.chosen).runs
-            if run.seed not in of_arm:
-                return None
-            self.used[run] = _result(run.arm, run.seed, of_arm[run.seed])
-        return self.used[run]
+        of_arm = run.arm.source.runs(run.arm.chosen).runs
+        if run.seed not in of_arm:
+            return None
+        used = self.used.setdefault(run.arm, {})
+        if run.seed not in used:
+            used[run.seed] = _result(run.arm, run.seed, of_arm[run.seed])
+        return used[run.seed]
 
     def key(self, run: Run) -> str:
         if not isinstance(run.arm, RecordedArm):
@@ -69,27 +88,23 @@ class WithRecorded:
         return Needs(f"needs {name_of(recorded[0])}, which {recorded[0].arm.data} does not have")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        trained, lines = [], []
-        for run in runs:
-            if isinstance(run.arm, RecordedArm):
-                lines += _not_finite(run.arm, run.seed)
-            else:
-                trained.append(run)
-        return [*lines, *self.session.remarks(trained)]
+        """Return what the session says of runs that it trained; of others see `remarks_on`."""
+        return self.session.remarks(run for run in runs if not isinstance(run.arm, RecordedArm))
 
-    def keep(self, store: Store, arms: Iterable[Arm]) -> None:
-        """Put the recorded runs of these arms into a store, where a report finds their curves."""
-        for run, result in self.used.items():
-            if run.arm in arms and store.at(result.key) is None:
-                store.put(result.identity, result.values, result.provenance)
+    def told(self) -> ToldRuns:
+        """Return the runs that were read, for the process that writes the report."""
+        return {
+            each.key: (each.values, each.provenance)
+            for used in self.used.values()
+            for each in used.values()
+        }
 
     @property
     def files(self) -> dict[str, list[str]]:
         """The keys of the runs that were read of each source, by its files and their hash."""
         files: dict[str, list[str]] = {}
-        for run, result in self.used.items():
-            assert isinstance(run.arm, RecordedArm)
-            files.setdefault(run.arm.source.content, []).append(result.key)
+        for arm, used in self.used.items():
+            files.setdefault(arm.source.content, []).extend(each.key for each in used.values())
         return files
 
 
@@ -118,7 +133,7 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     made = {"recorded": run.place, "file": run.file.name, "sha256": run.file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
     values = {**values, "epochs": curves} if curves else values
-    row = json.dumps(identity["row"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    row = _canonical(identity["row"])
     key = hashlib.sha256(f'{head},"row":{row},"seed":{seed}}}'.encode()).hexdigest()
     return Result(key, identity, values, made)
 
@@ -130,31 +145,13 @@ def _identity_of(arm: RecordedArm) -> tuple[str, dict[str, object]]:
     A key is that of `run_key`, put together here since most of its text is the same each time.
     """
     about: dict[str, object] = {"arm": arm.settings(), "code": _reader_of(arm.source.read)}
-    text = json.dumps(
-        plain(about, "arm"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
-    return text.removesuffix("}"), about
+    return _canonical(plain(about, "arm")).removesuffix("}"), about
 
 
 def _counted(value: Number, instead: float | None) -> Number:
     if isinstance(value, list):
         return [instead if each is None else each for each in value]
     return instead if value is None else value
-
-
-def _not_finite(arm: RecordedArm, seed: int) -> list[str]:
-    """Name a run that has no value of a metric, or none that is finite, and what it counts as."""
-    run, lines = arm.source.runs(arm.chosen).runs[seed], []
-    for name in arm.source.metrics:
-        value = run.measures.get(name)
-        if value is None or (isinstance(value, list) and None in value):
-            has = f"no finite {name}" if name in run.measures else f"no {name}"
-            instead = arm.source.diverged.get(name)
-            counts = "say in diverged= what that counts as"
-            if instead is not None:
-                counts = f"that counts as {instead:g}"
-            lines.append(f"{arm.label}, seed {seed} ({run.where}) has {has}: {counts}")
-    return lines
 
 
 def _reader_of(read: Read | None) -> str:

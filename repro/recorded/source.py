@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from repro.arm import Metric
@@ -16,6 +15,7 @@ from repro.recorded.arm import RecordedArm
 from repro.recorded.cells import WORDS, setting
 from repro.recorded.errors import RecordedError
 from repro.recorded.read_files import Read
+from repro.recorded.rivals import Rivals
 from repro.recorded.runs import Chosen, Columns, RecordedArmRuns, runs_of
 from repro.recorded.table import read_table
 
@@ -108,7 +108,7 @@ class Recorded:
     _labels: dict[Chosen, str] = field(default_factory=dict)
     _located: dict[Chosen, RecordedArm] = field(default_factory=dict)
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
-    _means: dict[tuple[Chosen, str], float | None] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], dict[Chosen, list[Chosen]]] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
         """Return the arm with these settings; those that all such rows share can be left out.
@@ -152,7 +152,7 @@ class Recorded:
         """Return all settings of the only arm that has the given ones; raises `RecordedError`."""
         if given in self._only:
             return self._only[given]
-        found = [chosen for chosen in self.arms if all(pair in chosen for pair in given)]
+        found = self._with(given)
         words = ", ".join(f"{name}={value!r}" for name, value in given)
         if not found:
             unknown = [n for n, x in given if not any((n, x) in chosen for chosen in self.arms)]
@@ -179,33 +179,21 @@ class Recorded:
             self._located[chosen] = self._kind(data=self.path, chosen=chosen)
         return self._located[chosen]
 
-    def rivals(self, chosen: Chosen, metric: str) -> dict[Chosen, float | None]:
-        """Return an arm and those that differ from it in one setting, with the mean of a metric.
-
-        None where a run of it has no number.
-        """
-        alike = {
-            each for place in range(len(chosen)) for each in self._alike[_without(chosen, place)]
-        }
-        return {each: self._mean(each, metric) for each in alike | {chosen}}
+    def _with(self, given: Chosen) -> list[Chosen]:
+        """Return the arms that have the given settings."""
+        names = tuple(name for name, _ in given)
+        if names not in self._known:
+            places = [self.columns.arm.index(name) for name in names]
+            known: dict[Chosen, list[Chosen]] = {}
+            for chosen in self.arms:
+                known.setdefault(tuple(chosen[place] for place in places), []).append(chosen)
+            self._known[names] = known
+        return self._known[names].get(given, [])
 
     @cached_property
-    def _alike(self) -> dict[tuple[int, Chosen], list[Chosen]]:
-        """The arms that are the same but for the setting at one place."""
-        alike: dict[tuple[int, Chosen], list[Chosen]] = {}
-        for chosen in self.arms:
-            for place in range(len(chosen)):
-                alike.setdefault(_without(chosen, place), []).append(chosen)
-        return alike
-
-    def _mean(self, chosen: Chosen, metric: str) -> float | None:
-        place = chosen, metric
-        if place not in self._means:
-            values = [run.measures.get(metric) for run in self.arms[chosen].runs.values()]
-            numbers = [value for value in values if isinstance(value, float)]
-            is_whole = bool(numbers) and len(numbers) == len(values)
-            self._means[place] = fmean(numbers) if is_whole else None
-        return self._means[place]
+    def rivals(self) -> Rivals:
+        """The arms that could have been compared in the place of others."""
+        return Rivals(self.arms)
 
     def label_of(self, chosen: Chosen) -> str:
         """Return the settings that differ among the arms, a number with its name."""
@@ -231,7 +219,3 @@ class Recorded:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
         text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))
         return f"{self.path} ({len(files)} files, {hashlib.sha256(text.encode()).hexdigest()[:12]})"
-
-
-def _without(chosen: Chosen, place: int) -> tuple[int, Chosen]:
-    return place, chosen[:place] + chosen[place + 1 :]

@@ -38,13 +38,16 @@ class Failure:
     verdict: str
     """The verdict, or error where it ended in none."""
     command: str
+    said: str = ""
+    """The traceback of an error, with what training had printed; empty for a verdict."""
 
 
 def ending(records: Sequence[ClaimRecord], failures: Sequence[Failure]) -> list[Line]:
     """Return the lines of a session's end."""
     failing = {each.command for each in failures}
     others = [record for record in records if record.command not in failing]
-    parts = [failed(failures), changed(others), counts(records), not_run(records)]
+    table = counts(records) if records else []
+    parts = [failed(failures), changed(others), table, not_run(records)]
     lines: list[Line] = []
     for part in filter(None, parts):
         lines += [("", None), *part] if lines else part

@@ -27,8 +27,8 @@ def progress_line(
     `settled` counts the claims on training that were announced, by verdict; `now` is the time by
     the clock of the statuses. Claims that cannot run are none that there is to wait for.
 
-    >>> progress_line([status], {"reproduced": 10, "refuted": 2}, now=time.monotonic(), width=120)
-    '[████                ] 12/66 claims, about 1:20 left: 10 reproduced, 2 refuted | 195/~290 runs'
+    >>> progress_line([status], {"reproduced": 12}, now=time.monotonic(), width=120)
+    '[███                 ] 12/66 claims, about 1 min left: 12 reproduced | 195/~290 runs'
     """
     newest = newest_of(statuses)
     counts = Counter(dict(settled))

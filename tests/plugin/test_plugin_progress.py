@@ -257,8 +257,13 @@ def test_an_error_in_training_is_shown_with_what_it_printed(gated, options):
     claims = (gated.path / "test_lines.py").read_text()
     (gated.path / "test_lines.py").write_text(claims.replace("target=5.0", "target=7.0"))
     (gated.path / "go").touch()
-    with session_in(gated, *options, stdout=subprocess.PIPE, text=True) as session:
+    reported = (*options, "--report", "report")
+    with session_in(gated, *reported, stdout=subprocess.PIPE, text=True) as session:
         shown, _ = session.communicate(timeout=120)
+    page = (gated.path / "report" / "index.html").read_text()
+    folded = re.search(r"<details><summary>What it said</summary>(?s:.*?)</details>", page)
+    assert "raise ValueError" in folded[0]
+    assert "a word from training" in folded[0]
     middle = shown[: shown.index("= FAILURES =")]
     found = re.search(
         r"error +900/stored  line target 7.0, seed \d+, failed to train: ValueError: no seven\n"

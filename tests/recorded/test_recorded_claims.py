@@ -235,6 +235,36 @@ def test_no_torch_is_loaded(project):
     assert "torch is loaded: False" in result.stdout.str()
 
 
+def test_files_of_other_folders_may_be_called_alike(project):
+    means = {"one": {"plain": 0.93, "smoothing": 0.936}, "two": {"plain": 0.936, "smoothing": 0.93}}
+    for place, (folder, of_folder) in enumerate(means.items()):
+        project.mkdir(folder)
+        write(project, table(means=of_folder), f"{folder}/results.csv")
+        claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
+        claims = claims.replace("Ours", f"Source {place}")
+        (project.path / folder / f"test_{folder}.py").write_text(claims)
+    run(project, "one", "two", "--report", "report")
+    _, data = record(project)
+    assert [each["verdict"] for each in data["claims"]] == ["reproduced", "refuted"]
+    first, second = (dict.fromkeys(claim["arms"]) for claim in data["claims"])
+    assert not first.keys() & second.keys()
+
+
+def test_a_report_on_recorded_runs_stores_none_of_them(project):
+    run(project, "--report", "report")
+    assert "SHA-256" in (project.path / "report" / "index.html").read_text()
+    assert not list((project.path / "store").glob("runs/*/*"))
+
+
+def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
+    claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
+    broken = claims.replace("    assert", "    raise ValueError('no seven')\n    assert")
+    project.makepyfile(test_results=broken)
+    result = run(project, "--report", "report")
+    result.stdout.fnmatch_lines(["failed: 1", "  error: pytest *", "the report is *"])
+    assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
+
+
 @pytest.mark.processes
 def test_workers_come_to_the_same(project):
     alone = run(project, "--report", "alone")
@@ -245,6 +275,7 @@ def test_workers_come_to_the_same(project):
             project.path / "shared" / name
         ).read_text()
     shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
+    assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()
 
 
 def test_the_seeds_of_a_report_fed_back_give_the_same_verdicts(project):

@@ -120,3 +120,34 @@ def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
     rows, said = wanted(project, monkeypatch, capsys)
     assert rows == []
     assert "Nothing is wanted" in said
+
+
+def test_a_claim_that_cannot_be_read_costs_itself_alone(project, lines, monkeypatch, capsys):
+    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
+    say(project, "paired=True")
+    project.makepyfile(
+        test_others="""
+        import pytest
+        from repro import claim
+
+        @claim("It ends in an error", source="Other, Text")
+        def test_error(trials):
+            raise ValueError("no seven")
+
+        @claim("It is skipped", source="Other, Text")
+        def test_skipped(trials):
+            pytest.skip("not today")
+        """
+    )
+    rows, said = wanted(project, monkeypatch, capsys)
+    assert [(row["method"], row["seed"]) for row in rows] == [("plain", "7")]
+    assert "Other/error: cannot be read: ValueError: no seven" in said
+    assert "Other/skipped" not in said
+
+
+def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, capsys):
+    monkeypatch.chdir(project.path)
+    assert main(["evidence", "pack", "packed", "."]) == 1
+    said = capsys.readouterr().err
+    assert "2 claims was trained here; they are judged as recorded in results.csv (sha256" in said
+    assert not (project.path / "packed").exists()

@@ -180,11 +180,13 @@ def test_a_claim_links_to_its_line(results, store):
 
 def test_the_order_is_that_of_the_terminal(results, store):
     falls = next(record for record in results.claims if record.claim == "004/falls")
-    failures = [Failure("refuted", falls.command), Failure("error", "pytest lost.py")]
+    said = "Traceback\n  ValueError: <no seven>"
+    failures = [Failure("refuted", falls.command), Failure("error", "pytest lost.py", said)]
     text = Reader(page_of(replace(results, failures=failures), store)).text
     parts = ["Failed: 2", "Changed against the ledger: 1", "At a glance", "Not run", "All claims"]
     assert sorted(parts, key=text.index) == parts
     assert "pytest lost.py" in text
+    assert said in text
     assert "1 claim: needs --profile paper" in text
 
 
