@@ -2,7 +2,7 @@
 # `make claims OPTIONS="--gate --seed-budget 5"` is what CI runs.
 ENV ?= .venv
 
-.PHONY: claims test environment development
+.PHONY: claims test site environment development
 .SECONDARY:  # a stamp of what is installed is no file to tidy away
 
 claims: environment
@@ -12,6 +12,9 @@ claims: environment
 test: $(ENV)/test.ready
 	@echo "testing the code itself, which takes two or three minutes"
 	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
+
+site: development
+	@"$(ENV)/bin/mkdocs" build --strict
 
 environment: $(ENV)/claims.ready
 

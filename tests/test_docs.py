@@ -1,5 +1,6 @@
 """The guides run as they stand."""
 
+import os
 import re
 import runpy
 import shlex
@@ -41,6 +42,33 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["reproduced*mine/more_draws_are_better*"])
     assert result.ret == 0
+
+
+@pytest.mark.processes
+def test_the_tutorial_goes_as_it_is_written(tmp_path):
+    """Its files are written and its commands run in their order; each prints what is shown."""
+    text = (DOCS / "tutorial.md").read_text()
+    environment = {**os.environ, "REPRO_STORE": str(tmp_path / ".repro"), "NO_COLOR": "1"}
+    environment["PYTHONPATH"] = str(ROOT)
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    shown, said = 0, ""
+    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if kind == "bash":
+            command = ["bash", "-eo", "pipefail", "-c", block]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            said = done.stdout
+        elif kind == "text":
+            for line in block.splitlines():
+                shown += 1
+                parts = [re.escape(part) for part in line.split("…")]
+                assert re.search(f"^{'.*'.join(parts)}", said, re.MULTILINE | re.DOTALL), said
+        else:
+            name, _, content = block.removeprefix("# ").partition("\n")
+            (tmp_path / name).write_text(content)
+    assert shown > 5
 
 
 def test_the_page_of_findings_is_current():
@@ -119,6 +147,36 @@ def test_options_are_those_that_there_are():
     )
     assert len(OPTIONS) > 8
     assert [option for option in sorted(OPTIONS) if option not in known] == []
+
+
+def test_every_environment_variable_is_listed():
+    """Those that pytest's workers and Python set for themselves are no settings of repro."""
+    source = "".join(path.read_text() for path in (ROOT / "repro").rglob("*.py"))
+    read = set(re.findall(r"environ(?:\.get)?[\[(]\"([A-Z_]+)\"", source))
+    read = {name for name in read if not name.startswith(("PYTEST_", "PYTHON"))}
+    assert "REPRO_DATA" in read
+    page = (DOCS / "options.md").read_text()
+    assert [name for name in sorted(read) if f"| `{name}` |" not in page] == []
+
+
+def test_the_site_has_every_page():
+    nav = (ROOT / "mkdocs.yml").read_text().partition("nav:\n")[2]
+    assert [path.name for path in DOCS.glob("*.md") if f": {path.name}\n" not in nav] == []
+
+
+@pytest.mark.processes
+def test_the_site_can_be_built(tmp_path):
+    pytest.importorskip("material")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [*command, "--site-dir", str(tmp_path)], cwd=ROOT, env=quiet, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = (tmp_path / "words" / "index.html").read_text()
+    assert "is_at_most_times(ratio, other)" in words
+    assert "--repro" in (tmp_path / "options" / "index.html").read_text()
+    assert "<!-- words" not in words
 
 
 @pytest.mark.parametrize(
