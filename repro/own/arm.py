@@ -125,12 +125,24 @@ class OutsideArm(OwnArm):
 
     code: ClassVar[tuple[str, ...]] = ("repro.own.outside",)
 
+    threads: ClassVar[int] = 1
+    """The number of threads that a run may use: torch and the commands that it starts are told.
+
+    Runs train side by side, one a core, so more of them are of use where few train at a time."""
+
+    @property
+    def epochs_told(self) -> int:
+        """The epochs that `run.epoch` is told of: the setting `epochs`, where it has one."""
+        epochs = getattr(self, "epochs", 0)
+        return epochs if type(epochs) is int else 0
+
     @property
     def steps(self) -> int:
-        return 0
+        """The epochs, or else one step: what the time of a run is kept by."""
+        return max(1, self.epochs_told)
 
     def epochs_known(self, *, measured: bool) -> list[int]:
-        return []
+        return list(range(1, self.epochs_told + 1))
 
     @property
     def stops_early(self) -> bool:
@@ -138,4 +150,4 @@ class OutsideArm(OwnArm):
 
     @property
     def work(self) -> float:
-        return 0.0  # unknown: it is timed when it is trained
+        return 0.0  # unknown: the runs that are done tell
