@@ -100,7 +100,10 @@ class ModuleArm(OwnArm):
         if not isinstance(usual, Recipe):
             return super()._unusual()
         numbers, chosen = dataclasses.asdict(usual), dataclasses.asdict(self.recipe)
-        return super()._unusual() + [f"{n} {x}" for n, x in chosen.items() if x != numbers[n]]
+        usual_of_kind = {f.name: f.default for f in dataclasses.fields(self.recipe)}
+        return super()._unusual() + [
+            f"{n} {x}" for n, x in chosen.items() if x != numbers.get(n, usual_of_kind[n])
+        ]
 
     @property
     def steps(self) -> int:

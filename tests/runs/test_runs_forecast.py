@@ -98,8 +98,8 @@ def test_a_black_box_takes_what_others_of_its_study_took(tmp_path):
     work = LocalWork(tmp_path)
     assert work.forecast.seconds(runs(Outside())) == 0
     work.train(runs(Outside()))
-    assert 0.6 < work.forecast.seconds(runs(Outside()))
-    assert 0.6 < work.forecast.seconds(runs(Outside(size=2)))
+    assert work.forecast.seconds(runs(Outside())) > 0.6
+    assert work.forecast.seconds(runs(Outside(size=2))) > 0.6
 
 
 def test_what_a_black_box_took_is_known_after_its_code_has_changed(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_what_a_black_box_took_is_known_after_its_code_has_changed(tmp_path, mon
     identity._of_arm.cache_clear()
     work = LocalWork(tmp_path)
     assert work.values(runs(Outside())[0]) is None
-    assert 0.6 < work.forecast.seconds(runs(Outside()))
+    assert work.forecast.seconds(runs(Outside())) > 0.6
     identity._of_arm.cache_clear()
 
 
