@@ -32,11 +32,15 @@ class OwnArm(Arm):
         """Return what tells this data from other data of the same name: for files, their hash."""
         return self.data
 
+    @property
+    def study_folder(self) -> Path:
+        """The folder of its study, which names of files are paths from."""
+        spec = find_spec(self.study)
+        return Path(spec.origin).parent if spec and spec.origin else Path()
+
     def files_read(self) -> Sequence[Path]:
         """Return where the files in `reads` are."""
-        spec = find_spec(self.study)
-        folder = Path(spec.origin).parent if spec and spec.origin else Path()
-        return [folder / name for name in self.reads]
+        return [self.study_folder / name for name in self.reads]
 
     def settings(self) -> Settings:
         """Return the settings, and the hashes of the files that it reads, as plain data."""
