@@ -127,7 +127,9 @@ class TrainingRun:
     @property
     def history(self) -> dict[str, list[Any]]:
         """What was told of each epoch, by name."""
-        told = self._told or []
+        told = self._told
+        if told is None:  # an earlier attempt was interrupted after its last epoch
+            told = self._was_left if self._may_resume else []
         return {name: [each[name] for each in told] for name in (told[0] if told else ())}
 
     def _before(self, number: int | None) -> list[dict[str, Any]]:
