@@ -5,7 +5,7 @@ from order import Order
 from repro import claim
 
 
-@claim("The loss on unseen rows falls in every epoch", source="order, Section 1")
+@claim("The training loss falls from the first epoch to the second", source="order, Section 1")
 def test_it_learns(trials):
     assert trials(Order()).over_epochs.loss.falls()
 
