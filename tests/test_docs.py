@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import Ledger
+from repro.plugin.progress import WIDTH_OF_A_FILE
 from repro.report.coverage import coverage_page
 from repro.report.findings import findings_table, with_table
 from tests.oracles import oracle
@@ -23,6 +24,8 @@ TEXTS = [README, *(path.read_text() for path in sorted(DOCS.glob("*.md")))]
 COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
 BENCHMARKS = {name for text in TEXTS for name in re.findall(r"benchmarks/\w+\.py", text)}
 OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
+MOST_LINES = 40
+"""The lines that a session's end may have."""
 ACTIONS = [("data", "fetch"), ("evidence", "pack"), ("new",)]
 
 
@@ -83,6 +86,38 @@ def test_the_page_of_coverage_is_current():
     assert (DOCS / "coverage.md").read_text() == coverage_page(ROOT / "claims"), (
         "run: python -m repro coverage claims --into docs/coverage.md"
     )
+
+
+SAMPLE = [
+    r"test session starts",
+    r"^reproduced +\d+ statements of documents that agree with themselves \(",
+    r"^\d+ claims wait for \d+ runs.*: about \d+ min of training",
+    r"^\[█+ *\] \d+/\d+ claims, about \d+ min left: .* \| \d+/~?\d+ runs",
+    r"^=+ claims =+$",
+    r"^source +reproduced refuted inconclusive not run   agrees disagrees$",
+    r"^not run: \d+, ",
+    r"^\d+ of \d+ settled verdicts stand",
+    r"^\d+ distinct runs needed: \d+ trained now",
+    r"^=+ .*\d+ passed, .* =+$",
+]
+"""The parts of a session's log, in their order."""
+
+
+def test_the_sample_of_a_session_has_all_that_is_said_of_it():
+    text = (DOCS / "sample-session.log").read_text()
+    found = [re.search(part, text, re.MULTILINE) for part in SAMPLE]
+    assert [part for part, match in zip(SAMPLE, found, strict=True) if match is None] == []
+    starts = [match.start() for match in found]
+    assert starts == sorted(starts)
+    lines = text[: found[4].start()].split("\n")
+    assert max(map(len, lines)) <= WIDTH_OF_A_FILE
+    named = r"(?:reproduced|refuted|inconclusive) +(\d{3}/.+?)(?:  | \()"
+    announced = [match[1] for match in map(re.compile(named).match, lines) if match]
+    assert len(announced) > 200
+    assert len(announced) == len(set(announced))
+    assert text[found[4].start() :].count("\n") <= MOST_LINES
+    assert "\r" not in text
+    assert not re.search(r"(?<![\w.])/(tmp|root|home|work|opt)\b", text)
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

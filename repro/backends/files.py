@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from repro.arm import Run
+from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.jobs import Job, Start, Timing
 from repro.runs.opened import unwatched
@@ -12,10 +14,10 @@ from repro.store import Store
 
 
 class StoreFiles:
-    """Checkpoints by the keys of a job's runs, and the parameters that they start from."""
+    """Checkpoints and folders by the keys of a job's runs, and the parameters they start from."""
 
-    def __init__(self, store: Store, job: Job) -> None:
-        self._store, self._start = store, job.start
+    def __init__(self, store: Store, job: Job, *, show: Callable[[Progress], None]) -> None:
+        self._store, self._start, self._show = store, job.start, show
         self._keys: Mapping[Run, str] = (
             {} if isinstance(job, Timing) else dict(zip(job.runs, job.keys, strict=True))
         )
@@ -32,6 +34,13 @@ class StoreFiles:
         self._store.report(
             f"The checkpoint of {name_of(run)} cannot be used ({why}); the run starts again."
         )
+
+    def folder(self, run: Run) -> Path:
+        return self._store.folder(self._keys[run])
+
+    def show(self, progress: Progress) -> None:
+        with unwatched():
+            self._show(progress)
 
     def load_weights(self, run: Run) -> bytes:
         assert self._start is not None

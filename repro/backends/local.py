@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from repro.arm import Run
@@ -23,6 +23,15 @@ from repro.store import Store
 
 POLL_SECONDS = 0.1
 
+
+class _Unheard(BaseException):
+    """Carries what telling of progress raised past a user's function, which may catch errors."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 RETRY = "it is not tried again in this session; the same command tries it again"
 
 
@@ -39,6 +48,7 @@ class LocalBackend:
         self._session = session or secrets.token_hex(8)
         self._crashes = Crashes(store, session=self._session)
         self._job: Job | None = None
+        self._tell: Callable[[Advanced], None] | None = None
 
     @property
     def machine(self) -> str:
@@ -53,8 +63,8 @@ class LocalBackend:
         self.waits_for = "" if has_one else f"a slot to train in, held by {self._slots.holders}"
         return int(has_one)
 
-    def start(self, job: Job) -> None:
-        self._job = job
+    def start(self, job: Job, tell: Callable[[Advanced], None]) -> None:
+        self._job, self._tell = job, tell
 
     def events(self) -> Iterator[Event]:
         job, self._job = self._job, None
@@ -83,7 +93,7 @@ class LocalBackend:
         if self._crashes.counts({name: f"a few steps of {job.arm.label}"})[name] >= MOST:
             return unknown_speed(job.engine)
         self._crashes.start([name])
-        files = StoreFiles(self._store, job)
+        files = StoreFiles(self._store, job, show=lambda progress: None)
         speed = measure_program(job.arms, engine=job.engine, device=self.device, files=files)
         self._crashes.end([name])
         return speed
@@ -112,11 +122,22 @@ class LocalBackend:
         self, job: Batch, runs: Sequence[Run], names: Mapping[Run, str]
     ) -> Iterator[Event]:
         self._crashes.start(names[run] for run in runs)
-        files, engine = StoreFiles(self._store, job), job.speed.engine
-        for event in train_batch(runs, engine=engine, device=self.device, files=files):
-            yield Advanced(job.number, event) if isinstance(event, Progress) else event
-            if isinstance(event, Trained | Failed):
-                self._crashes.end([names[event.run]])
+
+        def show(progress: Progress) -> None:
+            assert self._tell is not None
+            try:
+                self._tell(Advanced(job.number, progress))
+            except Exception as error:
+                raise _Unheard(error) from error
+
+        files, engine = StoreFiles(self._store, job, show=show), job.speed.engine
+        try:
+            for event in train_batch(runs, engine=engine, device=self.device, files=files):
+                yield Advanced(job.number, event) if isinstance(event, Progress) else event
+                if isinstance(event, Trained | Failed):
+                    self._crashes.end([names[event.run]])
+        except _Unheard as unheard:
+            raise unheard.error from None
 
     @cached_property
     def _slots(self) -> TrainingSlots:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from repro.arm import Run, Values
+from repro.own.training_run import PassingFiles
 from repro.runs.batch import train_batch
 from repro.runs.events import Failed, Trained
 from repro.runs.identity import name_of
@@ -29,13 +30,14 @@ class NotTrained(Exception):
     """A run could not be trained again; says why."""
 
 
-class Again:
+class Again(PassingFiles):
     """Trains single runs, and first the runs that these start from.
 
     `engines` has the engine of each run, and of those that they start from.
     """
 
     def __init__(self, engines: Mapping[Run, str], *, device: str) -> None:
+        super().__init__()
         self._engines, self._device = engines, device
         self._weights: dict[Run, bytes | None] = {}
 

@@ -154,8 +154,11 @@ def _require_epochs(record: Record) -> None:
     try:
         recipe = Recipe(**{**record.result.identity["arm"]["recipe"], "clip": None})
     except KeyError:
-        if values["history"]:
-            raise Unsound(f"has a history of {name}, which was trained without a recipe") from None
+        told = record.result.identity["arm"].get("epochs", 0)
+        if any(not isinstance(told, int) or len(x) > told for x in values["history"].values()):
+            raise Unsound(
+                f"has a history of {name} that is longer than it was trained for, without a recipe"
+            ) from None
         return
     except (TypeError, ValueError):  # of another version: no arm of today has it
         return

@@ -95,6 +95,7 @@ class EvidenceResults:
     def __post_init__(self) -> None:
         self._real = self.evidence.real_data
         self._found: dict[Run, tuple[EvidenceFile, Record] | None] = {}
+        self._changes: dict[Run, list[str]] = {}
 
     def located(self, arm: Arm) -> Arm:
         """Return an arm on the data that its evidence is about, whatever data is here."""
@@ -140,10 +141,16 @@ class EvidenceResults:
         """Say for how many of these runs the code or the data has changed since, and which."""
         changed: dict[str, int] = {}
         for run in runs:
-            found = self._find(run)
-            for each in changes(run, *found) if found else ():
+            for each in self.changes(run):
                 changed[each] = changed.get(each, 0) + 1
         return [f"{each} has changed since {n} of its runs" for each, n in changed.items()]
+
+    def changes(self, run: Run) -> list[str]:
+        """Return what has changed since a run was packed; nothing of one that is in no file."""
+        if run not in self._changes:
+            found = self._find(run)
+            self._changes[run] = changes(run, *found) if found else []
+        return self._changes[run]
 
     @property
     def _files(self) -> str:

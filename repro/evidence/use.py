@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from repro.evidence.changes import changes
 from repro.evidence.record import Record
 from repro.evidence.results import EvidenceResults
 
@@ -38,7 +37,7 @@ def use_of(results: EvidenceResults) -> Use:
         use["files"][name].append(record.key)
         use["commits"].setdefault(_commit(record), []).append(record.key)
         use["machines"].setdefault(_machine(record), []).append(record.key)
-        for each in changes(run, file, record):
+        for each in results.changes(run):
             use["changed"].setdefault(each, []).append(record.key)
     return use
 

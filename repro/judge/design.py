@@ -84,9 +84,9 @@ class Design:
         shifts = [term * len(means) // terms for term in range(terms)]
         for look, seeds in enumerate(self.looks):
             t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
-            p_for, p_against = (
-                [np.roll(tail(signed, seeds - 1), shift) for shift in shifts] for signed in (t, -t)
-            )
+            p = tail(t, seeds - 1)
+            p_for = [np.roll(p, shift) for shift in shifts]
+            p_against = [1 - each for each in p_for]
             holds = np.max(p_for, axis=0) <= self.boundary(seeds)
             fails = np.min(p_against, axis=0) <= self.boundary(seeds, share=1 / terms)
             reproduced |= undecided & holds

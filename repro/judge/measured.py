@@ -223,10 +223,10 @@ class Measured(NoArithmetic):
         text += f" within a ratio of {within_ratio:g}"
         return self._decide(text, lower, upper, documented=documented)
 
-    def is_at_most_times(self, ratio: float, other: Measured) -> Verdict:
+    def is_at_most_times(self, ratio: float, of: Measured) -> Verdict:
         """Judge whether this is no more than so many times the other: not worse by more than that.
 
-        For what is better smaller, as perplexities and costs: `1.05` allows 5 % more, and any less.
+        For what is better smaller, as perplexities and times: `1.05` allows 5 % more, and any less.
 
         >>> judge = Judge(Design(looks=(3,)))
         >>> one, six = (
@@ -236,15 +236,15 @@ class Measured(NoArithmetic):
         ...     )
         ...     for name, k in {"one": 103, "six": 100}.items()
         ... )
-        >>> one.is_at_most_times(1.05, six).outcome, one.is_at_most_times(1.02, six).outcome
+        >>> one.is_at_most_times(1.05, six).outcome, one.is_at_most_times(1.02, of=six).outcome
         (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
         """
-        _same_metric(self, other)
+        _same_metric(self, of)
         if not 0 < ratio < float("inf"):
             raise ValueError(f"a ratio of {ratio!r} is none: give a positive number")
         bound = Bound(times=ratio)
-        term = Comparison(self, other, self.scale, self.metric, bound, below=True)
-        return self._decide(f"{self.label} is at most {ratio:g} times {other.label}", term)
+        term = Comparison(self, of, self.scale, self.metric, bound, below=True)
+        return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.

@@ -15,6 +15,7 @@ SUFFIX = ".txt"
 KINDS = {
     "module": "a PyTorch module and its loss",
     "script": "a command line that is given a seed and prints a number",
+    "recorded": "results that exist already, in a CSV file",
 }
 
 

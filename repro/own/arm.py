@@ -32,11 +32,15 @@ class OwnArm(Arm):
         """Return what tells this data from other data of the same name: for files, their hash."""
         return self.data
 
+    @property
+    def study_folder(self) -> Path:
+        """The folder of its study, which names of files are paths from."""
+        spec = find_spec(self.study)
+        return Path(spec.origin).parent if spec and spec.origin else Path()
+
     def files_read(self) -> Sequence[Path]:
         """Return where the files in `reads` are."""
-        spec = find_spec(self.study)
-        folder = Path(spec.origin).parent if spec and spec.origin else Path()
-        return [folder / name for name in self.reads]
+        return [self.study_folder / name for name in self.reads]
 
     def settings(self) -> Settings:
         """Return the settings, and the hashes of the files that it reads, as plain data."""
@@ -100,7 +104,10 @@ class ModuleArm(OwnArm):
         if not isinstance(usual, Recipe):
             return super()._unusual()
         numbers, chosen = dataclasses.asdict(usual), dataclasses.asdict(self.recipe)
-        return super()._unusual() + [f"{n} {x}" for n, x in chosen.items() if x != numbers[n]]
+        usual_of_kind = {f.name: f.default for f in dataclasses.fields(self.recipe)}
+        return super()._unusual() + [
+            f"{n} {x}" for n, x in chosen.items() if x != numbers.get(n, usual_of_kind[n])
+        ]
 
     @property
     def steps(self) -> int:
@@ -125,12 +132,24 @@ class OutsideArm(OwnArm):
 
     code: ClassVar[tuple[str, ...]] = ("repro.own.outside",)
 
+    threads: ClassVar[int] = 1
+    """The number of threads that a run may use: torch and the commands that it starts are told.
+
+    Runs train side by side, one a core, so more of them are of use where few train at a time."""
+
+    @property
+    def epochs_told(self) -> int:
+        """The epochs that `run.epoch` is told of: the setting `epochs`, where it has one."""
+        epochs = getattr(self, "epochs", 0)
+        return epochs if type(epochs) is int else 0
+
     @property
     def steps(self) -> int:
-        return 0
+        """The epochs, or else one step: what the time of a run is kept by."""
+        return max(1, self.epochs_told)
 
     def epochs_known(self, *, measured: bool) -> list[int]:
-        return []
+        return list(range(1, self.epochs_told + 1))
 
     @property
     def stops_early(self) -> bool:
@@ -138,4 +157,4 @@ class OutsideArm(OwnArm):
 
     @property
     def work(self) -> float:
-        return 0.0  # unknown: it is timed when it is trained
+        return 0.0  # unknown: the runs that are done tell

@@ -32,19 +32,45 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
         )
     numbers: Measures = {}
     for name, value in measured.items():
-        try:
-            number = float(value)
-        except (TypeError, ValueError) as error:
+        numbers[name] = number_or_list(name, value, said=f"{by} returned")
+        metric = arm.metrics.get(name)
+        if metric is not None and isinstance(numbers[name], list) != metric.listed:
+            one, many = "one number a metric", "a list of numbers"
             raise TypeError(
-                f"{by} returned {name}={value!r}, which is no number; return one number a metric."
-            ) from error
-        if not math.isfinite(number):
-            raise ValueError(
-                f"{by} returned {name}={number}, which cannot be compared; return a finite"
-                " number, such as the loss that the perplexity overflowed from."
+                f"{by} returned {name}={value!r}, and {kind}.metrics declares {name} with"
+                f" listed={metric.listed}; return {many if metric.listed else one}."
             )
-        numbers[name] = number
     return numbers
+
+
+def number_or_list(name: str, value: Any, *, said: str) -> float | list[float]:
+    """Return a measure as a plain number, or as a list of such; raise for what is neither.
+
+    >>> number_or_list("gains", [1, 2.5], said="train(arm, seed) returned")
+    [1.0, 2.5]
+    """
+    if hasattr(value, "tolist"):  # of NumPy or torch, whatever its dimensions
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_number(f"{name}[{i}]", each, said) for i, each in enumerate(value)]
+    return _number(name, value, said)
+
+
+def _number(name: str, value: Any, said: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{said} {name}={value!r}, which is no number; give one number a metric, or a"
+            " list of numbers for one that is listed."
+        ) from error
+    if not math.isfinite(number):
+        raise ValueError(
+            f"{said} {name}={number}, which cannot be compared; give a finite number,"
+            " such as the loss that the perplexity overflowed from, or raise Diverged(step) where"
+            " the run diverged."
+        )
+    return number
 
 
 def _first(arm: Arm) -> str:

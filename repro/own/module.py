@@ -23,6 +23,7 @@ from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
 from repro.own.measured import checked
+from repro.own.programs import Brought
 
 SEEDS = 2**62
 
@@ -40,6 +41,15 @@ class ModuleStudy:
     ...     ),
     ...     measure=lambda module, arm: {"accuracy": accuracy(module(unseen), unseen_classes)},
     ... )
+
+    Where the recipe's optimisers and schedules are not enough, it brings its own, and its runs are
+    trained one at a time; a schedule is stepped after each of `steps` batches:
+
+    >>> ModuleStudy(
+    ...     ...,
+    ...     optimiser=lambda parameters, arm: Lion(parameters, lr=arm.recipe.lr),
+    ...     schedule=lambda optimiser, arm, steps: OneCycleLR(optimiser, 0.1, total_steps=steps),
+    ... )
     """
 
     def __init__(
@@ -50,9 +60,12 @@ class ModuleStudy:
         loss: Callable[..., Tensor],
         measure: Callable[[nn.Module, Any], Mapping[str, float]],
         monitor: str | None = None,
+        optimiser: Callable[..., torch.optim.Optimizer] | None = None,
+        schedule: Callable[..., Any] | None = None,
     ) -> None:
         self.module, self.examples, self.monitor = module, examples, monitor
         self.loss_of, self.measure_of = loss, measure
+        self.brought = Brought(optimiser, schedule)
 
     def load(self, arm: Any, device: torch.device) -> Examples:
         """Move the examples of an arm to the device."""

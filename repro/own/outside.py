@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,14 @@ import numpy as np
 
 from repro.arm import Run
 from repro.own.measured import checked
+from repro.own.training_run import PassingFiles, TrainingFiles, TrainingRun
 
 if TYPE_CHECKING:
     from repro.core.study import Measures
+    from repro.core.train import Finished
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""The variables by which numerical libraries are told how many threads to use."""
 
 
 class Diverged(Exception):
@@ -36,7 +43,8 @@ class OutsideStudy:
     """A study made of one function, which trains an arm at a seed and returns what it measured.
 
     The global generators of Python, NumPy and torch are seeded from the run's seed around it; what
-    draws elsewhere (another process, another framework) has to be given the seed.
+    draws elsewhere (another process, another framework) has to be given the seed. A function that
+    has a parameter `run` is given the run: a folder to go on from, and whom to tell how far it is.
 
     >>> def train(arm, seed):
     ...     printed = subprocess.check_output(["./train", f"--lr={arm.lr}", f"--seed={seed}"])
@@ -44,14 +52,66 @@ class OutsideStudy:
     >>> STUDY = OutsideStudy(train)
     """
 
-    def __init__(self, train: Callable[[Any, int], Mapping[str, float]]) -> None:
+    def __init__(self, train: Callable[..., Mapping[str, Any]]) -> None:
         self.train = train
+        self._takes_run = _takes(train, run=None)
+        if not (self._takes_run or _takes(train)):
+            raise TypeError(
+                "The function of an OutsideStudy is called as train(arm, seed), or as"
+                f" train(arm, seed, run), and {getattr(train, '__name__', train)!r} takes neither."
+            )
 
     def train_outside(self, run: Run[Any]) -> Measures:
-        """Train a run by the user's function."""
-        with _seeded(run.seed):
-            measured = self.train(run.arm, run.seed)
-        return checked(run.arm, measured, by="train(arm, seed)")
+        """Train a run by the user's function, in a folder that is gone afterwards."""
+        return self._measures(run, TrainingRun(run, PassingFiles()))
+
+    def training(self, runs: Sequence[Run[Any]], files: TrainingFiles) -> Iterator[Finished]:
+        """Train runs one after another; yields each as it is done."""
+        from repro.core.train import Finished
+
+        for run in runs:
+            told = TrainingRun(run, files)
+            try:
+                measures = self._measures(run, told)
+            except Diverged as diverged:
+                yield Finished(run, {"diverged_at": int(diverged.step), "history": told.history})
+            else:
+                yield Finished(run, {"measures": measures, "history": told.history, "steps": 0})
+
+    def _measures(self, run: Run[Any], told: TrainingRun) -> Measures:
+        with _seeded(run.seed), _threads(told.threads):
+            more = {"run": told} if self._takes_run else {}
+            measured = self.train(run.arm, run.seed, **more)
+        return checked(run.arm, measured, by=f"train({', '.join(['arm', 'seed', *more])})")
+
+
+def _takes(function: Callable[..., Any], **more: Any) -> bool:
+    """Return whether a function can be called with an arm, a seed and these arguments."""
+    try:
+        inspect.signature(function).bind(None, None, **more)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let torch, OpenMP and commands that are started use so many threads within the block."""
+    import torch
+
+    before = {name: os.environ.get(name) for name in THREADS}
+    usual = torch.get_num_threads()
+    os.environ.update(dict.fromkeys(THREADS, str(count)))
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,11 @@ PROFILE = "repro-profile"
 
 _OURS = Path(__file__).parents[1]
 
+STOPPED_AT_THE_END = (
+    "stopped by Ctrl-C while the session was ending; all results are stored, and the same command"
+    " shows what is missing here"
+)
+
 PLAN_TEXT = pytest.StashKey[str]()
 WAITS_FOR_A_CLAIM = pytest.StashKey[bool]()
 """Whether training is still to be done; it is before the first claim, and other tests go first."""
@@ -75,11 +81,20 @@ def pytest_load_initial_conftests(
         return (yield)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     if option(config, "plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
+    try:
+        return (yield)
+    except KeyboardInterrupt:  # pytest says it of its tests, and shows a traceback after them
+        from repro.plugin.progress import NAME
+
+        if not config.pluginmanager.hasplugin(NAME):
+            raise
+        print(f"\n{STOPPED_AT_THE_END}", file=sys.stderr)
+        return pytest.ExitCode.INTERRUPTED
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -191,14 +191,19 @@ class ClaimSession:
 
     def plan(self) -> Plan:
         """Make the plan over the claims that runs decide."""
-        items = [item for item in self.trained if item not in self.unplanned]
+        assert self.work is not None
+        items = self._planned()
         return Plan(
             [partial(self._read, item) for item in items],
-            is_settled=self.work.results.is_settled if self.work else lambda run: True,
+            is_settled=self.work.results.is_settled,
             asked=self.asked,
             settled=lambda place: self._settle(items[place]),
             later=[self._later_of(item) for item in items],
         )
+
+    def _planned(self) -> list[pytest.Item]:
+        """Return the claims that runs decide and that can be read ahead of their tests."""
+        return [item for item in self.trained if item not in self.unplanned]
 
     @property
     def trained(self) -> list[pytest.Item]:
@@ -292,9 +297,14 @@ class ClaimSession:
         with self._training_may_stop():
             for item in filter(_is_about_a_document, self._judged()):
                 self._settle(item)
+            if self.work is None:  # of evidence: all that there is can be judged at once
+                for item in self._planned():
+                    self._settle(item)
+                self.watch.finish()
+                return
             plan = self.plan()
             missing = plan.missing()
-            if missing and self.work is not None:
+            if missing:
                 if self.watch.is_first("the plan"):
                     self.watch.say(self._about_to_train(self.work, plan, missing))
                 self.work.train(plan, self.watch.status)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from repro.runs.events import Event
+from repro.runs.events import Advanced, Event
 from repro.runs.jobs import Job
 
 SECONDS_UNTIL_SAID = 30.0
@@ -42,8 +42,11 @@ class Backend(Protocol):
     def room(self) -> int:
         """Wait until a job can be started, but not for ever; return how many can be."""
 
-    def start(self, job: Job) -> None:
-        """Begin a job; what comes of it is in `events`."""
+    def start(self, job: Job, tell: Callable[[Advanced], None]) -> None:
+        """Begin a job; what comes of it is in `events`.
+
+        `tell` takes how far it is where `events` waits for a user's function to return.
+        """
 
     def events(self) -> Iterator[Event]:
         """Yield what has come, or comes within a moment. Each job ends with an `Ended`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from repro.arm import Arm, Run
 from repro.core.device import one_thread, ran_out_of_memory
@@ -11,7 +12,8 @@ from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
 from repro.own.arm import OutsideArm
-from repro.own.outside import Diverged
+from repro.own.outside import OutsideStudy
+from repro.own.training_run import TrainingFiles
 from repro.runs.crashes import exit_refused
 from repro.runs.events import Failed, Narrowed, Trained
 from repro.runs.identity import name_of
@@ -23,7 +25,11 @@ from repro.store import StoreError
 from repro.studies.find import study_of
 
 
-def measure_program(arms: Sequence[Arm], *, engine: str, device: str, files: RunFiles) -> Speed:
+class Files(RunFiles, TrainingFiles, Protocol):
+    """The files of a batch's runs, whether they train here or outside."""
+
+
+def measure_program(arms: Sequence[Arm], *, engine: str, device: str, files: Files) -> Speed:
     """Time arms of one program here and now."""
     import torch
 
@@ -42,7 +48,7 @@ def train_batch(
     *,
     engine: str,
     device: str,
-    files: RunFiles,
+    files: Files,
 ) -> Iterator[Progress | Trained | Failed | Narrowed]:
     """Train runs of one program together, or in halves where memory cannot hold them all."""
     shortage: list[str] = []
@@ -73,7 +79,7 @@ def _train_together(
     runs: Sequence[Run],
     engine: str,
     device: str,
-    files: RunFiles,
+    files: Files,
     shortage: list[str],
 ) -> Iterator[Progress | Trained | Failed]:
     """Train runs until they are done or memory runs out, whose words go into `shortage`.
@@ -90,14 +96,21 @@ def _train_together(
     printed = Printed()
     try:
         study, at = study_of(runs[0].arm), torch.device(device)
-        opened = Opened(runs[0].arm)
+        outside = study if isinstance(study, OutsideStudy) else None
+        opened = Opened(runs[0].arm, but=[files.folder(run) for run in runs if outside])
         with exit_refused():
-            events = training(study, runs, engine=engine, device=at, files=files)
+            events = (
+                training(study, runs, engine=engine, device=at, files=files)
+                if outside is None
+                else outside.training(runs, files)
+            )
             for event in opened.during(printing_into(printed, events)):
                 if isinstance(event, Finished):
                     left.remove(event.run)
                     how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
                     how["packages"] = {**how["packages"], **packages_of(event.run.arm)}
+                    if isinstance(event.run.arm, OutsideArm):
+                        how["threads"] = event.run.arm.threads
                     if opened.unnamed:
                         how["opened"] = opened.unnamed
                     yield Trained(event.run, event.values, how, event.weights)
@@ -108,13 +121,6 @@ def _train_together(
     except Exception as error:
         if ran_out_of_memory(error):
             shortage.append(str(error))
-            return
-        if isinstance(error, Diverged) and isinstance(left[0].arm, OutsideArm):
-            # black boxes train one after another: it is the first that is left
-            how = provenance(device, (time.monotonic() - began) / len(runs), len(runs))
-            yield Trained(left.pop(0), {"diverged_at": int(error.step), "history": {}}, how)
-            if left:
-                yield from _train_together(left, engine, device, files, shortage)
             return
         why = f"{type(error).__name__}: {error}"
         details = details_of(error, printed.text)

@@ -74,6 +74,7 @@ class Forecast:
         self._seen: dict[str, _Seen] = {}
         self._off: dict[tuple[str, bool], _Off] = {}  # by study and whether it was timed
         self._shares: dict[str, float] = {}  # by study
+        self._a_run: dict[str, float] = {}  # the mean seconds of a run, by study
 
     def is_timed(self, run: Run) -> bool:
         """Return whether the program of a run was timed; else its seconds are a guess."""
@@ -86,7 +87,10 @@ class Forecast:
         mean = self._mean(arm.program)
         if mean is not None:
             return mean * len(runs)
-        return self._said(runs, self._share(arm), timed=self._has_speed(arm)) * self._factor(arm)
+        said = self._said(runs, self._share(arm), timed=self._has_speed(arm))
+        if not said and arm.study in self._a_run:  # it can be neither timed nor guessed
+            return self._a_run[arm.study] * len(runs)
+        return said * self._factor(arm)
 
     def of_all(self, runs: Iterable[Run]) -> float:
         """Return how long runs of many programs take, with the timing of those never timed."""
@@ -166,6 +170,13 @@ class Forecast:
             seen.seconds += made["seconds"]
             seen.steps += result.values.get("steps", 0)
         shares: dict[str, list[float]] = {}
+        by_study: dict[str, list[_Seen]] = {}
+        for seen in self._seen.values():
+            by_study.setdefault(seen.arm.study, []).append(seen)
+        self._a_run = {
+            study: sum(each.seconds for each in theirs) / sum(len(each.runs) for each in theirs)
+            for study, theirs in by_study.items()
+        }
         self._off = {}
         for program, seen in self._seen.items():
             if _may_stop(seen.arm):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -47,15 +47,16 @@ def _filling(files: set[Path]) -> Iterator[None]:
 class Opened:
     """Sees which files an arm's training opens.
 
-    Of arms of `repro.own` alone: other studies say what their data is.
+    Of arms of `repro.own` alone: other studies say what their data is. What a run keeps in the
+    folders of `but` is its own.
 
     >>> opened = Opened(arm)
     >>> for event in opened.during(training(study, runs)):
     ...     print(opened.unnamed)
     """
 
-    def __init__(self, arm: Arm) -> None:
-        self._arm = arm
+    def __init__(self, arm: Arm, *, but: Sequence[Path] = ()) -> None:
+        self._arm, self._but = arm, [folder.resolve() for folder in but]
         self._files: set[Path] = set()
         self._named: set[Path] = set()
         if isinstance(arm, OwnArm):
@@ -79,7 +80,8 @@ class Opened:
         """The files of the arm's project that were opened and that it does not name."""
         if not isinstance(self._arm, OwnArm):
             return []
-        return _in_project(self._files - self._named, project_of(self._arm.study))
+        kept = {f for f in self._files if any(f.is_relative_to(folder) for folder in self._but)}
+        return _in_project(self._files - self._named - kept, project_of(self._arm.study))
 
 
 @cache

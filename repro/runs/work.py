@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from repro.arm import Run
+from repro.own.arm import OutsideArm
 from repro.runs.backend import SECONDS_UNTIL_SAID, Backend, TrainingStopped
-from repro.runs.engines import Engines
+from repro.runs.engines import SLOWEST, Engines
 from repro.runs.events import Advanced, Ended, Event, Failed, Narrowed, Timed, Trained
 from repro.runs.forecast import TIMING, Forecast
 from repro.runs.identity import name_of
@@ -113,7 +114,7 @@ class Work:
                 if has_news and seconds > SECONDS_BETWEEN_LOOKS:
                     self._queue.over(job)  # no claim that is settled by now shall wait for its end
                     return
-                self._start(job, seconds)
+                self._start(job, seconds, lambda event: self._tell(event, status, show))
             show(self._now(status))
             jobs = len(self._jobs)
             for event in self._backend.events():
@@ -124,14 +125,18 @@ class Work:
             is_due = self._clock() - looked > SECONDS_BETWEEN_LOOKS
             is_due |= self._queue.is_empty and (has_ended or not self._jobs)
 
-    def _start(self, job: Job, seconds: float) -> None:
+    def _start(self, job: Job, seconds: float, tell: Callable[[Advanced], None]) -> None:
         self._jobs[job.number] = job
         self._expected[job.number] = self._clock(), seconds
         if isinstance(job, Batch):
             self._paces[job.number] = Pace(job.arm.label)
             if job.speed.not_stacked:
                 self._remarks.append(_one_at_a_time(job))
-        self._backend.start(job)
+        self._backend.start(job, tell)
+
+    def _tell(self, event: Advanced, status: Status, show: Show) -> None:
+        self._take(event)
+        show(self._now(status))
 
     def _take(self, event: Event) -> None:
         match event:
@@ -157,8 +162,19 @@ class Work:
                 self._paces.pop(number, None)
                 job, (began, _) = self._jobs.pop(number), self._expected.pop(number)
                 if isinstance(job, Batch) and self._failures.keys().isdisjoint(job.runs):
-                    self.forecast.took(job.runs, self._clock() - began)
+                    took = self._clock() - began
+                    self.forecast.took(job.runs, took)
+                    self._keep_time(job, took)
                 self._queue.over(job)
+
+    def _keep_time(self, job: Batch, seconds: float) -> None:
+        """Keep how long a black box took, which nobody can time before it is trained.
+
+        Later sessions know it by its settings, also when its code has changed.
+        """
+        a_step = seconds / len(job.runs) / max(1, job.arm.steps)
+        if isinstance(job.arm, OutsideArm) and 0 < a_step < SLOWEST:
+            self.engines.settle(job.arm, replace(job.speed, seconds=a_step))
 
     def _status(self, plan: Plan, missing: Sequence[Run]) -> Status:
         arrived = [self.results.get(run) for run in self._missing.difference(missing)]

@@ -30,7 +30,11 @@ def add_to(commands: Any) -> None:
     )
     pruning.add_argument("--older-than", type=_days, required=True, metavar="DAYS")
     pruning.add_argument("--damaged", action="store_true", help="damaged runs instead of runs")
-    pruning.add_argument("--checkpoints", action="store_true", help="checkpoints instead of runs")
+    pruning.add_argument(
+        "--checkpoints",
+        action="store_true",
+        help="checkpoints, and folders of unfinished runs, instead",
+    )
     pruning.add_argument("--store", metavar="DIR", default=argparse.SUPPRESS)
     pruning.set_defaults(run=prune)
 
@@ -42,7 +46,7 @@ def show(chosen: argparse.Namespace) -> int:
         return 0
     whole = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
     print(f"{root}: {_size(whole)}")
-    for kind in ("runs", "checkpoints", "damaged"):
+    for kind in ("runs", "checkpoints", "folders", "damaged"):
         print(f"  {kind:12} {_summary(list(items(root, kind)), with_size=True)}")
     print("runs by arm and code (only its claims can tell whether one is needed):")
     for line in _by_origin(list(items(root, "runs"))):
@@ -57,6 +61,7 @@ def prune(chosen: argparse.Namespace) -> int:
         return 0
     store, days = Store(root), chosen.older_than
     kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
+    kinds += ["folders"] if chosen.checkpoints else []
     for kind in kinds:
         removed, in_use = remove_old(store, kind, days=days)
         stays = f"; {in_use} in use by a running session stay" if in_use else ""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.files import Lock, write_beside
+from repro.files import Lock, remove, write_beside
 from repro.store import entry
 from repro.store.checkpoints import Checkpoints
 from repro.store.entry import Damaged, Result
@@ -102,6 +102,21 @@ class Store:
                     os.rename(fresh, path)
                     _sync_folder(path.parent)
         self.checkpoints.drop(key)
+        self.drop_folder(key)
+
+    def folder(self, key: str) -> Path:
+        """Return the folder in which an unfinished run keeps files of its own; made where missing.
+
+        It lasts until the run is stored. The run's lock should be held.
+        """
+        folder = self._folder(key)
+        with explained(self.root):
+            folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def drop_folder(self, key: str) -> None:
+        """Remove the folder of a run, if there is one."""
+        remove(self._folder(key))
 
     def remove(self, key: str) -> None:
         """Remove the stored run of a key at once; whoever asks for it holds the run's lock."""
@@ -128,6 +143,9 @@ class Store:
     @property
     def _runs(self) -> Path:
         return self.root / "runs"
+
+    def _folder(self, key: str) -> Path:
+        return self.root / "folders" / key[:2] / key
 
     def _path(self, key: str) -> Path:
         return self._runs / key[:2] / key

@@ -1,7 +1,8 @@
 """The contents of a store by age, and their removal beside processes that train.
 
 Whether a claim still needs a stored run, only reading the claims can tell. So runs are removed when
-somebody asks for it, by their age. Old checkpoints and what was damaged are needed by nobody.
+somebody asks for it, by their age. Old checkpoints, folders of
+runs that never ended, and what was damaged are needed by nobody.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from repro.store.store import Store
 DAY = 24 * 60 * 60
 
 KEPT_DAYS = 30
-"""Age to which checkpoints, damaged runs, and notes of what was in training are kept."""
+"""Age to which checkpoints, folders, damaged runs, and notes of what was in training are kept."""
 
-KINDS = ("runs", "checkpoints", "damaged", "in-training")
+KINDS = ("runs", "checkpoints", "folders", "damaged", "in-training")
 
-_KEYS = {"runs": re.compile(r"[0-9a-f]{64}"), "checkpoints": re.compile(r"[0-9a-f]{64}")}
+_KEYS = dict.fromkeys(("runs", "checkpoints", "folders"), re.compile(r"[0-9a-f]{64}"))
 """The names that things of a kind have, each in a folder of those that begin alike."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing in a store: a run, a checkpoint, a damaged run, or a note."""
+    """One thing in a store: a run, its checkpoint or folder, a damaged run, or a note."""
 
     path: Path
     written: float
@@ -39,7 +40,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """The key of its run, where it is a run or a checkpoint."""
+        """The key of its run, where it is a run, a checkpoint or a folder."""
         return self.path.name
 
     @property
@@ -95,7 +96,7 @@ def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int
 
 
 def tidy(store: Store) -> None:
-    """Remove what nobody needs any more of checkpoints, damaged runs and notes."""
+    """Remove what nobody needs any more of checkpoints, folders, damaged runs and notes."""
     for kind in KINDS[1:]:
         remove_old(store, kind, days=KEPT_DAYS)
 
@@ -103,6 +104,7 @@ def tidy(store: Store) -> None:
 _REMOVE: dict[str, Callable[[Store, str], None]] = {
     "runs": lambda store, key: store.remove(key),
     "checkpoints": lambda store, key: store.checkpoints.drop(key),
+    "folders": lambda store, key: store.drop_folder(key),
 }
 
 

@@ -333,6 +333,21 @@ def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
         assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", screen)
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
+@pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_unconfigure"])
+def test_ctrl_c_while_the_session_ends_is_one_sentence(gated, options, hook):
+    (gated.path / "go").touch()
+    stopped = f"def {hook}():\n    if 'PYTEST_XDIST_WORKER' not in os.environ:\n"
+    (gated.path / "conftest.py").write_text(
+        f"import os\n\n{stopped}        raise KeyboardInterrupt\n"
+    )
+    result = gated.runpytest_subprocess("-p", "no:cacheprovider", *options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stderr.fnmatch_lines(["stopped by Ctrl-C while the session was ending; all results *"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
 @pytest.mark.parametrize("options", ["-q", "-qq"])
 def test_the_quiet_see_nothing_of_it(gated, options):
     (gated.path / "go").touch()

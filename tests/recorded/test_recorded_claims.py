@@ -1,6 +1,8 @@
 """Claims on a file of results: judged, gated, reported, and nothing is trained."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from recorded_results import run, say, table, write
@@ -235,6 +237,40 @@ def test_no_torch_is_loaded(project):
     assert "torch is loaded: False" in result.stdout.str()
 
 
+CURVES = """
+from repro import claim
+from repro.arm import Metric
+from repro.recorded import recorded
+
+SHARE = {"accuracy": Metric("log-odds", examples=10_000)}
+RUNS = recorded("runs/{method}/seed_{seed}.csv", arm="method", seed="seed", epoch="epoch",
+                metrics=SHARE)
+
+@claim("It learns until the end", source="Ours, Figure 1")
+def test_climbs(trials):
+    plain = trials(RUNS(method="plain"))
+    assert plain.over_epochs.accuracy.peaks_at(40)
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
+def test_curves_are_judged_and_drawn(project, options):
+    for seed in range(1, 6):
+        path = project.path / "runs" / "plain" / f"seed_{seed}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = [f"{epoch},{0.9 - 1 / epoch + 0.001 * seed}" for epoch in (10, 20, 30, 40)]
+        path.write_text("\n".join(["epoch,accuracy", *rows]) + "\n")
+    project.makepyfile(test_results=CURVES)
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--report", "report", *options)
+    result.assert_outcomes(passed=1)
+    page = (project.path / "report" / "index.html").read_text()
+    assert page.count("<symbol") == 1
+    assert "(5 files, " in page
+    curve = page[page.index("<symbol") : page.index("</symbol>")]
+    assert all(f">{epoch}<" in curve for epoch in (10, 20, 30, 40))
+
+
 def test_files_of_other_folders_may_be_called_alike(project):
     means = {"one": {"plain": 0.93, "smoothing": 0.936}, "two": {"plain": 0.936, "smoothing": 0.93}}
     for place, (folder, of_folder) in enumerate(means.items()):
@@ -248,6 +284,17 @@ def test_files_of_other_folders_may_be_called_alike(project):
     assert [each["verdict"] for each in data["claims"]] == ["reproduced", "refuted"]
     first, second = (dict.fromkeys(claim["arms"]) for claim in data["claims"])
     assert not first.keys() & second.keys()
+
+
+def test_the_guide_runs_as_it_is_written(project, lines):
+    guide = (Path(__file__).parents[2] / "docs" / "recorded.md").read_text()
+    of_a_file, *of_numbers = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    project.makepyfile(test_results=of_a_file)
+    run(project).assert_outcomes(passed=1)
+    values = {"a": [0.94, 0.95, 0.94], "b": [0.94, 0.94, 0.95], "Metric": Metric}
+    for block in of_numbers:
+        exec(block, values)
+    assert values["verdict"].outcome == "reproduced"
 
 
 def test_a_report_on_recorded_runs_stores_none_of_them(project):

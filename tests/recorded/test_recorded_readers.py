@@ -76,6 +76,7 @@ def _simple(folder, values):
 
 
 def _torch(folder, values):
+    pytest.importorskip("torch")
     from torch.utils.tensorboard import SummaryWriter
 
     with SummaryWriter(str(folder)) as writer:

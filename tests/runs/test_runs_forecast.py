@@ -1,15 +1,20 @@
 """The forecast: what was trained tells what will be, and the cheap say little of the dear."""
 
+import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
-from repro.arm import Run
+from repro.arm import Metric, Run
 from repro.core.speed import Speed
-from repro.own.arm import OwnArm
+from repro.own.arm import OutsideArm, OwnArm
+from repro.own.outside import OutsideStudy
 from repro.recipe import Recipe
+from repro.runs import identity
 from repro.runs.forecast import TRUSTED, Forecast
 from repro.store import Result
+from tests.local_work import LocalWork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +75,41 @@ def forecast(known):
 
 def runs(arm, count=2):
     return [Run(arm, seed) for seed in range(50, 50 + count)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside(OutsideArm):
+    study = "tests.runs.test_runs_forecast"
+    metrics: ClassVar = {"seed": Metric("identity")}
+    data: str = "none"
+    epochs: int = 2
+    size: int = 1
+
+
+def sleep(arm, seed):
+    time.sleep(0.3 * arm.size)
+    return {"seed": seed}
+
+
+STUDY = OutsideStudy(sleep)
+
+
+def test_a_black_box_takes_what_others_of_its_study_took(tmp_path):
+    work = LocalWork(tmp_path)
+    assert work.forecast.seconds(runs(Outside())) == 0
+    work.train(runs(Outside()))
+    assert work.forecast.seconds(runs(Outside())) > 0.6
+    assert work.forecast.seconds(runs(Outside(size=2))) > 0.6
+
+
+def test_what_a_black_box_took_is_known_after_its_code_has_changed(tmp_path, monkeypatch):
+    LocalWork(tmp_path).train(runs(Outside()))
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "another")
+    identity._of_arm.cache_clear()
+    work = LocalWork(tmp_path)
+    assert work.values(runs(Outside())[0]) is None
+    assert work.forecast.seconds(runs(Outside())) > 0.6
+    identity._of_arm.cache_clear()
 
 
 def test_at_first_what_was_timed_counts(forecast):

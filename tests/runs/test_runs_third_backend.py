@@ -29,7 +29,7 @@ class MadeUp:
     def room(self):
         return 2 - len(self.jobs)
 
-    def start(self, job):
+    def start(self, job, tell):
         self.jobs.append(job)
 
     def events(self):

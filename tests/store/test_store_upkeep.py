@@ -24,6 +24,10 @@ HOLD = """if True:
 """
 
 
+UNFINISHED = "5e1f" * 16
+"""The key of a run that never ended."""
+
+
 def identity(seed: int, code: str = "c0de") -> dict[str, object]:
     return {"seed": seed, "code": code, "arm": {"arm": "Line"}}
 
@@ -66,6 +70,24 @@ def test_old_checkpoints_damage_and_notes_go_and_no_run_does(store: Store) -> No
     tidy(store)
     assert not any(path.exists() for path in (old, gone, note))
     assert all(path.exists() for path in (young, run, kept))
+
+
+def test_the_folder_of_a_run_lasts_until_it_is_stored(store: Store) -> None:
+    key = run_key(identity(1))
+    kept = store.folder(key) / "model.pt"
+    kept.write_bytes(b"weights")
+    other = store.folder(UNFINISHED) / "model.pt"
+    other.write_bytes(b"weights")
+    tidy(store)
+    assert (store.folder(key) / "model.pt").read_bytes() == b"weights"
+    put(store, 1, days=0)
+    assert not kept.parent.exists()
+    aged(other.parent, 31)
+    with store.locks.lock(UNFINISHED):
+        tidy(store)
+    assert other.exists()
+    tidy(store)
+    assert not other.parent.exists()
 
 
 def test_what_is_found_damaged_is_as_old_as_its_finding(store: Store) -> None:
@@ -137,18 +159,20 @@ def test_the_command_shows_numbers_sizes_and_ages(
     (put(store, 2, days=3.5, code="f" * 64) / "result.json").write_text("x" * 3_000_000)
     put(store, 3, days=2.2 / 24, code="f" * 64)
     save(store, 4, days=1.5)
+    aged(store.folder(UNFINISHED), 3.5)
     unreadable = put(store, 5, days=50.5)
     (unreadable / "identity.json").write_text("{")
     aged(unreadable, 50.5)
     assert main(["store", "--store", str(store.root)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{store.root}: 3.0 MB"
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         "  runs         4, 3.0 MB, written 50 days to 2 hours ago",
         "  checkpoints  1, 0.0 MB, written 1 day to 1 day ago",
+        "  folders      1, 0.0 MB, written 3 days to 3 days ago",
         "  damaged      0",
     ]
-    assert lines[5:] == [
+    assert lines[6:] == [
         "  Line, code ffffffffffff: 2, written 3 days to 2 hours ago",
         "  Line, code 000000000000: 1, written 40 days to 40 days ago",
         "  not readable: 1, written 50 days to 50 days ago",
@@ -161,11 +185,13 @@ def test_the_command_prunes_what_it_is_told_and_nothing_else(
 ) -> None:
     old, young = put(store, 1, days=9), put(store, 2, days=7)
     checkpoint = save(store, 3, days=9)
+    folder = aged(store.folder(UNFINISHED), 9)
     aside = aged(damage(store, put(store, 4, days=0)), 9)
     monkeypatch.setenv("REPRO_STORE", str(store.root))
     pruning = ["store", "prune", "--older-than", "8"]
     assert main([*pruning, "--damaged", "--checkpoints"]) == 0
     assert not checkpoint.exists()
+    assert not folder.exists()
     assert not aside.exists()
     assert old.exists()
     assert main([*pruning, "--store", str(store.root)]) == 0
@@ -174,6 +200,7 @@ def test_the_command_prunes_what_it_is_told_and_nothing_else(
     assert capsys.readouterr().out.splitlines() == [
         "damaged older than 8 days: 1 removed",
         "checkpoints older than 8 days: 1 removed",
+        "folders older than 8 days: 1 removed",
         "runs older than 8 days: 1 removed",
     ]
 

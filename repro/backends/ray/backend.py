@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +98,7 @@ class RayBackend:
         most = -(-JOBS_A_SLOT * self.slots // self._processes)
         return most - len(self._sent)
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, tell: Callable[[Advanced], None]) -> None:
         with self._explained():
             try:
                 task = self._send(job)

@@ -21,6 +21,7 @@ from repro.backends.ray.shipment import Shipment
 from repro.core.device import machine, torch_version
 from repro.core.progress import Progress
 from repro.core.speed import Speed
+from repro.own.training_run import PassingFiles
 from repro.runs.batch import measure_program, train_batch
 from repro.runs.events import Failed, Narrowed, Trained
 from repro.runs.identity import Identity, identity, name_of
@@ -126,8 +127,11 @@ class _Letters:
         ray.get(self._ends)
 
 
-class _ShippedFiles:
-    """The files of a job's runs, as they came with the job and as they go back."""
+class _ShippedFiles(PassingFiles):
+    """The files of a job's runs, as they came with the job and as they go back.
+
+    The folders of runs that train outside stay on the node, and are lost with it.
+    """
 
     def __init__(
         self,
@@ -135,7 +139,12 @@ class _ShippedFiles:
         letters: _Letters | None = None,
         checkpoints: dict[int, bytes] | None = None,
     ) -> None:
+        super().__init__()
         self._shipment, self._letters, self._checkpoints = shipment, letters, checkpoints or {}
+
+    def show(self, progress: Progress) -> None:
+        assert self._letters is not None
+        self._letters.send(progress)
 
     def load_checkpoint(self, run: Run) -> bytes | None:
         assert self._letters is not None

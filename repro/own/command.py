@@ -1,0 +1,168 @@
+"""A command line as a study: it is given arm and seed, and prints or writes what it measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from repro.own.outside import OutsideStudy
+from repro.own.training_run import TrainingRun
+
+NUMBER = "number"
+"""The group of an epoch's pattern that says which epoch it is."""
+
+
+class CommandStudy(OutsideStudy):
+    """A study whose runs are a command, in which `{seed}` and the arm's settings are filled in.
+
+    It runs in the folder of the study, by this Python where it begins with `python`, and without a
+    shell. `{folder}` is a folder of the run that an interruption leaves as it is. Measures are
+    read from the last line that it prints: one number, or a JSON object of numbers. Else from the
+    last match of `pattern`, whose groups have the names of metrics, or from the file `json_file`.
+    Lines that match `epoch` are told as epochs.
+
+    >>> STUDY = CommandStudy(
+    ...     "python train.py --seed {seed} --lr {lr}",
+    ...     pattern=r"test accuracy: (?P<accuracy>[\\d.]+)",
+    ...     epoch=r"epoch (?P<number>\\d+): loss (?P<loss>[\\d.]+)",
+    ...     timeout=3600, environment={"WANDB_MODE": "disabled"},
+    ... )
+    """
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        pattern: str | None = None,
+        json_file: str | None = None,
+        epoch: str | None = None,
+        timeout: float | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if pattern is not None and json_file is not None:
+            raise ValueError("A CommandStudy reads a pattern or a json_file; give one of them.")
+        self.words, self.timeout = shlex.split(command), timeout
+        self.pattern, self.json_file, self.epoch = pattern, json_file, epoch
+        self.environment = dict(environment or {})
+        super().__init__(self._train)
+
+    def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, Any]:
+        folder = arm.study_folder
+        given = {each.name: getattr(arm, each.name) for each in fields(arm)}
+        given |= {"seed": seed, "folder": run.folder}
+        words = [_filled_in(word, given) for word in self.words]
+        written = folder / _filled_in(self.json_file, given) if self.json_file else None
+        if written is not None:
+            written.unlink(missing_ok=True)  # what an earlier run wrote is not this one's
+        lines = []
+        for line in self._lines(words, folder):
+            run.log(line)
+            lines.append(line)
+            if self.epoch and (found := re.search(self.epoch, line)):
+                _tell(run, found.groupdict())
+        return self._read(lines, written, arm)
+
+    def _lines(self, words: list[str], folder: Path) -> Iterator[str]:
+        """Yield the lines that a command prints; raise where it fails or takes too long."""
+        is_python = words[0] in ("python", "python3")
+        process = subprocess.Popen(
+            [sys.executable, *words[1:]] if is_python else words,
+            cwd=folder,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # so that what it starts can be ended with it
+        )
+        assert process.stdout is not None
+        with process, _ended(process, self.timeout) as is_late:
+            for line in process.stdout:
+                yield line.rstrip("\n")
+            status = process.wait()
+        if is_late.is_set():
+            raise TimeoutError(f"{shlex.join(words)} took longer than {self.timeout:g} seconds")
+        if status:
+            raise RuntimeError(f"{shlex.join(words)} ended with status {status}")
+
+    def _read(self, lines: list[str], written: Path | None, arm: Any) -> Mapping[str, Any]:
+        if written is not None:
+            try:
+                found = json.loads(written.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{written} holds no JSON that can be read ({error})") from error
+            return {name: found[name] for name in arm.metrics if name in found}
+        if self.pattern is not None:
+            matches = list(re.finditer(self.pattern, "\n".join(lines)))
+            if not matches:
+                raise ValueError(f"no line that it printed matches {self.pattern!r}")
+            return matches[-1].groupdict()
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        try:
+            found = json.loads(last)
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return {name: found[name] for name in arm.metrics if name in found}
+        if type(found) in (int, float) and len(arm.metrics) == 1:
+            return {next(iter(arm.metrics)): found}
+        raise ValueError(
+            f"the last line that it printed is {last!r}; let it print a number, where"
+            f" {type(arm).__name__} has one metric, or a JSON object such as"
+            f" {json.dumps(dict.fromkeys(arm.metrics, 0.5))}, or give a pattern or a json_file."
+        )
+
+
+def _filled_in(text: str, given: Mapping[str, Any]) -> str:
+    try:
+        return text.format_map(given)
+    except (KeyError, AttributeError, IndexError, ValueError) as error:
+        raise ValueError(
+            f"{text!r} names a setting that there is not ({error}); there are {sorted(given)}, and"
+            " braces that are meant as such are doubled."
+        ) from error
+
+
+def _tell(run: TrainingRun, found: Mapping[str, str | None]) -> None:
+    measures = {name: float(x) for name, x in found.items() if name != NUMBER and x is not None}
+    number = found.get(NUMBER)
+    run.epoch(None if number is None else int(number), **measures)
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[str], timeout: float | None) -> Iterator[threading.Event]:
+    """Yield whether a process took too long; end it then, and at the end of the block."""
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        _kill(process)
+
+    timer = threading.Timer(timeout, end) if timeout is not None else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield is_late
+    finally:
+        if timer is not None:
+            timer.cancel()
+        if process.poll() is None:
+            _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process and those that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,186 @@
+"""Programs of arms whose optimiser or schedule is not the core's: SGD, or what a study brings.
+
+`ENGINES` builds the programs of all studies. Those of others get the core's own from here, as it
+is, so that nothing of this is in their keys.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from repro.arm import Run
+from repro.core.program import ENGINES, LoopProgram, Program, RunState, StackedProgram
+from repro.core.study import Data, Study
+from repro.own.recipe import OwnRecipe
+from repro.own.stacked_sgd import StackedSgd
+from repro.recipe import Moment, Recipe
+
+OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
+"""The names in a run's state of what an optimiser and a schedule keep."""
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What a study brings of its own: an optimiser, a schedule, or both."""
+
+    optimiser: Callable[..., torch.optim.Optimizer] | None = None
+    schedule: Callable[..., Any] | None = None
+
+    def __bool__(self) -> bool:
+        return self.optimiser is not None or self.schedule is not None
+
+    def require_heard(self, recipe: Recipe) -> None:
+        """Raise ValueError where a recipe says what nothing would hear."""
+        unheard = {
+            "optimiser": ["optimiser", "weight_decay"] if self.optimiser is not None else [],
+            "schedule": ["schedule", "warmup"] if self.schedule is not None else [],
+        }
+        usual = Recipe(epochs=recipe.epochs, batch=recipe.batch, lr=recipe.lr)
+        for own, names in unheard.items():
+            for name in names:
+                if getattr(recipe, name) != getattr(usual, name):
+                    raise ValueError(
+                        f"The recipe says {name}={getattr(recipe, name)!r}, which the study's own"
+                        f" {own} does not hear; leave it out there, and give it to the {own}."
+                    )
+        if recipe.precision == "float16":
+            raise ValueError(
+                "The recipe says precision='float16', which scales the loss; a study's own"
+                " optimiser or schedule trains in 'float32' or 'bfloat16'."
+            )
+
+
+class OwnLoop(LoopProgram):
+    """One training by an optimiser and a schedule that are brought."""
+
+    def __init__(
+        self,
+        study: Study,
+        runs: Sequence[Run],
+        data: Data,
+        device: torch.device,
+        *,
+        brought: Brought,
+    ) -> None:
+        super().__init__(study, runs, data, device)
+        arm = runs[0].arm
+        if brought.optimiser is not None:
+            own: Any = brought.optimiser(list(self.trained.values()), arm)
+            self.optimiser = own
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["base"] = group.get("base", group["lr"])
+        self.schedule = (
+            brought.schedule(self.optimiser, arm, max(1, arm.steps)) if brought.schedule else None
+        )
+        self.has_begun = False
+
+    def advance(self, batch: tuple[torch.Tensor, ...], at: Moment) -> torch.Tensor:
+        if self.schedule is not None:  # it has set the rates, which the recipe leaves as they are
+            for group in self.optimiser.param_groups:
+                group["base"] = group["lr"]
+        losses = super().advance(batch, at)
+        if self.schedule is not None and at.step + 1 < at.total:
+            self.schedule.step()
+        self.has_begun = True
+        return losses
+
+    def states(self) -> list[RunState]:
+        state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
+        state |= {f"buffer/{name}": buffer for name, buffer in self.buffers.items()}
+        if self.has_begun:
+            state[OPTIMISER] = _as_bytes(self.optimiser.state_dict())
+            if self.schedule is not None:
+                state[SCHEDULE] = _as_bytes(self.schedule.state_dict())
+        return [state] * len(self.runs)
+
+    def restore(self, states: Sequence[RunState]) -> None:
+        state = states[0]
+        with torch.no_grad():
+            for name, tensor in [*self.parameters.items(), *self.buffers.items()]:
+                kind = "parameter" if name in self.parameters else "buffer"
+                tensor.copy_(state[f"{kind}/{name}"])
+        self.has_begun = OPTIMISER in state
+        if self.has_begun:
+            self.optimiser.load_state_dict(_from_bytes(state[OPTIMISER]))
+            if self.schedule is not None:
+                self.schedule.load_state_dict(_from_bytes(state[SCHEDULE]))
+
+
+class SgdStacked(StackedProgram):
+    """Many runs as one, by SGD."""
+
+    def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
+        self.runs, self.device = list(runs), device
+        self.model = study.stacked(runs, data, device)
+        recipes = cast("list[OwnRecipe]", self._recipes())
+        self.optimiser = StackedSgd(self.model, recipes)  # type: ignore[assignment]
+        self._prepare()
+
+    def states(self) -> list[RunState]:
+        return [
+            {f"parameter/{name}": p[row] for name, p in self.model.parameters.items()}
+            | {f"momentum/{name}": m[row] for name, m in self.optimiser.moments.items()}
+            for row in range(len(self.runs))
+        ]
+
+    def restore(self, states: Sequence[RunState]) -> None:
+        for row, state in enumerate(states):
+            for name, parameter in self.model.parameters.items():
+                parameter[row] = state[f"parameter/{name}"]
+            for name, momentum in self.optimiser.moments.items():
+                momentum[row] = state[f"momentum/{name}"]  # type: ignore[index]
+
+
+def _as_bytes(state: Any) -> torch.Tensor:
+    """Return what an optimiser keeps as a tensor of bytes, which a checkpoint can hold."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    return torch.frombuffer(bytearray(buffer.getvalue()), dtype=torch.uint8)
+
+
+def _from_bytes(saved: torch.Tensor) -> Any:
+    return torch.load(io.BytesIO(saved.cpu().numpy().tobytes()), weights_only=True)
+
+
+def _sgd(parameters: Sequence[torch.Tensor], arm: Any) -> torch.optim.Optimizer:
+    recipe: OwnRecipe = arm.recipe
+    return torch.optim.SGD(
+        parameters,
+        lr=recipe.lr,
+        momentum=recipe.momentum,
+        nesterov=recipe.nesterov,
+        weight_decay=recipe.weight_decay,
+    )
+
+
+def _trains_by_sgd(recipe: Recipe) -> bool:
+    return isinstance(recipe, OwnRecipe) and recipe.optimiser == "sgd"
+
+
+def _loop(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
+    """Return the program of the plain loop for runs of any study."""
+    recipe = runs[0].arm.recipe
+    brought: Brought = getattr(study, "brought", Brought())
+    if brought:
+        brought.require_heard(recipe)
+    elif _trains_by_sgd(recipe):
+        brought = Brought(optimiser=_sgd)
+    else:
+        return LoopProgram(study, runs, data, device)
+    return OwnLoop(study, runs, data, device, brought=brought)
+
+
+def _stacked(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
+    """Return the stacked program for runs of any study."""
+    if getattr(study, "brought", None):
+        raise ValueError("its study brings an optimiser or a schedule of its own")
+    kind = SgdStacked if _trains_by_sgd(runs[0].arm.recipe) else StackedProgram
+    return kind(study, runs, data, device)
+
+
+cast("dict[str, Callable[..., Program]]", ENGINES).update(loop=_loop, stacked=_stacked)

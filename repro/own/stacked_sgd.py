@@ -1,0 +1,74 @@
+"""SGD over many runs at once: with momentum, Nesterov's too, and weight decay.
+
+Every operation is one multiplication or one addition for each element, so that the bits of a row do
+not depend on the rows beside it: where two are joined in one instruction, the last elements of a
+tensor are rounded in another way than the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from repro.core.study import StackedModel
+from repro.own.recipe import OwnRecipe
+from repro.recipe import Moment
+
+
+class StackedSgd:
+    """One update for all runs of a program, row by row as `torch.optim.SGD`."""
+
+    def __init__(self, model: StackedModel, recipes: Sequence[OwnRecipe]) -> None:
+        self.moments = {
+            name: torch.zeros_like(p)
+            for name, p in model.parameters.items()
+            if any(model.trained_rows(name))
+        }
+        self.rebuild(model, recipes)
+
+    def rebuild(self, model: StackedModel, recipes: Sequence[OwnRecipe]) -> None:
+        """Take the rows anew, after some have gone."""
+        self.model, self.recipes = model, list(recipes)
+        device = next(iter(model.parameters.values())).device
+        self.rates = torch.zeros(len(recipes), device=device)
+        self.decays = torch.tensor([r.weight_decay for r in recipes], device=device)
+        self.scales = {
+            name: torch.tensor(
+                [
+                    scale * trained
+                    for scale, trained in zip(
+                        model.lr_scales(name), model.trained_rows(name), strict=True
+                    )
+                ],
+                device=device,
+            )
+            for name in self.moments
+        }
+
+    def set_rates(self, at: Moment) -> None:
+        """Write the learning rates of a moment to where the update reads them."""
+        now = [recipe.lr * recipe.lr_factor(at.step, at.total) for recipe in self.recipes]
+        self.rates.copy_(torch.tensor(now))
+
+    def step(self, gradients: Mapping[str, Tensor]) -> None:
+        """Update every trained row, by the rates that were set."""
+        momentum, nesterov = self.recipes[0].momentum, self.recipes[0].nesterov
+        for name, buffer in self.moments.items():
+            if name not in gradients:
+                continue
+            count = len(gradients[name])
+            by_row = (count, *[1] * (buffer.ndim - 1))
+            parameter = self.model.parameters[name][:count]
+            gradient = gradients[name] + self.decays[:count].view(by_row) * parameter
+            if momentum:
+                buffer[:count].mul_(momentum).add_(gradient)
+                gradient = gradient + momentum * buffer[:count] if nesterov else buffer[:count]
+            rates = self.rates[:count] * self.scales[name][:count]
+            parameter.sub_(rates.view(by_row) * gradient)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with these rows alone; call `rebuild` after."""
+        index = list(rows)
+        self.moments = {name: buffer[index] for name, buffer in self.moments.items()}

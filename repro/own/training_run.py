@@ -1,0 +1,159 @@
+"""What a user's training is given beside arm and seed: a folder, and whom to tell how far it is.
+
+What is told of each epoch is written at once. So a training that is interrupted, and goes on from
+what it kept in its folder, has its whole curve in the end.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from repro.arm import Run
+from repro.core.progress import Progress
+from repro.files import remove, write_beside
+from repro.own.measured import number_or_list
+
+FILES, TOLD = "files", "told.json"
+"""The names in a run's folder of the one for the user's files, and of what was told."""
+
+
+class TrainingFiles(Protocol):
+    """Where runs that train outside keep their files, and who watches them."""
+
+    def folder(self, run: Run) -> Path:
+        """Return the folder of an unfinished run, as an interruption left it."""
+
+    def show(self, progress: Progress) -> None:
+        """Show how far a run is, now and not when its function returns."""
+
+
+class PassingFiles:
+    """Folders that last as long as this object, watched by nobody."""
+
+    def __init__(self) -> None:
+        self._all = Path(tempfile.mkdtemp(prefix="repro-run-"))
+        weakref.finalize(self, remove, self._all)
+        self._folders: dict[Run, Path] = {}
+
+    def folder(self, run: Run) -> Path:
+        """Return a folder of this run's own."""
+        if run not in self._folders:
+            self._folders[run] = self._all / str(len(self._folders))
+            self._folders[run].mkdir()
+        return self._folders[run]
+
+    def show(self, progress: Progress) -> None:
+        """Do nothing."""
+
+
+class TrainingRun:
+    """One run while it trains, as the third argument of `train(arm, seed, run)`.
+
+    >>> def train(arm, seed, run):
+    ...     saved = run.folder / "model.pt"
+    ...     model, begun = load(saved) if saved.exists() else (new(arm), 0)
+    ...     for number in range(begun + 1, arm.epochs + 1):
+    ...         loss = one_epoch(model)
+    ...         save(model, number, saved)
+    ...         run.epoch(number, loss=loss, accuracy=accuracy(model))
+    ...     return {"accuracy": accuracy(model)}
+    """
+
+    def __init__(self, run: Run, files: TrainingFiles) -> None:
+        self._arm, self._files = run.arm, files
+        self._root = files.folder(run)
+        self._was_left: list[dict[str, Any]] = self._read()
+        self._told: list[dict[str, Any]] | None = None
+        self._may_resume = False
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that it is to use, as its arm says; torch and OpenMP know it."""
+        return int(getattr(self._arm, "threads", 1))
+
+    @property
+    def folder(self) -> Path:
+        """A folder of its own, which an interruption leaves as it is; removed when the run is done.
+
+        A training that finds what it kept here goes on from it.
+        """
+        folder = self._root / FILES
+        folder.mkdir(exist_ok=True)
+        if self._told is None:
+            self._may_resume |= any(folder.iterdir())
+        return folder
+
+    def epoch(self, number: int | None = None, /, **measures: float | Sequence[float]) -> None:
+        """Tell what was measured after an epoch: for curves, the progress, and the time left.
+
+        Without a number, epochs count from 1. One that goes on from its folder gives the number,
+        and keeps what it had told of the epochs before.
+
+        >>> run.epoch(loss=0.3, accuracy=0.9)
+        >>> run.epoch(7, loss=0.2, accuracy=0.91)
+        """
+        epochs = len(self._arm.epochs_known(measured=True))
+        told = self._before(number)
+        if len(told) >= epochs:
+            kind = type(self._arm).__name__
+            has = f"{epochs} by its setting `epochs`" if epochs else "no setting `epochs`"
+            raise ValueError(
+                f"run.epoch was told of epoch {len(told) + 1}, and {kind} has {has}; give {kind} a"
+                " setting `epochs: int` that says how many epochs it tells of."
+            )
+        kept = {n: number_or_list(n, x, said="run.epoch was told") for n, x in measures.items()}
+        if told and told[0].keys() != kept.keys():
+            raise ValueError(
+                f"run.epoch was told {sorted(kept)} in epoch {len(told) + 1}, and"
+                f" {sorted(told[0])} before; tell the same after every epoch."
+            )
+        self._told = [*told, kept]
+        write_beside(self._root / TOLD, json.dumps(self._told))
+        self._files.show(Progress(1, len(self._told), epochs))
+
+    def log(self, text: str) -> None:
+        """Keep a line, as what is printed: it is shown where the run fails.
+
+        >>> run.log(f"warm-up ends at step {step}")
+        """
+        print(text)
+
+    @property
+    def history(self) -> dict[str, list[Any]]:
+        """What was told of each epoch, by name."""
+        told = self._told
+        if told is None:  # an earlier attempt was interrupted after its last epoch
+            told = self._was_left if self._may_resume else []
+        return {name: [each[name] for each in told] for name in (told[0] if told else ())}
+
+    def _before(self, number: int | None) -> list[dict[str, Any]]:
+        """Return what was told of the epochs before this one."""
+        if number is None and self._told is None and self._may_resume and self._was_left:
+            raise ValueError(
+                f"run.epoch was told of {len(self._was_left)} epochs before an interruption, and"
+                " not which one this is; a training that goes on from run.folder gives its number,"
+                " counted from 1: run.epoch(number, accuracy=…)."
+            )
+        told = self._told
+        if told is None:
+            told = self._was_left if number is not None else []
+        place = len(told) if number is None else number - 1
+        if not 0 <= place <= len(told):
+            raise ValueError(
+                f"run.epoch was told of epoch {number} after epoch {len(told)}; epochs count from"
+                " 1, and each is told."
+            )
+        return told[:place]
+
+    def _read(self) -> list[dict[str, Any]]:
+        """Return what was told before an interruption; nothing where it cannot be read."""
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            told = json.loads((self._root / TOLD).read_text())
+            return [dict(each.items()) for each in told]
+        return []

@@ -1,0 +1,147 @@
+"""Commands as studies: what they are given, what is read of them, and how they end."""
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from repro.arm import Metric, Run
+from repro.own.arm import OutsideArm
+from repro.own.command import CommandStudy
+from repro.runs.batch import train_batch
+from repro.studies.find import study_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script(OutsideArm):
+    study: ClassVar[str] = "tests.own.test_own_command"
+    metrics: ClassVar[dict[str, Metric]] = {"accuracy": Metric("log-odds")}
+    lr: float = 0.1
+    epochs: int = 2
+    data: str = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Two(Script):
+    metrics: ClassVar[dict[str, Metric]] = {
+        "accuracy": Metric("log-odds"),
+        "f1": Metric("identity"),
+    }
+
+
+STUDY = CommandStudy("python -c pass")
+
+
+class Kept:
+    def __init__(self, root):
+        self.root, self.shown = root, []
+
+    def folder(self, run):
+        self.root.mkdir(exist_ok=True)
+        return self.root
+
+    def show(self, progress):
+        self.shown.append(tuple(progress))
+
+
+@pytest.fixture
+def train(tmp_path):
+    """Train a run by a Python script that is given."""
+
+    def train(script, arguments="", arm=None, **options):
+        file = tmp_path / "script.py"
+        file.write_text(script)
+        study = CommandStudy(f"python {file} {arguments}", **options)
+        (done,) = study.training([Run(arm or Script(), 7)], Kept(tmp_path / "run"))
+        return done.values
+
+    return train
+
+
+SAYS = "import sys; print('begun'); "
+
+
+def test_the_last_line_is_a_number_of_the_only_metric(train):
+    found = train(SAYS + "print(float(sys.argv[1]) + int(sys.argv[2]))", "{lr} {seed}")
+    assert found["measures"] == {"accuracy": 7.1}
+
+
+def test_the_last_line_may_be_json_of_which_metrics_are_taken(train):
+    found = train('print(\'{"accuracy": 0.5, "f1": 0.25, "name": "x"}\'); print()', arm=Two())
+    assert found["measures"] == {"accuracy": 0.5, "f1": 0.25}
+
+
+def test_the_last_match_of_a_pattern_counts(train):
+    script = "print('test accuracy: 0.25'); print('test accuracy: 0.5'); print('done')"
+    found = train(script, pattern=r"test accuracy: (?P<accuracy>[\d.]+)")
+    assert found["measures"] == {"accuracy": 0.5}
+
+
+def test_a_json_file_is_read_where_it_was_written_now(train, tmp_path):
+    file = tmp_path / "run" / "files" / "found.json"
+    script = "import sys; open(sys.argv[1] + '/found.json', 'w').write('{\"accuracy\": 0.5}')"
+    found = train(script, "{folder}", json_file="{folder}/found.json")
+    assert found["measures"] == {"accuracy": 0.5}
+    assert file.exists()
+    with pytest.raises(ValueError, match=r"found\.json holds no JSON that can be read"):
+        train("print(0.5)", json_file="{folder}/found.json")
+
+
+def test_lines_of_epochs_are_curves(train):
+    script = "for n in (1, 2): print(f'epoch {n}: loss {1 / n}')\nprint(0.5)"
+    found = train(script, epoch=r"epoch (?P<number>\d+): loss (?P<loss>[\d.]+)")
+    assert found["history"] == {"loss": [1.0, 0.5]}
+
+
+def test_it_runs_in_the_folder_of_its_study_by_this_python(train):
+    script = "import os, sys, json; assert os.path.isfile('test_own_command.py')\n"
+    script += "print(float(sys.executable == sys.argv[1]), file=sys.stdout)"
+    assert train(script, sys.executable)["measures"] == {"accuracy": 1.0}
+
+
+def test_its_environment_is_given_with_the_threads(train):
+    script = "import os; print(int(os.environ['OMP_NUM_THREADS']) + int(os.environ['MINE']) / 4)"
+    assert train(script, environment={"MINE": "2"})["measures"] == {"accuracy": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "options", "sentence"),
+    [
+        ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
+        ("", "", {}, "the last line that it printed is ''"),
+        ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
+        ("print(1)", "--rate {rate}", {}, r"'{rate}' names a setting that there is not \('rate'\)"),
+        ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
+        ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
+        ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),
+    ],
+)
+def test_what_goes_wrong_is_said(train, script, arguments, options, sentence):
+    with pytest.raises((ValueError, RuntimeError), match=sentence):
+        train(script, arguments, **options)
+
+
+def test_one_place_to_read_measures_from():
+    with pytest.raises(ValueError, match="reads a pattern or a json_file; give one"):
+        CommandStudy("true", pattern="x", json_file="y")
+
+
+def test_one_that_takes_too_long_is_ended_with_all_that_it_started(train):
+    began = time.monotonic()
+    script = "import subprocess; subprocess.run(['sleep', '60'])"
+    with pytest.raises(TimeoutError, match=r"script\.py took longer than 1 seconds"):
+        train(script, timeout=1)
+    assert time.monotonic() - began < 30
+
+
+def test_what_it_printed_is_shown_where_it_fails(tmp_path, monkeypatch):
+    file = tmp_path / "script.py"
+    file.write_text("import sys; print('epoch 1'); sys.exit('no such data')")
+    monkeypatch.setattr(study_of(Script()), "words", ["python", str(file)])
+    (event,) = train_batch(
+        [Run(Script(), 1)], engine="loop", device="cpu", files=Kept(tmp_path / "run")
+    )
+    assert "script.py ended with status 1" in event.why
+    assert "It had printed:\nepoch 1\nno such data\n" in event.details

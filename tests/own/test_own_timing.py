@@ -1,0 +1,88 @@
+"""Wall times side by side: their order, what counts of them, and a machine that becomes busier."""
+
+import gc
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from repro.arm import Metric, Run
+from repro.own.arm import OutsideArm
+from repro.own.timing import TimingStudy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(OutsideArm):
+    study: ClassVar[str] = "tests.own.test_own_timing"
+    metrics: ClassVar[dict[str, Metric]] = {"seconds": Metric("log", listed=True)}
+    data: str = "none"
+
+
+class Machine:
+    """A machine whose clock the pieces of work advance, more and more slowly."""
+
+    def __init__(self, *, slower=0.0):
+        self.now, self.done, self.slower = 0.0, [], slower
+
+    def piece(self, name, seconds):
+        def work():
+            self.now += seconds * (1 + self.slower * len(self.done))
+            self.done.append(name)
+
+        return work
+
+    def seconds(self, *pieces, **options):
+        of = [self.piece(name, seconds) for name, seconds in pieces]
+        study = TimingStudy(lambda arm, seed: of, clock=lambda: self.now, **options)
+        return study.train_outside(Run(Work(), 1))["seconds"]
+
+
+def test_pieces_are_done_in_turn_and_back_again():
+    machine = Machine()
+    assert machine.seconds(("a", 1), ("b", 3), rounds=4, warmup=1) == [1, 3]
+    assert "".join(machine.done) == "abbaabbaab"
+
+
+def test_what_warms_up_does_not_count():
+    seconds = itertools.chain([100.0, 50.0], itertools.repeat(1.0))
+    machine = Machine()
+
+    def warms():
+        machine.now += next(seconds)
+
+    study = TimingStudy(lambda arm, seed: [warms], rounds=2, clock=lambda: machine.now)
+    assert study.train_outside(Run(Work(), 1))["seconds"] == [1]
+
+
+def test_the_median_counts():
+    seconds = iter([1.0, 1.0, 2.0, 1000.0])
+    machine = Machine()
+
+    def stalls():
+        machine.now += next(seconds)
+
+    study = TimingStudy(lambda arm, seed: [stalls], rounds=4, warmup=0, clock=lambda: machine.now)
+    assert study.train_outside(Run(Work(), 1))["seconds"] == [1.5]
+
+
+@pytest.mark.parametrize("rounds", [2, 10])
+def test_a_machine_that_becomes_busier_does_so_for_all_pieces(rounds):
+    first, second = Machine(slower=0.05).seconds(("a", 1), ("b", 1), rounds=rounds)
+    assert first == pytest.approx(second, rel=1e-9)
+
+
+def test_garbage_is_collected_again_afterwards():
+    seen = []
+    study = TimingStudy(lambda arm, seed: [lambda: seen.append(gc.isenabled())])
+    study.train_outside(Run(Work(), 1))
+    assert not any(seen)
+    assert gc.isenabled()
+
+
+def test_mistakes_are_explained():
+    for wrong in ({"rounds": 3}, {"rounds": 0}, {"warmup": -1}):
+        with pytest.raises(ValueError, match="give an even number of rounds"):
+            TimingStudy(lambda arm, seed: [], **wrong)
+    with pytest.raises(ValueError, match="piece 1 took no time that the clock can tell"):
+        Machine().seconds(("a", 1), ("b", 0))

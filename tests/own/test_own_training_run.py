@@ -1,0 +1,241 @@
+"""What a black box is told and tells: its folder, its epochs, its threads, what it prints."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+
+from repro.arm import Metric, Run
+from repro.own.arm import OutsideArm
+from repro.own.outside import Diverged, OutsideStudy
+from repro.own.training_run import TrainingRun
+from repro.runs.batch import train_batch
+from repro.runs.events import Failed
+from repro.studies.find import study_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(OutsideArm):
+    study: ClassVar[str] = "tests.own.test_own_training_run"
+    metrics: ClassVar[dict[str, Metric]] = {"accuracy": Metric("log-odds")}
+    epochs: int = 4
+    data: str = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unepoched(OutsideArm):
+    study: ClassVar[str] = "tests.own.test_own_training_run"
+    metrics: ClassVar[dict[str, Metric]] = {"gains": Metric("identity", listed=True)}
+    data: str = "none"
+
+
+RUN = Run(Fit(), 1)
+
+
+class Kept:
+    """One folder for all attempts at a run, and the progress that was shown."""
+
+    def __init__(self, root):
+        self.root, self.shown = root, []
+
+    def folder(self, run):
+        self.root.mkdir(exist_ok=True)
+        return self.root
+
+    def show(self, progress):
+        self.shown.append(tuple(progress))
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return Kept(tmp_path / "run")
+
+
+def trained(train, kept, run=RUN):
+    (done,) = OutsideStudy(train).training([run], kept)
+    return done.values
+
+
+def test_what_is_told_of_epochs_is_the_curve_and_the_progress(kept):
+    def train(arm, seed, run):
+        for number in range(arm.epochs):
+            run.epoch(loss=1 / (number + 1), accuracy=torch.tensor(number / 8))
+        return {"accuracy": 0.5}
+
+    assert trained(train, kept) == {
+        "measures": {"accuracy": 0.5},
+        "history": {"loss": [1, 1 / 2, 1 / 3, 1 / 4], "accuracy": [0, 1 / 8, 2 / 8, 3 / 8]},
+        "steps": 0,
+    }
+    assert kept.shown == [(1, 1, 4), (1, 2, 4), (1, 3, 4), (1, 4, 4)]
+    assert Fit().epochs_of("accuracy") == [1, 2, 3, 4]
+
+
+def interrupted_after(epoch):
+    """A training that keeps its state after each epoch, and is interrupted before it tells."""
+
+    def train(arm, seed, run):
+        state = run.folder / "state"
+        begun = int(state.read_text()) if state.exists() else 0
+        for number in range(begun + 1, arm.epochs + 1):
+            run.epoch(number, accuracy=number / 8)
+            if number == epoch:
+                raise KeyboardInterrupt
+            state.write_text(str(number))
+        return {"accuracy": 0.5}
+
+    return train
+
+
+def test_a_training_goes_on_from_its_folder_and_has_its_whole_curve(kept):
+    for epoch in (1, 3):
+        with pytest.raises(KeyboardInterrupt):
+            trained(interrupted_after(epoch), kept)
+    assert trained(interrupted_after(None), kept)["history"] == {
+        "accuracy": [1 / 8, 2 / 8, 3 / 8, 4 / 8]
+    }
+
+
+def test_one_that_starts_anew_forgets_what_it_had_told(kept):
+    def train(arm, seed, run, *, ends=True):
+        for _ in range(arm.epochs if ends else 2):
+            run.epoch(accuracy=0.5)
+        if not ends:
+            raise KeyboardInterrupt
+        return {"accuracy": 0.5}
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(lambda arm, seed, run: train(arm, seed, run, ends=False), kept)
+    assert trained(train, kept)["history"] == {"accuracy": [0.5] * 4}
+
+
+def test_one_that_goes_on_has_to_say_at_which_epoch(kept):
+    def train(arm, seed, run):
+        state = run.folder / "state"
+        goes_on = state.exists()
+        state.touch()
+        run.epoch(accuracy=0.5)
+        if not goes_on:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(train, kept)
+    with pytest.raises(ValueError, match=r"told of 1 epochs before .* run\.epoch\(number, acc"):
+        trained(train, kept)
+
+
+def test_told_epochs_that_cannot_be_read_count_as_none(kept):
+    with pytest.raises(KeyboardInterrupt):
+        trained(interrupted_after(2), kept)
+    (kept.root / "told.json").write_text("[{")
+    with pytest.raises(ValueError, match="told of epoch 2 after epoch 0"):
+        trained(interrupted_after(None), kept)
+
+
+@pytest.mark.parametrize(
+    ("tell", "sentence"),
+    [
+        (lambda run: run.epoch(3, accuracy=0.5), "told of epoch 3 after epoch 0"),
+        (lambda run: run.epoch(0, accuracy=0.5), "told of epoch 0 after epoch 0"),
+        (lambda run: run.epoch(accuracy=float("nan")), "accuracy=nan, which cannot be compared"),
+        (lambda run: run.epoch(accuracy="high"), "accuracy='high', which is no number"),
+        (lambda run: [run.epoch(a=1), run.epoch(b=1)], r"told \['b'\] in epoch 2, and \['a'\]"),
+        (lambda run: [run.epoch(a=1) for _ in range(5)], "epoch 5, and Fit has 4 by its"),
+    ],
+)
+def test_mistakes_in_telling_are_explained(tell, sentence, kept):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        trained(lambda arm, seed, run: tell(run), kept)
+
+
+def test_an_arm_that_says_no_epochs_has_none_to_tell_of(kept):
+    with pytest.raises(ValueError, match=r"Unepoched has no setting `epochs`; give Unepoched a"):
+        trained(lambda arm, seed, run: run.epoch(gains=1), kept, Run(Unepoched(), 1))
+
+
+def test_a_metric_may_be_a_list(kept):
+    run = Run(Unepoched(), 1)
+    values = trained(lambda arm, seed: {"gains": torch.arange(3), "right": (1, 0)}, kept, run)
+    assert values["measures"] == {"gains": [0, 1, 2], "right": [1, 0]}
+    with pytest.raises(TypeError, match=r"gains with listed=True; return a list of numbers"):
+        trained(lambda arm, seed: {"gains": 3.0}, kept, run)
+    with pytest.raises(TypeError, match=r"accuracy with listed=False; return one number"):
+        trained(lambda arm, seed: {"accuracy": [0.5]}, kept)
+    with pytest.raises(ValueError, match=r"gains\[1\]=inf, which cannot be compared"):
+        trained(lambda arm, seed: {"gains": [1, float("inf")]}, kept, run)
+
+
+def test_what_diverged_keeps_its_curve(kept):
+    def train(arm, seed, run):
+        run.epoch(accuracy=0.5)
+        raise Diverged(step=70)
+
+    assert trained(train, kept) == {"diverged_at": 70, "history": {"accuracy": [0.5]}}
+
+
+def test_a_function_is_called_as_it_is_written():
+    def train(arm):
+        return {}
+
+    with pytest.raises(TypeError, match=r"as train\(arm, seed, run\), and 'train' takes neither"):
+        OutsideStudy(train)
+    values = OutsideStudy(lambda arm, seed, epochs=2: {"accuracy": epochs / 4}).train_outside(RUN)
+    assert values == {"accuracy": 0.5}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_are_as_the_arm_says_and_as_before_afterwards(threads, kept, monkeypatch):
+    monkeypatch.setattr(Fit, "threads", threads)
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    usual = torch.get_num_threads()
+    seen = []
+
+    def train(arm, seed, run):
+        seen.append((run.threads, torch.get_num_threads(), os.environ["MKL_NUM_THREADS"]))
+        return {"accuracy": 0.5}
+
+    trained(train, kept)
+    assert seen == [(threads, threads, str(threads))]
+    assert torch.get_num_threads() == usual
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+def fails(arm, seed, run):
+    run.log("warm-up ends at step 30")
+    raise RuntimeError("out of ideas")
+
+
+STUDY = OutsideStudy(fails)
+
+
+def test_what_it_logs_is_shown_where_it_fails(kept):
+    (event,) = train_batch([RUN], engine="loop", device="cpu", files=kept)
+    assert isinstance(event, Failed)
+    assert "out of ideas" in event.why
+    assert "It had printed:\nwarm-up ends at step 30" in event.details
+
+
+def test_provenance_says_how_many_threads_it_had(kept, monkeypatch):
+    monkeypatch.setattr(study_of(RUN.arm), "train", lambda arm, seed, run: {"accuracy": 0.5})
+    monkeypatch.setattr(Fit, "threads", 2)
+    (event,) = train_batch([RUN], engine="loop", device="cpu", files=kept)
+    assert not isinstance(event, Failed), event.details
+    assert event.provenance["threads"] == 2
+    assert "opened" not in event.provenance
+
+
+def test_what_it_reads_in_its_folder_needs_no_name(tmp_path, monkeypatch):
+    def train(arm, seed, run):
+        (run.folder / "state").write_text("1")
+        return {"accuracy": float((run.folder / "state").read_text()) / 2}
+
+    monkeypatch.setattr(study_of(RUN.arm), "train", train)
+    monkeypatch.setattr("repro.runs.opened.project_of", lambda study: Path(tmp_path))
+    (event,) = train_batch([RUN], engine="loop", device="cpu", files=Kept(tmp_path / "run"))
+    assert "opened" not in event.provenance
+    assert TrainingRun(RUN, Kept(tmp_path / "run")).folder.is_dir()
