@@ -1,11 +1,13 @@
 """Tests that need more than is here are skipped, and counted in one line."""
 
 import os
+import re
 
 import pytest
 
 from tests.oracles import NOT_INSTALLED
 
+LACKING = re.compile(rf"(?:{NOT_INSTALLED}|could not import ')(\w+)")
 NO_DATA = "needs the real data sets, in the folder that REPRO_DATA names"
 
 
@@ -20,7 +22,7 @@ def pytest_collection_modifyitems(items):
 def pytest_terminal_summary(terminalreporter):
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in skipped]
-    lacking = [r.removeprefix(NOT_INSTALLED) for r in reasons if r.startswith(NOT_INSTALLED)]
+    lacking = [found[1] for found in map(LACKING.match, reasons) if found]
     said = []
     if NO_DATA in reasons:
         said.append(f"{reasons.count(NO_DATA)} need the real data sets (set REPRO_DATA)")
