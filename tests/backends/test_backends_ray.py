@@ -16,8 +16,9 @@ from ray_cluster import Cluster
 import repro.backends.choose
 import repro.plugin.session
 import repro.report.write  # noqa: F401
+from tests.oracles import oracle
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro-claims[ray]'")
+oracle("ray")
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("one cluster for all of these tests")]
 
 RUNS, STEPS = 25, 120

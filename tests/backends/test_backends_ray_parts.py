@@ -6,7 +6,7 @@ from repro.backends.ray.mailbox import Done, Mailbox, NotDone, Place
 from repro.core.progress import Progress
 from repro.data.registry import data_sets
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'repro-claims[ray]'")
+pytest.importorskip("ray", reason="not installed: ray")
 
 import ray
 

@@ -1,10 +1,14 @@
 """A real server of files on this machine, which can be told to misbehave; and a data folder."""
 
+import hashlib
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
+from repro.data import files, registry
+from repro.data.registry import DataSet, File
 
 
 class Files(ThreadingHTTPServer):
@@ -117,3 +121,29 @@ def data(tmp_path, monkeypatch):
     yield folder
     assert (tmp_path / "beside").read_text() == "untouched"
     assert {p.name for p in tmp_path.iterdir()} <= {"data", "beside", "cache"}
+
+
+@pytest.fixture
+def publish(tmp_path, monkeypatch):
+    """Makes files the whole of a set, as if they had been published; returns their folder."""
+    known = dict(registry.data_sets())
+
+    def only(contents, name="cifar10"):
+        folder = tmp_path / "data" / name
+        folder.mkdir(parents=True)
+        for file, content in contents.items():
+            (folder / file).write_bytes(content)
+        published = tuple(
+            File(file, len(content), hashlib.sha256(content).hexdigest())
+            for file, content in contents.items()
+        )
+        known[name] = DataSet(name, "C", "none", "nobody", name, published, ())
+        for module in (registry, files):
+            monkeypatch.setattr(module, "data_sets", lambda: known)
+        monkeypatch.setenv("REPRO_DATA", str(tmp_path / "data"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        files.file_hashes.cache_clear()
+        return folder
+
+    yield only
+    files.file_hashes.cache_clear()

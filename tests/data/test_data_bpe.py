@@ -6,14 +6,14 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from real_sets import needs_data
 
-from repro.data.bpe import load_tokenizer, pieces_of
-from repro.data.files import read_file
+from repro.data.bpe import END_OF_TEXT, load_tokenizer, pieces_of
+from repro.data.files import read_file, twin_folder
 from repro.data.locate import DataError, data_folder
 from repro.data.messages import read_rows
 from repro.data.pairs import read_pairs
 from repro.data.passages import read_passages
+from tests.oracles import oracle
 
 known_to_this_python = st.characters(exclude_categories=("Cs", "Cn"))
 tricky = st.sampled_from(
@@ -22,21 +22,28 @@ tricky = st.sampled_from(
 texts = st.lists(st.one_of(tricky, st.text(known_to_this_python, max_size=4))).map("".join)
 
 
-@pytest.fixture(scope="module")
-def oracle():
-    """GPT-2's encoding in tiktoken, from the same files."""
-    tiktoken = pytest.importorskip("tiktoken", reason="compares with tiktoken, which is not here")
+def encoding_of(name, folder):
+    """Return the encoding of a vocabulary in tiktoken, from the same files."""
+    tiktoken = oracle("tiktoken")
     from tiktoken.load import data_gym_to_mergeable_bpe_ranks
     from tiktoken_ext.openai_public import r50k_pat_str
 
-    folder = data_folder() / "gpt2-bpe"
     ranks = data_gym_to_mergeable_bpe_ranks(str(folder / "vocab.bpe"), str(folder / "encoder.json"))
     return tiktoken.Encoding(
-        "gpt2",
-        pat_str=r50k_pat_str,
-        mergeable_ranks=ranks,
-        special_tokens={"<|endoftext|>": 50256},
+        name, pat_str=r50k_pat_str, mergeable_ranks=ranks, special_tokens={END_OF_TEXT: len(ranks)}
     )
+
+
+@pytest.fixture(scope="module")
+def published():
+    """GPT-2's own encoding."""
+    return encoding_of("gpt2", data_folder() / "gpt2-bpe")
+
+
+@pytest.fixture(scope="module")
+def of_the_twin():
+    """The encoding by the small vocabulary in the same files' formats, which is always here."""
+    return encoding_of("twin", twin_folder("gpt2-bpe"))
 
 
 PUBLISHED = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -44,46 +51,70 @@ PUBLISHED = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?
 
 def cut_as_published(text):
     """Tell whether a text is cut as by GPT-2's own pattern."""
-    regex = pytest.importorskip("regex", reason="compares with regex, which is not here")
+    regex = oracle("regex")
     return pieces_of(text) == regex.findall(PUBLISHED, text)
 
 
-def agree(oracle, kept):
-    tokenizer = load_tokenizer("gpt2-bpe")
+def agree(published, kept, name="gpt2-bpe"):
+    tokenizer = load_tokenizer(name)
     for text in kept:
         tokens = tokenizer.encode(text)
-        assert tokens == oracle.encode_ordinary(text), text
+        assert tokens == published.encode_ordinary(text), text
         assert tokenizer.decode(tokens) == text
 
 
-@needs_data
-def test_every_message(oracle):
-    agree(oracle, [text for _, text in read_rows("sms-spam")])
+@pytest.mark.real_data
+def test_every_message(published):
+    agree(published, [text for _, text in read_rows("sms-spam")])
 
 
-@needs_data
-def test_every_sentence_of_blimp(oracle):
-    agree(oracle, [s for p in read_pairs("blimp").values() for pair in p for s in pair])
+@pytest.mark.real_data
+def test_every_sentence_of_blimp(published):
+    agree(published, [s for p in read_pairs("blimp").values() for pair in p for s in pair])
 
 
-@needs_data
+@pytest.mark.real_data
 @pytest.mark.parametrize("variant", ["openai", "original", "development"])
-def test_every_passage_of_lambada(oracle, variant):
+def test_every_passage_of_lambada(published, variant):
     passages = read_passages("lambada", variant)
-    agree(oracle, [" ".join(passage) for passage in passages])
-    agree(oracle, [f" {last}" for _, last in passages])
+    agree(published, [" ".join(passage) for passage in passages])
+    agree(published, [f" {last}" for _, last in passages])
 
 
-@needs_data
-def test_wikitext_as_one_text(oracle):
-    agree(oracle, [read_file("wikitext-2", "wiki.valid.tokens").decode()])
+@pytest.mark.real_data
+def test_wikitext_as_one_text(published):
+    agree(published, [read_file("wikitext-2", "wiki.valid.tokens").decode()])
 
 
-@needs_data
+@pytest.mark.real_data
 @settings(max_examples=300, deadline=None)
 @given(text=texts)
-def test_any_text(oracle, text):
-    agree(oracle, [text])
+def test_any_text(published, text):
+    agree(published, [text])
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts)
+def test_any_text_by_a_small_vocabulary(of_the_twin, text):
+    agree(of_the_twin, [text], "gpt2-bpe-twin")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("wikitext-2-twin", "wiki.valid.tokens"),
+        ("sms-spam-twin", "SMSSpamCollection"),
+        ("lambada-twin", "lambada_test.jsonl"),
+    ],
+)
+def test_whole_files_by_a_small_vocabulary(of_the_twin, name, file):
+    agree(of_the_twin, [read_file(name, file).decode()[:100_000]], "gpt2-bpe-twin")
+
+
+def test_half_a_character_by_a_small_vocabulary(of_the_twin):
+    tokens = [220, 158]
+    shown = load_tokenizer("gpt2-bpe-twin").decode(tokens)
+    assert shown == of_the_twin.decode(tokens)
 
 
 @settings(max_examples=300, deadline=None)
@@ -98,8 +129,8 @@ def test_every_character_is_of_the_published_kind():
         assert cut_as_published("".join(f"x{c}{c} {c}1{c}'{c}, {c}" for c in characters))
 
 
-@needs_data
-def test_the_published_end_of_text(oracle):
+@pytest.mark.real_data
+def test_the_published_end_of_text(published):
     tokenizer = load_tokenizer("gpt2-bpe")
     assert len(tokenizer) == 50_257
     assert tokenizer.end_of_text == 50_256
@@ -107,10 +138,10 @@ def test_the_published_end_of_text(oracle):
     assert 50_256 not in tokenizer.encode("<|endoftext|>")
 
 
-@needs_data
+@pytest.mark.real_data
 @pytest.mark.parametrize("tokens", [[220, 158], [158, 220, 50_256]])
-def test_half_a_character_is_shown_as_such(oracle, tokens):
-    assert load_tokenizer("gpt2-bpe").decode(tokens) == oracle.decode(tokens)
+def test_half_a_character_is_shown_as_such(published, tokens):
+    assert load_tokenizer("gpt2-bpe").decode(tokens) == published.decode(tokens)
 
 
 @given(text=st.text())

@@ -1,43 +1,16 @@
 """CIFAR-10 is verified and safely read; its twin can be made again byte for byte."""
 
-import hashlib
 import os
 import pickle
 
 import numpy as np
 import pytest
-from real_sets import needs_data
 
-from repro.data import cifar10, images, registry
-from repro.data.files import file_hashes, resolve
+from repro.data import cifar10, images
+from repro.data.files import resolve
 from repro.data.locate import DataError, fixtures
 from repro.data.prepared import DataWarning
-from repro.data.registry import DataSet, File
 from repro.data.twins import images as twin
-
-
-@pytest.fixture
-def publish(tmp_path, monkeypatch):
-    """Makes files the whole of CIFAR-10, as if they had been published."""
-
-    def only(contents):
-        folder = tmp_path / "data" / "cifar10"
-        folder.mkdir(parents=True)
-        for name, content in contents.items():
-            (folder / name).write_bytes(content)
-        published = tuple(
-            File(name, len(content), hashlib.sha256(content).hexdigest())
-            for name, content in contents.items()
-        )
-        known = DataSet("cifar10", "C", "none", "nobody", "cifar10", published, ())
-        monkeypatch.setattr(registry, "data_sets", lambda: {"cifar10": known})
-        monkeypatch.setenv("REPRO_DATA", str(tmp_path / "data"))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        file_hashes.cache_clear()
-        return folder
-
-    yield only
-    file_hashes.cache_clear()
 
 
 @pytest.fixture
@@ -146,7 +119,7 @@ def test_the_twin_keeps_its_classes_when_mirrored():
     assert np.abs(patterns - patterns[:, :, ::-1]).max() <= 1  # up to the rounding of a seventh
 
 
-@needs_data
+@pytest.mark.real_data
 def test_the_real_set_has_its_published_statistics():
     real = images.load_images("cifar10", size=32)
     assert np.bincount(real.train_labels).tolist() == [5000] * 10

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from real_sets import needs_data
 
 from repro.data import prepared
 from repro.data.characters import SENTENCES, batches, characters_identity, load_characters
@@ -18,6 +17,7 @@ from repro.data.pairs import load_pairs
 from repro.data.passages import load_passages, passages_identity
 from repro.data.ragged import Ragged
 from repro.data.word_windows import PAD, UNKNOWN, lines_of_text, load_word_windows
+from tests.oracles import oracle
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_source_000_has_so_many_batches(part, count):
     np.testing.assert_array_equal(made[1, 2], text[2048 + 128 : 2048 + 128 + 65])
 
 
-@needs_data
+@pytest.mark.real_data
 def test_source_000_meant_wikitext():
     characters = load_characters("wikitext-2")
     assert len(characters.alphabet) == 106
@@ -54,7 +54,7 @@ def test_source_000_meant_wikitext():
     assert read == read_file("wikitext-2", "wiki.train.tokens").decode()[:100_000]
 
 
-@needs_data
+@pytest.mark.real_data
 def test_source_001_lines_and_windows():
     lines = [
         lines_of_text(read_file("wikitext-2", f"wiki.{part}.tokens").decode())
@@ -91,7 +91,7 @@ def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monke
     )
 
 
-@needs_data
+@pytest.mark.real_data
 def test_wikitext_at_word_level():
     corpus = load_words("wikitext-2")
     assert corpus.vocabulary == 33_278
@@ -99,7 +99,7 @@ def test_wikitext_at_word_level():
     assert counts == [2_088_628, 217_646, 245_569]
 
 
-@needs_data
+@pytest.mark.real_data
 def test_source_003_rows_and_split():
     rows = read_rows("sms-spam")
     assert len(rows) == 5_572
@@ -112,7 +112,7 @@ def test_source_003_rows_and_split():
     assert [part.tokens.lengths.max() for part in parts] == [120, 90, 97]
 
 
-@needs_data
+@pytest.mark.real_data
 def test_two_lines_are_lost_in_quotes():
     lines = read_file("sms-spam", "SMSSpamCollection").decode().removesuffix("\n").split("\n")
     rows = read_rows("sms-spam")
@@ -121,9 +121,9 @@ def test_two_lines_are_lost_in_quotes():
     assert sum(swallowed) == 2
 
 
-@needs_data
+@pytest.mark.real_data
 def test_pandas_does_the_same():
-    pandas = pytest.importorskip("pandas", reason="compares with pandas, which is not here")
+    pandas = oracle("pandas")
     path = os.path.join(os.environ["REPRO_DATA"], "sms-spam", "SMSSpamCollection")
     frame = pandas.read_csv(path, sep="\t", header=None, names=["label", "text"])
     ham, spam = (frame[frame.label == label] for label in ("ham", "spam"))
@@ -134,7 +134,7 @@ def test_pandas_does_the_same():
     assert rows == [row for part in split(balance(read_rows("sms-spam"))).values() for row in part]
 
 
-@needs_data
+@pytest.mark.real_data
 def test_blimp_has_67_paradigms_of_1000_pairs():
     pairs = load_pairs("blimp", tokenizer="gpt2-bpe")
     assert len(pairs.paradigms) == 67
@@ -142,7 +142,7 @@ def test_blimp_has_67_paradigms_of_1000_pairs():
     assert len(pairs.good) == len(pairs.bad) == 67_000
 
 
-@needs_data
+@pytest.mark.real_data
 @pytest.mark.parametrize(("variant", "count"), [("openai", 5153), ("original", 5153)])
 def test_lambada_names_its_variant(variant, count):
     passages = load_passages("lambada", variant, tokenizer="gpt2-bpe")
@@ -172,7 +172,7 @@ def arrays_of(prepared_set):
             yield from arrays_of(value)
 
 
-@pytest.mark.parametrize("twin", [pytest.param("", marks=needs_data), "-twin"])
+@pytest.mark.parametrize("twin", [pytest.param("", marks=pytest.mark.real_data), "-twin"])
 @pytest.mark.parametrize("loader", LOADERS)
 def test_everything_is_prepared_once_and_then_mapped(own_cache, monkeypatch, loader, twin):
     first = LOADERS[loader](twin)

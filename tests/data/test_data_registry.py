@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from real_sets import needs_data
 
 import repro.data
 from repro.data import locate
@@ -55,7 +54,7 @@ def test_an_unknown_set_is_named_with_those_there_are():
         find("wikitext")
 
 
-@needs_data
+@pytest.mark.real_data
 @pytest.mark.parametrize("name", sorted(data_sets().keys() - WEIGHTS))
 def test_the_real_sets_are_complete(name):
     inventory = take_inventory(name)

@@ -9,6 +9,7 @@ import pytest
 from arms import arms
 
 from repro.judge import Design, Outcome, Scale, ScaleError, either
+from tests.oracles import oracle
 
 LOOKS = (5, 8, 12)
 SHARE = Scale("log-odds", count=300)
@@ -85,7 +86,7 @@ def test_a_claim_about_runs_needs_the_seeds_of_its_binomial_test():
 
 
 def test_the_interval_of_a_share_of_runs_is_that_of_clopper_and_pearson():
-    statsmodels = pytest.importorskip("statsmodels.stats.proportion")
+    statsmodels = oracle("statsmodels.stats.proportion")
     values = np.r_[np.ones(9), -np.ones(3)] * np.arange(1, 13)
     (a,) = arms(values, design=Design(looks=(12,)))
     (effect,) = a.exceeds(0.0, in_at_least=0.5).effects

@@ -13,6 +13,7 @@ from repro.recorded.readers import (
     trainer_state,
     wandb_offline,
 )
+from tests.oracles import oracle
 
 pytestmark = pytest.mark.filterwarnings("default")  # theirs are not ours
 
@@ -51,7 +52,7 @@ def require_all_runs(results):
 
 @pytest.mark.parametrize("how", ["tensorboard", "torch", "tensors"])
 def test_tensorboard_events(tmp_path, how):
-    pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
+    oracle("tensorboard")
     for method, seed in RUNS:
         folder = tmp_path / method / f"seed_{seed}"
         write = {"tensorboard": _simple, "torch": _torch, "tensors": _tensors}[how]
@@ -95,7 +96,7 @@ def _tensors(folder, values):
 
 
 def test_the_folder_of_mlflow(tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed")
+    mlflow = oracle("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
     mlflow.set_experiment("ours")
@@ -115,7 +116,7 @@ def test_the_folder_of_mlflow(tmp_path, monkeypatch):
 
 
 def test_the_offline_runs_of_wandb(tmp_path, monkeypatch):
-    wandb = pytest.importorskip("wandb", reason="wandb is not installed")
+    wandb = oracle("wandb")
     for name, value in {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}.items():
         monkeypatch.setenv(name, value)
     for method, seed in RUNS:
@@ -166,8 +167,7 @@ def test_a_table_that_was_exported_from_wandb(tmp_path):
 
 
 def test_the_csv_logger_of_lightning(tmp_path):
-    reason = "Lightning is not installed"
-    loggers = pytest.importorskip("pytorch_lightning.loggers", reason=reason)
+    loggers = oracle("pytorch_lightning.loggers")
     for method, seed in RUNS:
         logger = loggers.CSVLogger(tmp_path, name=method)
         logger.log_hyperparams({"seed": seed, "model": {"width": 8}})
@@ -186,8 +186,8 @@ def test_the_csv_logger_of_lightning(tmp_path):
 
 
 def test_the_state_of_a_trainer(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    transformers = oracle("transformers")
+    oracle("accelerate")
     import torch
 
     class Line(torch.nn.Module):

@@ -8,6 +8,7 @@ from repro.arm import Metric
 from repro.recorded import RecordedError, recorded
 from repro.recorded.pattern import Pattern
 from repro.recorded.runs import listed
+from tests.oracles import oracle
 
 ACCURACY = {"accuracy": Metric("log-odds", examples=1000)}
 
@@ -63,7 +64,7 @@ def test_json_lines_are_read_with_their_types_and_lists(source):
 
 
 def test_parquet_is_read(source, tmp_path):
-    pytest.importorskip("pyarrow")
+    oracle("pyarrow")
     import pyarrow
     import pyarrow.parquet
 

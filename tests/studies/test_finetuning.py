@@ -39,7 +39,7 @@ from repro.studies.finetuning.pretraining import STUDY as PRETRAINING
 from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.finetuning.study import STUDY
 from repro.studies.finetuning.vocabulary import renumbered
-from tests.data.real_sets import needs_data
+from tests.oracles import oracle
 from tests.run_files import KeptFiles
 from tests.studies.small import FINETUNING_DATA as TWINS
 from tests.studies.small import GPT as TINY
@@ -95,7 +95,7 @@ def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None)
     ids=["deep", *SIZES],
 )
 def test_logits_are_those_of_transformers_for_the_same_weights(shape):
-    transformers = pytest.importorskip("transformers")
+    transformers = oracle("transformers")
     torch.manual_seed(1)
     theirs = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(
@@ -328,7 +328,7 @@ def test_adapters_change_nothing_at_first_and_merge_into_the_plain_model(pretrai
     seed=st.integers(0, 99),
 )
 def test_adapters_are_those_of_peft(rank, alpha, reads, gives, seed):
-    peft = pytest.importorskip("peft")
+    peft = oracle("peft")
     torch.manual_seed(seed)
     theirs = peft.get_peft_model(
         torch.nn.Sequential(torch.nn.Linear(reads, gives)),
@@ -557,7 +557,7 @@ def test_baselines_are_what_they_say():
         assert answer == (spam > ham)
 
 
-@needs_data
+@pytest.mark.real_data
 def test_the_table_of_first_tokens_differs_from_the_counters_in_its_ties():
     """One message of either part: a tie goes to most messages, not to the label met first."""
     messages = load_messages("sms-spam", tokenizer="gpt2-bpe")

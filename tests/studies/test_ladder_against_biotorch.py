@@ -17,8 +17,9 @@ from repro.arm import Run
 from repro.recipe import Recipe
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
+from tests.oracles import oracle
 
-pytest.importorskip("biotorch", reason="needs biotorch: pip install --no-deps biotorch==0.0.16")
+oracle("biotorch")
 
 SEED, BATCH = 3, 16
 ARM = LadderArm(

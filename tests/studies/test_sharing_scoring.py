@@ -20,6 +20,7 @@ from repro.studies.parameter_sharing.scoring import (
     preferred,
     told_by_the_input,
 )
+from tests.oracles import oracle
 
 VOCABULARY = 1025  # the twin's, and a mask
 END, MASK = 1023, 1024
@@ -153,9 +154,9 @@ def test_a_collapsed_model_is_known_by_what_it_does_not_depend_on():
 
 def harness(network):
     """lm-evaluation-harness around a transformers model of the twin's vocabulary."""
-    huggingface = pytest.importorskip("lm_eval.models.huggingface")
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
+    huggingface = oracle("lm_eval.models.huggingface")
+    transformers = oracle("transformers")
+    tokenizers = oracle("tokenizers")
     lines = read_file(TOKENIZER, "vocab.bpe").decode().split("\n")[1:]
     pairs = tokenizers.Tokenizer(
         tokenizers.models.BPE(
@@ -172,8 +173,8 @@ def harness(network):
 
 @pytest.mark.filterwarnings("ignore")
 def test_scores_are_those_of_the_evaluation_harness():
-    instance = pytest.importorskip("lm_eval.api.instance")
-    transformers = pytest.importorskip("transformers")
+    instance = oracle("lm_eval.api.instance")
+    transformers = oracle("transformers")
     torch.manual_seed(1)
     network = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from repro.report.write import write_page
+from tests.oracles import oracle
 
 SWITCHES = [
     "--headless",
@@ -25,7 +26,7 @@ def browser():
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if program is None:
         pytest.skip("needs chromium: apt-get install chromium, or name one in CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api = oracle("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=SWITCHES)
         yield started
