@@ -94,6 +94,9 @@ class ModuleArm(OwnArm):
 
     code: ClassVar[tuple[str, ...]] = ("repro.own.module",)
 
+    workers: ClassVar[int] = 0
+    """The processes that load the examples of a `Dataset` ahead; no result depends on it."""
+
     examples: int
     """The number of examples to train on."""
 

@@ -16,12 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.data import Dataset
 
 from repro.arm import Run
 from repro.core.models import ReferenceBase, StackedBase, stacked
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
+from repro.own.loaded import Loader
 from repro.own.measured import checked
 from repro.own.programs import Brought
 
@@ -30,6 +32,8 @@ SEEDS = 2**62
 
 class ModuleStudy:
     """A study made of four functions; the arm is a `repro.own.arm.ModuleArm`.
+
+    `examples` gives tensors, or a map-style `Dataset`, whose items are loaded as they are needed.
 
     >>> STUDY = ModuleStudy(
     ...     module=lambda arm: nn.Sequential(
@@ -56,7 +60,7 @@ class ModuleStudy:
         self,
         *,
         module: Callable[[Any], nn.Module],
-        examples: Callable[[Any], Sequence[Tensor]],
+        examples: Callable[[Any], Any],
         loss: Callable[..., Tensor],
         measure: Callable[[nn.Module, Any], Mapping[str, float]],
         monitor: str | None = None,
@@ -68,8 +72,11 @@ class ModuleStudy:
         self.brought = Brought(optimiser, schedule)
 
     def load(self, arm: Any, device: torch.device) -> Examples:
-        """Move the examples of an arm to the device."""
-        tensors = [tensor.to(device) for tensor in self.examples(arm)]
+        """Move the examples of an arm to the device, or have them loaded one by one."""
+        given = self.examples(arm)
+        if isinstance(given, Dataset):
+            return self._loaded(arm, given, device)
+        tensors = [tensor.to(device) for tensor in given]
         lengths = {len(tensor) for tensor in tensors}
         if lengths != {arm.examples}:
             raise ValueError(
@@ -78,6 +85,17 @@ class ModuleStudy:
             )
         self._require_arguments(arm, tensors)
         return Examples(tensors)
+
+    def _loaded(self, arm: Any, given: Any, device: torch.device) -> LoadedExamples:
+        if len(given) != arm.examples:
+            raise ValueError(
+                f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
+                f" gives a data set of {len(given)}; make them agree."
+            )
+        loaded = LoadedExamples(given, arm.workers, device)
+        first = loaded.batch(loaded.epoch(0, 0)[None, :1])
+        self._require_arguments(arm, first[1:])
+        return loaded
 
     def _require_arguments(self, arm: Any, tensors: Sequence[Tensor]) -> None:
         try:
@@ -126,6 +144,12 @@ def _saying_where(module: nn.Module) -> Iterator[None]:
         ) from error
 
 
+def _lines(count: int, seed: int, number: int) -> Tensor:  # [N, 2]
+    order = torch.randperm(count, generator=stream(seed, f"order/{number}"))
+    draws = torch.randint(SEEDS, (count,), generator=stream(seed, f"draws/{number}"))
+    return torch.stack([order, draws], dim=1)
+
+
 class Examples:
     """Examples as lines of tensors, in a new random order in each epoch.
 
@@ -136,14 +160,28 @@ class Examples:
         self.tensors = tensors
 
     def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
-        count = len(self.tensors[0])
-        order = torch.randperm(count, generator=stream(seed, f"order/{number}"))
-        draws = torch.randint(SEEDS, (count,), generator=stream(seed, f"draws/{number}"))
-        return torch.stack([order, draws], dim=1)
+        return _lines(len(self.tensors[0]), seed, number)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
         chosen = lines[..., 0]  # [R, B]
         return (lines[:, 0, 1], *(tensor[chosen] for tensor in self.tensors))
+
+
+class LoadedExamples(Examples):
+    """The same of a map-style data set, whose transforms draw from the second column too."""
+
+    def __init__(self, given: Any, workers: int, device: torch.device) -> None:
+        self.count = len(given)
+        self.loader = Loader(given, workers=workers, device=device)
+        self.device = device
+
+    def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
+        lines = _lines(self.count, seed, number)
+        self.loader.expect(lines)
+        return lines
+
+    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
+        return (lines[:, 0, 1], *self.loader.batch(lines))
 
 
 class OneModule(ReferenceBase):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from repro.arm import Run
 from repro.own.measured import checked
@@ -117,16 +114,8 @@ def _threads(count: int) -> Iterator[None]:
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Let every global generator draw from this seed within the block, and as before after it."""
-    from repro.core.randomness import drawing_from
     from repro.core.streams import stream
+    from repro.own.loaded import all_drawing_from
 
-    python, array = random.getstate(), np.random.get_state()
-    start = stream(seed, "outside").initial_seed()
-    random.seed(start)
-    np.random.seed(start % 2**32)
-    try:
-        with drawing_from(start):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(array)
+    with all_drawing_from(stream(seed, "outside").initial_seed()):
+        yield

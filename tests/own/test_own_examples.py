@@ -1,4 +1,4 @@
-"""The example of a Trainer as a user has it: killed, it goes on; where it fails, it says what it did."""
+"""The example of a Trainer: killed, it goes on; where it fails, it shows what it had logged."""
 
 import json
 import os
