@@ -72,7 +72,10 @@ class LocalBackend:
             self._slots.give_back()
             time.sleep(POLL_SECONDS)
             return
-        yield from self._carry_out(job)
+        try:
+            yield from self._carry_out(job)
+        finally:
+            self._tell = None
         yield Ended(job.number)
         self._slots.give_back()
 
