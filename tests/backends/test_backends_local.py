@@ -144,11 +144,25 @@ class Died(BaseException):
     """Stands for the end of a process: nothing is put in order."""
 
 
+@pytest.fixture(autouse=True)
+def _slots_of_this_test(tmp_path, monkeypatch):
+    """Sessions are called alike in these tests, which others on this machine run too."""
+    folder = tmp_path / "runtime"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+
+
+def end_without_a_word(backend):
+    """Do what the end of a process does: the slot is free, and what was noted stays."""
+    backend._slots.give_back()
+    return ()
+
+
 @pytest.fixture
 def process(tmp_path, monkeypatch):
     """Trains runs in one process of a session, of which the run of seed 3 is the end."""
     batches = []
-    monkeypatch.setattr(LocalBackend, "stop", lambda self: ())
+    monkeypatch.setattr(LocalBackend, "stop", end_without_a_word)
 
     def ends(study, runs, **options):
         batches.append([run.seed for run in runs])
@@ -206,7 +220,7 @@ def test_a_program_whose_runs_keep_ending_processes_is_given_up(process, monkeyp
 def test_a_program_that_ends_the_process_that_times_it_is_trained_by_the_loop(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(LocalBackend, "stop", lambda self: ())
+    monkeypatch.setattr(LocalBackend, "stop", end_without_a_word)
 
     def ends(*arguments, **options):
         raise Died
