@@ -59,6 +59,10 @@ def _rows(file: Path) -> Iterator[dict[str, object]]:
             config |= _items(record.config.update)
         elif kind == "history":
             steps.append(_items(record.history.item))
+    if not steps:
+        raise RecordedError(
+            f"{file} has no logged step, so that nothing is known of its run: leave its folder out."
+        )
     settings = flat({name: value for name, value in config.items() if name != "_wandb"})
     for step in steps:
         yield {**about, **settings, **flat(step)}
