@@ -175,7 +175,7 @@ def test_the_site_can_be_built(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     words = (tmp_path / "words" / "index.html").read_text()
-    assert "is_at_most_times(ratio, other)" in words
+    assert "is_at_most_times(ratio, of)" in words
     assert "--repro" in (tmp_path / "options" / "index.html").read_text()
     assert "<!-- words" not in words
 
