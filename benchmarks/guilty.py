@@ -35,7 +35,7 @@ UNCHANGED = [(1.0, 1.0), (2.0, 2.0), (0.0, 0.0)]
 CLAIM = "004/bp_climbs[d512]"
 CLAIM_FILE = "claims/test_depth_ladder.py"
 STREAMS = "repro/core/streams.py"
-STREAM = 'f"{seed}/{name}"'
+STREAM = re.compile(r'f"\{seed\}/\{name\}[^"]*"')
 
 
 def simulated(effect: float, changed: float, generator: np.random.Generator) -> str:
@@ -83,8 +83,9 @@ def history_with(fault: Fault, folder: Path) -> int:
             plant(fault, folder)
         elif place in others:
             streams = folder / STREAMS
-            text = streams.read_text()
-            streams.write_text(text.replace(STREAM, STREAM.replace("{name}", f"{{name}}/{place}")))
+            text, count = STREAM.subn(f'f"{{seed}}/{{name}}/{place}"', streams.read_text())
+            assert count == 1, f"{STREAMS} has no {STREAM.pattern}"
+            streams.write_text(text)
         else:
             (folder / "notes.txt").write_text(f"note {place}\n")
         subprocess.run([*git, "add", "--all"], check=True)

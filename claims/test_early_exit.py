@@ -10,6 +10,7 @@ import pytest
 
 from repro import claim
 from repro.arm import Needs
+from repro.marks import figure
 from repro.studies.early_exit.arms import PRESETS, SENTENCES, WIKITEXT, on
 
 RANKING = [  # its Final Ranking, worst first: perplexity, and share of the computation
@@ -330,3 +331,16 @@ def test_basic_patterns_are_learnt_quickly(trials):
 )
 def test_the_validation_set_is_too_small(trials):
     raise Needs("is about overfitting on a text that nothing is trained on: needs to know how")
+
+
+@figure(
+    "The eight models in the order of the source, its worst first",
+    source=ranking,
+    x="place in the source's ranking",
+    y="perplexity",
+)
+@on_both_texts
+def test_ranking_figure(plot, text):
+    documented = [perplexity for _, perplexity, _ in RANKING] if text == SENTENCES else []
+    panel = plot.panel(text)
+    panel.line("the eight models", on(text, *NAMES), at=range(1, 9), documented=documented)

@@ -22,7 +22,10 @@ from repro.store import command as store
 from repro.text import shown
 
 COMMANDS = (badge, bisect, coverage, data, evidence, findings, new, recorded, store)
-"""Modules with an `add_to`, which adds a command whose `run` takes the arguments."""
+"""Modules with an `add_to`, which adds a command whose `run` takes the arguments.
+
+`goes_on` names an argument that is a list and may go on behind options.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_to(commands)
-    chosen = parser.parse_args(arguments)
+    chosen, later = parser.parse_known_args(arguments)
+    if later:  # argparse ends a list at the first option, pytest does not
+        if "goes_on" not in chosen or any(each.startswith("-") for each in later):
+            parser.error(f"unrecognized arguments: {' '.join(later)}")
+        vars(chosen)[chosen.goes_on] += later
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()

@@ -50,6 +50,13 @@ class Metric:
 
     Choose the `scale` on which differences are alike: `log` for what multiplies (perplexity,
     ratios), `log-odds` for shares (accuracy), `identity` for the rest.
+
+    >>> METRICS = {
+    ...     "perplexity": Metric("log"),
+    ...     "accuracy": Metric("log-odds", examples=10_000),
+    ...     "parameters": Metric("identity", exact=True),
+    ...     "loss_of_block": Metric("identity", listed=True),
+    ... }
     """
 
     scale: Literal["identity", "log", "log-odds"]
@@ -73,8 +80,15 @@ class Metric:
 class Arm:
     """A study with its settings fixed, all but the seed; each study declares its own subclass.
 
-    >>> BP = LadderArm(width=256, depth=4, rule="bp", trained=4)
-    >>> FROZEN = BP.but(trained=0)
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Network(Arm):
+    ...     study: ClassVar[str] = "networks"  # the module that holds STUDY
+    ...     metrics: ClassVar[dict[str, Metric]] = {"accuracy": Metric("log-odds")}
+    ...     depth: int = 4
+    ...     data: str = "digits"
+    ...     recipe: Recipe = Recipe(epochs=3, batch=10, lr=1e-3)
+    >>> Network(depth=2).settings()["depth"]
+    2
     """
 
     study: ClassVar[str]
@@ -125,7 +139,11 @@ class Arm:
         return repr(_with_types(self))
 
     def but(self, **changes: Any) -> Self:
-        """Return the same arm with some settings changed."""
+        """Return the same arm with some settings changed.
+
+        >>> DEEP.but(depth=1) == SHALLOW
+        True
+        """
         known = {field.name for field in dataclasses.fields(self) if field.init}
         for name in changes:
             if name not in known:
@@ -143,11 +161,21 @@ class Arm:
         raise ValueError(f"{type(self).__name__} has no profile {profile!r}; it has ci and paper.")
 
     def at_ci(self) -> Self:
-        """Return this arm at a size that a CPU can train; raise `Needs` where none will do."""
+        """Return this arm at a size that a CPU can train; raise `Needs` where none will do.
+
+        Each subclass says it; this one is small enough as it is.
+
+        >>> DEEP.at_ci() == DEEP
+        True
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how small ci makes it.")
 
     def content(self) -> str:
-        """Return the content hash of the data set, without importing torch."""
+        """Return the content hash of the data set, without importing torch; a subclass says it.
+
+        >>> DEEP.content()
+        'digits'
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what its data is.")
 
     @property
@@ -160,7 +188,11 @@ class Arm:
 
     @property
     def steps(self) -> int:
-        """The number of optimiser steps of a run."""
+        """The number of optimiser steps of a run; a subclass says it.
+
+        >>> DEEP.steps
+        300
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how long it trains.")
 
     def epochs_known(self, *, measured: bool) -> list[int]:
@@ -212,7 +244,11 @@ class Arm:
 
     @property
     def label(self) -> str:
-        """A short name for tables and plots."""
+        """A short name for tables and plots.
+
+        >>> DEEP.label
+        'deep'
+        """
         return type(self).__name__
 
     @property

@@ -57,7 +57,7 @@ def _is_norm(value: object) -> bool:
 class Recipe:
     """Optimiser, schedule and stopping rule of a run.
 
-    >>> Recipe(epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine")
+    >>> RECIPE = Recipe(epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine")
     """
 
     PER_RUN: ClassVar[frozenset[str]] = frozenset(
@@ -116,7 +116,11 @@ class Recipe:
         return ValueError(f"Recipe: {name} is {getattr(self, name)!r}; {instead}.")
 
     def but(self, **changes: Any) -> Recipe:
-        """Return the same recipe with some numbers changed."""
+        """Return the same recipe with some numbers changed.
+
+        >>> Recipe(epochs=100, batch=128, lr=1e-3).but(lr=3e-4).lr
+        0.0003
+        """
         return dataclasses.replace(self, **changes)
 
     def lr_factor(self, step: int, total: int) -> float:

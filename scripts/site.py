@@ -8,12 +8,14 @@ become what the docstrings say.
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import inspect
 import posixpath
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,8 @@ PAGES = {
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)((?:#[^)]*)?\))")
 FENCED = re.compile(r"(^```.*?^```\n?)", re.DOTALL | re.MULTILINE)
 MARK = re.compile(
-    r"^<!-- (words|function|options|commands)(?: of (\S+))?(?: only ([\w ]+))? -->$", re.M
+    r"^<!-- (words|class|fields|function|options|commands)(?: of (\S+))?(?: only ([\w ]+))? -->$",
+    re.M,
 )
 TEXTS = {".py": "python", ".toml": "toml", ".yml": "yaml", ".cff": "yaml", ".csv": "text"}
 
@@ -121,6 +124,8 @@ def _reference(mark: re.Match[str]) -> str:
     kind, name, only = mark.groups()
     made = {
         "words": lambda: "\n".join(_words(_named(name), (only or "").split())),
+        "class": lambda: _entry(_named(name).__name__, _named(name), signature=""),
+        "fields": lambda: "\n".join(_fields(_named(name))),
         "function": lambda: _entry(name.partition(":")[2], _named(name)),
         "options": lambda: "\n".join(_options()),
         "commands": lambda: "\n".join(_commands()),
@@ -143,6 +148,19 @@ def _words(kind: type, only: Sequence[str]) -> Iterator[str]:
         if is_wanted and inspect.isfunction(value) and inspect.getdoc(value):
             is_property = isinstance(vars(kind)[name], property)
             yield _entry(name, value, level=4, signature="" if is_property else None)
+
+
+def _fields(kind: type) -> Iterator[str]:
+    """Yield a table of the fields of a class that have a text."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body
+    yield "| field | meaning |\n|---|---|"
+    yield from (
+        f"| `{ast.unparse(field.target)}` | {' '.join(text.value.value.split())} |"
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    )
 
 
 def _entry(name: str, value: Any, *, level: int = 3, signature: str | None = None) -> str:

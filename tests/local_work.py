@@ -8,18 +8,8 @@ from repro.runs.work import Work
 from repro.store import Store
 
 
-class LocalWork:
-    """What one process of a session has, over a store in a folder."""
-
-    def __init__(self, folder, *, engine="auto", same_machine=False, session=None, **options):
-        self.store = Store(folder, **options)
-        backend = LocalBackend(self.store, device="cpu", processes=1, session=session)
-        self.work = Work(
-            self.store, backend, engine=engine, project=Path(__file__).parent,
-            same_machine=same_machine,
-        )  # fmt: skip
-        self.engines, self.results = self.work.engines, self.work.results
-        self.forecast = self.work.forecast
+class Trains:
+    """One process of a session: it trains by its `work`, and reads `results`."""
 
     def train(self, runs, show=lambda status: None):
         """Train these runs, or say why not; itself again."""
@@ -31,6 +21,22 @@ class LocalWork:
         plan = Plan([read], is_settled=self.results.is_settled, asked=set(runs))
         self.work.train(plan, show)
         return self
+
+
+class LocalWork(Trains):
+    """What one process of a session has, over a store in a folder."""
+
+    def __init__(
+        self, folder, *, engine="auto", same_machine=False, session=None, processes=1, **options
+    ):
+        self.store = Store(folder, **options)
+        backend = LocalBackend(self.store, device="cpu", processes=processes, session=session)
+        self.work = Work(
+            self.store, backend, engine=engine, project=Path(__file__).parent,
+            same_machine=same_machine,
+        )  # fmt: skip
+        self.engines, self.results = self.work.engines, self.work.results
+        self.forecast = self.work.forecast
 
     def values(self, run):
         """The values of a stored run; None where there is none."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import Ledger
+from repro.plugin.command_line import OPTIONS as OURS
 from repro.plugin.progress import WIDTH_OF_A_FILE
 from repro.report.coverage import coverage_page
 from repro.report.findings import findings_table, with_table
@@ -20,13 +21,14 @@ from tests.oracles import oracle
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
-TEXTS = [README, *(path.read_text() for path in sorted(DOCS.glob("*.md")))]
+FINDINGS = (DOCS / "findings.md").read_text()
+TEXTS = [README, *(path.read_text() for path in sorted(DOCS.rglob("*.md")))]
 COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
 BENCHMARKS = {name for text in TEXTS for name in re.findall(r"benchmarks/\w+\.py", text)}
 OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
 MOST_LINES = 40
 """The lines that a session's end may have."""
-ACTIONS = [("data", "fetch"), ("evidence", "pack"), ("new",)]
+ACTIONS = [("data", "fetch"), ("evidence", "pack"), ("findings",), ("new",)]
 
 
 def files_of(guide):
@@ -46,9 +48,13 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 
 
 @pytest.mark.processes
-def test_the_tutorial_goes_as_it_is_written(tmp_path):
-    """Its files are written and its commands run in their order; each prints what is shown."""
-    text = (DOCS / "tutorial.md").read_text()
+@pytest.mark.parametrize("guide", ["tutorial", "new-source", "real-data"])
+def test_a_guide_goes_as_it_is_written(guide, tmp_path):
+    """Its files are written and its commands run in their order; each prints what is shown.
+
+    A block of `sh` needs the network, and one of text that is indented is a piece of code.
+    """
+    text = (DOCS / f"{guide}.md").read_text()
     environment = {**os.environ, "REPRO_STORE": str(tmp_path / ".repro"), "NO_COLOR": "1"}
     environment["PYTHONPATH"] = str(ROOT)
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -62,14 +68,15 @@ def test_the_tutorial_goes_as_it_is_written(tmp_path):
             assert done.returncode == 0, done.stdout + done.stderr
             said = done.stdout
         elif kind == "text":
-            for line in block.splitlines():
+            for line in block.splitlines() if not block.startswith(" ") else ():
                 shown += 1
                 parts = [re.escape(part) for part in line.split("…")]
                 assert re.search(f"^{'.*'.join(parts)}", said, re.MULTILINE | re.DOTALL), said
-        else:
+        elif kind != "sh":
             name, _, content = block.removeprefix("# ").partition("\n")
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(content)
-    assert shown > 5
+    assert shown > 3
 
 
 def test_the_page_of_findings_is_current():
@@ -80,6 +87,29 @@ def test_the_page_of_findings_is_current():
         f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in ledgers)}"
         " --into docs/findings.md"
     )
+
+
+def test_the_readme_counts_what_the_ledgers_have():
+    of = {}
+    for row in re.findall(
+        r"^\| (\d{3}) \| (\w+) \| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", FINDINGS, re.M
+    ):
+        source, size, data, *counts = row
+        if not data.endswith("-twin") and data != "arithmetic":
+            before = of.get((source, size), (0, 0, 0))
+            of[source, size] = tuple(a + int(b) for a, b in zip(before, counts, strict=True))
+    sources = sorted({source for source, _ in of})
+    assert len(sources) == 5
+    for source in sources:
+        agree, disagree, _ = of[source, "any"]
+        counted = [" / ".join(map(str, of.get((source, s), ()))) for s in ("documented", "small")]
+        row = next(line for line in README.splitlines() if line.startswith(f"| [{source}]"))
+        shown = [cell.strip() for cell in row.split("|")[3:-1]]
+        assert shown == [f"{agree} / {disagree}", *counted], "README: What was found"
+
+
+def test_the_readme_is_short():
+    assert README.count("\n") <= 200
 
 
 def test_the_page_of_coverage_is_current():
@@ -153,7 +183,7 @@ def test_options_are_those_that_there_are():
 def test_every_environment_variable_is_listed():
     """Those that pytest's workers and Python set for themselves are no settings of repro."""
     source = "".join(path.read_text() for path in (ROOT / "repro").rglob("*.py"))
-    read = set(re.findall(r"environ(?:\.get)?[\[(]\"([A-Z_]+)\"", source))
+    read = set(re.findall(r"environ(?:\.\w+)?[\[(]\"([A-Z_]+)\"", source))
     read = {name for name in read if not name.startswith(("PYTEST_", "PYTHON"))}
     assert "REPRO_DATA" in read
     page = (DOCS / "options.md").read_text()
@@ -176,12 +206,21 @@ def test_the_site_can_be_built(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     words = (tmp_path / "words" / "index.html").read_text()
     assert "is_at_most_times(ratio, of)" in words
-    assert "--repro" in (tmp_path / "options" / "index.html").read_text()
+    options = (tmp_path / "options" / "index.html").read_text()
+    for name in OURS:
+        assert f"--{name}" in options
+        assert f"repro_{name.replace('-', '_')}" in options
+    helped = subprocess.run(
+        [sys.executable, "-m", "repro", "--help"], capture_output=True, text=True
+    )
+    commands = re.findall(r"^    (\w+) +\w", helped.stdout, re.MULTILINE)
+    assert "bisect" in commands
+    assert [each for each in commands if f"python -m repro {each}" not in options] == []
     assert "<!-- words" not in words
 
 
 @pytest.mark.parametrize(
-    "name", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
+    "name", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
 )
 def test_links_lead_somewhere(name):
     text = re.sub(r"^```.*?^```", "", name.read_text(), flags=re.DOTALL | re.MULTILINE)

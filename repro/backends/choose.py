@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from repro.backends.local import LocalBackend
+from repro.backends.slurm.settings import SlurmSettings
 from repro.runs.backend import Backend
 from repro.store import Store
 
@@ -13,6 +15,18 @@ NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 
 NO_ADDRESS = (
     "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT, or give"
     " --executor ray://HOST:PORT."
+)
+NO_SUBMITIT = (
+    "--executor slurm needs submitit, which is not installed; run: pip install"
+    " 'repro-claims[slurm]'"
+)
+NO_SLURM = (
+    "--executor slurm needs Slurm's commands, and there is no {name} here; run it where jobs are"
+    " submitted, such as a login node."
+)
+UNKNOWN_NODES = (
+    "--same-machine cannot be kept with --executor slurm, which does not say what its nodes are;"
+    " leave it out."
 )
 
 
@@ -25,6 +39,7 @@ def backend_named(
     project: Path,
     same_machine: bool = False,
     session: str | None = None,
+    slurm: SlurmSettings | None = None,
 ) -> Backend:
     """Return the backend of that name for one of a session's processes; raises ValueError.
 
@@ -33,6 +48,13 @@ def backend_named(
     if name == "local":
         return LocalBackend(store, device=device, processes=processes, session=session)
     address = require_backend(name)
+    if name == "slurm":
+        if same_machine:
+            raise ValueError(UNKNOWN_NODES)
+        from repro.backends.slurm.backend import SlurmBackend
+
+        settings = slurm or SlurmSettings()
+        return SlurmBackend(store, settings, device=device, processes=processes, project=project)
     from repro.backends.ray.backend import RayBackend
 
     return RayBackend(
@@ -46,10 +68,16 @@ def backend_named(
 
 
 def require_backend(name: str) -> str:
-    """Return the address of a cluster's backend; raises ValueError where it cannot be used."""
+    """Return the address of a cluster's backend; raises ValueError where it cannot be used.
+
+    Slurm has no address: its commands know where it is.
+    """
+    if name == "slurm":
+        _require_slurm()
+        return ""
     if name != "ray" and not name.startswith("ray://"):
         raise ValueError(
-            f"There is no executor {name!r}; choose local, ray (at RAY_ADDRESS), or"
+            f"There is no executor {name!r}; choose local, slurm, ray (at RAY_ADDRESS), or"
             " ray://HOST:PORT."
         )
     address = os.environ.get("RAY_ADDRESS") if name == "ray" else name
@@ -63,3 +91,13 @@ def require_backend(name: str) -> str:
 
     require_somebody(address)
     return address
+
+
+def _require_slurm() -> None:
+    try:
+        import submitit  # noqa: F401
+    except ImportError as error:
+        raise ValueError(NO_SUBMITIT) from error
+    for name in ("sbatch", "srun", "squeue", "scancel"):
+        if shutil.which(name) is None:
+            raise ValueError(NO_SLURM.format(name=name))

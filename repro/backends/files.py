@@ -16,8 +16,16 @@ from repro.store import Store
 class StoreFiles:
     """Checkpoints and folders by the keys of a job's runs, and the parameters they start from."""
 
-    def __init__(self, store: Store, job: Job, *, show: Callable[[Progress], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        job: Job,
+        *,
+        show: Callable[[Progress], None],
+        devices: Mapping[str, str],
+    ) -> None:
         self._store, self._start, self._show = store, job.start, show
+        self.devices = devices
         self._keys: Mapping[Run, str] = (
             {} if isinstance(job, Timing) else dict(zip(job.runs, job.keys, strict=True))
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
-DEFAULT_STORE = ".repro"
+from repro.store.command import named_store
 
 
 def add_to(commands: Any) -> None:
@@ -35,7 +34,7 @@ def bisect(chosen: argparse.Namespace) -> int:
     from repro.bisect.search import find_change
     from repro.bisect.steps import Steps
 
-    store = Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE).absolute()
+    store = named_store(chosen).absolute()
     named = {"profile": chosen.profile, "store": store}
     named |= {"device": chosen.device, "engine": chosen.engine}
     options = [*(f"--repro-{name}={value}" for name, value in named.items()), *chosen.claims]

@@ -34,16 +34,16 @@ CLEARLY = 0.002
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a claim is at one commit, over some seeds."""
+    """The measurement of a claim at one commit, over some seeds."""
 
     excesses: tuple[Excess, ...]
-    """How far past its bound each comparison is; empty where a value is not finite."""
+    """The distance of each comparison past its bound; empty where a value is not finite."""
     claimed: tuple[str, ...] = ()
     """The statements of the claim."""
     results: tuple[str, ...] = ()
     """A digest of the results of each seed."""
     told: tuple[str, ...] = ()
-    """What was measured, in words, for each statement."""
+    """The measured values in words, for each statement."""
     trained: int = 0
     """The runs that had to be trained for it."""
 
@@ -59,7 +59,7 @@ class Measurement:
 
 
 class State(Enum):
-    """What a commit is found to be."""
+    """The state in which the search finds a commit."""
 
     UNCHANGED = "as at the good end"
     CHANGED = "changed"

@@ -96,7 +96,7 @@ class Module:
     definitions: dict[str, Definition] = field(default_factory=dict)
     classes: dict[str, ClassBody] = field(default_factory=dict)
     imports: dict[str, list[tuple[str, str | None]]] = field(default_factory=dict)
-    """By local name: a module, and the name that is taken from it, if it is not the module."""
+    """The module behind each local name, and the name taken from it, if it is not the module."""
 
     stars: list[str] = field(default_factory=list)
     executed: list[str] = field(default_factory=list)
@@ -330,7 +330,8 @@ def _spec(top: str):  # type: ignore[no-untyped-def]
 def _library_folders() -> list[Path]:
     """The folders that installed libraries lie in."""
     named = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return [Path(folder) for folder in (*named, site.getusersitepackages())]
+    shared = site.getsitepackages()  # of the system too, where an environment shares them
+    return [Path(folder) for folder in (*named, *shared, site.getusersitepackages())]
 
 
 def _source_file(name: str) -> Path | None:

@@ -218,6 +218,8 @@ class _Walk:
             if not places:
                 return True
             for where, what in places:
+                if (where, what) == (module, name):  # a library's class, by the same name
+                    return True
                 if what in self.modules[where].classes and self._is_open(where, what):
                     return True
         return False

@@ -86,11 +86,18 @@ class StatedNumber:
         self._stated, self._record = stated, record
 
     def agrees_with(self, other: Value, *, within: Value = 0) -> Check:
-        """Check whether it can be what a formula implies, or what is printed elsewhere."""
+        """Check whether it can be what a formula implies, or what is printed elsewhere.
+
+        >>> assert document("46.9%").agrees_with(percent_drop("34.86", "18.52"))
+        >>> assert document("0.5 %").agrees_with("0.6 %", within="0.1 %")
+        """
         return self._record(agrees_with(self._stated, other, within=within))
 
     def is_share_of(self, examples: int) -> Check:
-        """Check whether it can be a count out of that many examples (the GRIM test)."""
+        """Check whether it can be a count out of that many examples (the GRIM test).
+
+        >>> assert document("96.63%").is_share_of(1040)
+        """
         if not isinstance(self._stated, str):
             raise TypeError(f"{self._stated!r} was not printed: give the share as text.")
         return self._record(grim(self._stated, of=examples))
@@ -121,17 +128,29 @@ class StatedRow:
         self._stated, self._record = stated, record
 
     def climbs(self) -> Check:
-        """Check whether each can be larger than all before it."""
+        """Check whether each can be larger than all before it.
+
+        >>> assert document(["0.244", "0.286", "0.301"]).climbs()
+        """
         return self._record(climbs(self._stated))
 
     def falls(self) -> Check:
-        """Check whether each can be smaller than all before it: a climb when read backwards."""
+        """Check whether each can be smaller than all before it: a climb when read backwards.
+
+        >>> assert document(["34.86", "22.95", "18.52"]).falls()
+        """
         return self._record(climbs(self._stated[::-1]))
 
     def peaks_at(self, place: int) -> Check:
-        """Check whether the one at this place can be the largest."""
+        """Check whether the one at this place, counted from 0, can be the largest.
+
+        >>> assert document(["71.0", "71.1", "70.4"]).peaks_at(1)
+        """
         return self._record(peaks(self._stated, place))
 
     def mostly_exceeds(self, others: Sequence[Value]) -> Check:
-        """Check whether more than half of these can be larger than their counterparts."""
+        """Check whether more than half of these can be larger than their counterparts.
+
+        >>> assert document(["0.71", "0.64", "0.80"]).mostly_exceeds(["0.70", "0.65", "0.75"])
+        """
         return self._record(mostly_exceed(self._stated, others))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from repro.arm import Run, Values
+from repro.environment import environment_with
 from repro.own.training_run import PassingFiles
 from repro.runs.batch import train_batch
 from repro.runs.events import Failed, Trained
@@ -89,7 +89,7 @@ class Elsewhere:
     def values(self, run: Run) -> Values:
         """Train a run there; return its values. Raises `NotTrained`."""
         try:
-            with _environment(self._settings):  # the process starts with the first run
+            with environment_with(self._settings):  # the process starts with the first run
                 return self._pool.submit(_train, run).result()
         except BrokenProcessPool as error:
             raise NotTrained(f"{name_of(run)}, ended the process that trained it again") from error
@@ -120,17 +120,3 @@ def _begin(engines: Mapping[Run, str], device: str) -> None:
 
 def _train(run: Run) -> Values:
     return _there[0].values(run)
-
-
-@contextmanager
-def _environment(settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -11,7 +11,6 @@ from itertools import islice
 from repro.arm import Values
 from repro.evidence.again import Again, NotTrained, elsewhere
 from repro.evidence.frame import Drawable, Frame
-from repro.evidence.record import Record
 from repro.evidence.rounding import (
     BLIND,
     MARGIN,
@@ -22,11 +21,12 @@ from repro.evidence.rounding import (
     worst,
 )
 from repro.evidence.sampling import Sampling
+from repro.runs.packages import packages_of
 from repro.runs.provenance import provenance
 
 
 class Finding(StrEnum):
-    """What training a run again says of its packed result."""
+    """The finding on a packed result once its run is trained again."""
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"
@@ -120,7 +120,7 @@ def train_sample(plan: Plan) -> Iterator[Trained]:
 
 def check(plan: Plan, trained: Trained) -> Checked:
     """Return what is found of a run that was trained again."""
-    must_be_same = is_of_this_machine(trained.drawn.record, plan.device)
+    must_be_same = is_of_this_machine(trained.drawn, plan.device)
     if trained.here is None:
         return Checked(trained, Finding.NOT_TRAINED, must_be_same)
     if trained.is_same:
@@ -144,7 +144,8 @@ def check(plan: Plan, trained: Trained) -> Checked:
     return Checked(trained, finding, must_be_same, difference, is_blind)
 
 
-def is_of_this_machine(record: Record, device: str) -> bool:
+def is_of_this_machine(drawn: Drawable, device: str) -> bool:
     """Return whether a run was trained by this kind of machine, with the versions that are here."""
-    made, here = record.result.provenance, provenance(device, 0.0, 1)
-    return all(made.get(name) == here[name] for name in ("machine", "packages"))
+    made, here = drawn.record.result.provenance, provenance(device, 0.0, 1)
+    packages = {**here["packages"], **packages_of(drawn.run.arm)}
+    return (made.get("machine"), made.get("packages")) == (here["machine"], packages)

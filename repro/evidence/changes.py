@@ -1,4 +1,4 @@
-"""What has changed between a packed run and the same run here and now, by name."""
+"""The changes between a packed run and the same run here and now, by name."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class EvidenceFile:
     sha256: str = ""
     """The hash of its last line, which has the hashes of all others."""
     definitions: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By a code's digest: what each definition that it reaches was, by name."""
+    """The definitions that each code reaches, by name, under the code's digest."""
     timings: dict[str, Speed] = field(default_factory=dict)
     """The speeds of programs, by their names in a store."""
     lines: dict[str, bytes] = field(default_factory=dict)

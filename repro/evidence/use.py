@@ -15,7 +15,7 @@ MOST_NAMED = 3
 
 
 class Use(TypedDict):
-    """What one process read, as plain data that xdist can send."""
+    """The account of what one process read, as plain data that xdist can send."""
 
     files: Counted
     commits: Counted

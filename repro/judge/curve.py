@@ -40,13 +40,9 @@ class Curve:
     `values(n)` returns one array for each of the first `n` seeds: the metric at each of `epochs`
     in turn, as far as the run went. Epochs count from 1, and -1 is the last epoch of each run.
 
-    >>> runs = [[22.4, 25.1], [23.0, 24.8, 26.0], [22.1, 23.9]]  # stopped early
-    >>> validation = Curve(
-    ...     judge=Judge(Design(looks=(3,), level=0.05)), label="decreasing", metric="perplexity",
-    ...     epochs=range(1, 51), values=lambda n: [np.array(run) for run in runs[:n]],
-    ... )
-    >>> print(validation.bottoms_at(1).outcome, validation.bottoms_at(-1).outcome)
-    reproduced refuted
+    >>> perplexity = trials(DEEP).over_epochs.perplexity
+    >>> assert perplexity.bottoms_at(2)
+    >>> assert perplexity[3] > perplexity[2]
     """
 
     judge: Judge
@@ -65,7 +61,10 @@ class Curve:
 
     @property
     def length(self) -> Measured:
-        """The number of epochs that each run went, to compare like any other."""
+        """The number of epochs that each run went, to compare like any other.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.length > 2
+        """
 
         def last_epoch(run: Array) -> float:
             return float(self.epochs[len(run) - 1]) if np.isfinite(run[-1]) else np.nan
@@ -75,18 +74,15 @@ class Curve:
 
     @property
     def largest_rise(self) -> Measured:
-        """What each run rose by from one epoch to the next where that was most, to compare.
+        """The largest rise of each run from one epoch to the next, to compare.
 
         It is below zero where the run fell at every step, and larger in longer runs by chance
         alone. Values are compared as they are, not on the metric's scale.
 
-        >>> runs = [[3.0, 2.1, 2.6], [3.1, 2.0, 2.4], [3.0, 2.5, 2.2]]
-        >>> loss = Curve(
-        ...     judge=Judge(Design(looks=(3,))), label="a", metric="loss", epochs=[1, 2, 3],
-        ...     values=lambda n: [np.array(run) for run in runs[:n]],
-        ... )
-        >>> loss.largest_rise.values(3).round(1).tolist()
-        [0.5, 0.4, -0.3]
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> rises = deep.over_epochs.perplexity.largest_rise
+        >>> assert rises > 1
+        >>> assert rises > shallow.over_epochs.perplexity.largest_rise
         """
 
         def rise(run: Array) -> float:
@@ -99,6 +95,9 @@ class Curve:
         """Judge whether this is lowest at an epoch.
 
         Epoch -1 is the last one of each run: it still falls at the end.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
+        >>> assert trials(SHALLOW).over_epochs.perplexity.bottoms_at(-1)
         """
         return self._best(epoch, "bottoms", -1, in_at_least)
 
@@ -106,16 +105,24 @@ class Curve:
         """Judge whether this is highest at an epoch.
 
         Epoch -1 is the last one of each run: it still climbs at the end.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.peaks_at(1)
         """
         return self._best(epoch, "peaks", 1, in_at_least)
 
     def falls(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
-        """Judge whether this falls from each epoch to the next, after one of them."""
+        """Judge whether this falls from each epoch to the next, after one of them.
+
+        >>> assert trials(DEEP).over_epochs.loss.falls()
+        """
         words = f"keeps falling after epoch {after}{share_words(in_at_least)}"
         return self._decide(words, self._steps(after, -1, in_at_least))
 
     def climbs(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
-        """Judge whether this climbs from each epoch to the next, after one of them."""
+        """Judge whether this climbs from each epoch to the next, after one of them.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.climbs(after=2)
+        """
         words = f"keeps climbing after epoch {after}{share_words(in_at_least)}"
         return self._decide(words, self._steps(after, 1, in_at_least))
 
@@ -123,6 +130,9 @@ class Curve:
         """Judge whether this keeps falling after an epoch while another curve keeps climbing.
 
         The other may be of another metric.
+
+        >>> over_epochs = trials(DEEP).over_epochs
+        >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
         """
         text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
         terms = self._steps(after, -1, None), other._steps(after, 1, None)

@@ -7,6 +7,7 @@ seeds for independent; runs that all diverge are an answer here, and no question
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from repro.judge.measured import Measured
 from repro.judge.verdict import Verdict
@@ -19,9 +20,9 @@ _HALF = 0.5
 class Divergence:
     """Which runs of an arm diverge, and at which step the first ones do.
 
-    >>> def test_it_diverges_without_warm_up(trials):
-    ...     without, with_warm_up = trials(PLAIN, WARM_UP)
-    ...     assert without.diverges.more_often_than(with_warm_up.diverges)
+    >>> fast = trials(FAST)  # every run of it diverges
+    >>> assert fast.diverges.in_at_least(0.5)
+    >>> assert fast.diverges.at_step > 20
     """
 
     of_runs: Measured
@@ -33,14 +34,14 @@ class Divergence:
     def in_at_least(self, share: float) -> Verdict:
         """Judge whether at least this share of all runs there could be diverges.
 
-        >>> without.diverges.in_at_least(0.5)  # doctest: +SKIP
+        >>> assert trials(FAST).diverges.in_at_least(0.5)
         """
         return self.of_runs.exceeds(_HALF, in_at_least=share)
 
     def in_at_most(self, share: float) -> Verdict:
         """Judge whether at most this share of all runs there could be diverges.
 
-        >>> with_warm_up.diverges.in_at_most(0.5)  # doctest: +SKIP
+        >>> assert trials(DEEP).diverges.in_at_most(0.5)
         """
         if not 0 < share < 1:
             raise ValueError(
@@ -52,6 +53,15 @@ class Divergence:
     def more_often_than(self, other: Divergence, *, in_at_least: float = 0.5) -> Verdict:
         """Judge whether, in this share of the seeds, runs diverge here and not there.
 
-        >>> without.diverges.more_often_than(with_warm_up.diverges)  # doctest: +SKIP
+        >>> fast, deep = trials(FAST, DEEP)
+        >>> assert fast.diverges.more_often_than(deep.diverges)
         """
         return self.of_runs.exceeds(other.of_runs, in_at_least=in_at_least)
+
+    def _no_order(self, other: object) -> NoReturn:
+        raise TypeError(
+            "Runs that diverge are compared by how often they do: write"
+            " a.diverges.more_often_than(b.diverges), or a.diverges.in_at_least(0.5)"
+        )
+
+    __gt__ = __ge__ = __lt__ = __le__ = _no_order

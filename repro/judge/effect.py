@@ -66,7 +66,7 @@ class Effect:
     correlation: float | None = None
     """Pearson's r of the two sides over seeds: what the pairing is worth."""
     unusual: tuple[str, ...] = ()
-    """What is unusual about the seeds, in words."""
+    """The unusual patterns of the seeds, in words."""
     alike: bool = False
     """True where all seeds gave the same, though they need not have."""
     spread: float = 0.0

@@ -49,7 +49,7 @@ def _effect(effect: Effect) -> str:
 
 
 def _run(effect: Effect) -> str:
-    """What one run gives, or the mean of a few, beside the number that is documented."""
+    """Return the value of one run, or the mean of a few, beside the documented number."""
     interval = f" [{_number(effect.low)}, {_number(effect.high)}]" if effect.has_spread else ""
     unit = "" if effect.unit == "ratio" else f" {effect.unit}"
     gives = f"{effect.label} gives {_number(effect.estimate)}{interval}{unit}"

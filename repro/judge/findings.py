@@ -15,7 +15,7 @@ Finding = TypeVar("Finding")
 
 @dataclass(eq=False)
 class Findings(Generic[Finding]):
-    """What a claim's test has found so far, in order."""
+    """The findings of a claim's test so far, in order."""
 
     made: list[Finding] = field(default_factory=list)
     asked: list[Finding] = field(default_factory=list)

@@ -13,8 +13,9 @@ from repro.judge.verdict import Verdict
 class Ladder:
     """Arms in the order of what is varied, such as depth; all of one metric.
 
-    >>> ladder = Ladder([depth_1, depth_2, depth_4])  # doctest: +SKIP
-    >>> assert ladder.climbs(by_at_least=0.005)  # doctest: +SKIP
+    >>> rungs = trials([SHALLOW, MEDIUM, DEEP])
+    >>> assert rungs.accuracy.climbs()
+    >>> assert rungs.accuracy[2] > rungs.accuracy[0]
     """
 
     def __init__(self, rungs: Sequence[Measured]) -> None:
@@ -32,12 +33,18 @@ class Ladder:
         return iter(self._rungs)
 
     def climbs(self, *, by_at_least: float | None = None) -> Verdict:
-        """Judge whether every rung exceeds the one before, by an amount if given."""
+        """Judge whether every rung exceeds the one before, by an amount if given.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.climbs(by_at_least=0.01)
+        """
         terms = [above(b, a, by_at_least=by_at_least) for a, b in pairwise(self)]
         return self._decide(f"climbs at every step{amount(by_at_least)}", terms)
 
     def falls(self, *, by_at_least: float | None = None) -> Verdict:
-        """Judge whether every rung falls below the one before, by an amount if given."""
+        """Judge whether every rung falls below the one before, by an amount if given.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).perplexity.falls()
+        """
         terms = [above(a, b, by_at_least=by_at_least) for a, b in pairwise(self)]
         return self._decide(f"falls at every step{amount(by_at_least)}", terms)
 
@@ -48,13 +55,9 @@ class Ladder:
         refuted where any pair at all is settled against it. The verdict says of every pair how it
         stands, and how strongly the measured order correlates with the listed one.
 
-        >>> judge = Judge(Design(looks=(3,), level=0.05))
-        >>> arms = [
-        ...     Measured(judge=judge, label="an arm", metric="loss", values=lambda n, at=at: at[:n])
-        ...     for at in ([3.1, 3.02, 3.06], [2.9, 2.84, 2.89])
-        ... ]
-        >>> print(Ladder(arms).is_ordered().outcome, Ladder(arms[::-1]).is_ordered().outcome)
-        reproduced refuted
+        >>> assert trials([DEEP, MEDIUM, SHALLOW]).accuracy.is_ordered()
+        >>> print(trials([SHALLOW, MEDIUM, DEEP]).accuracy.is_ordered().outcome)
+        refuted
         """
         return self._decide(
             "ranks as listed, the first largest",
@@ -66,19 +69,28 @@ class Ladder:
         )
 
     def peaks_at(self, index: int) -> Verdict:
-        """Judge whether this rung exceeds every other."""
+        """Judge whether this rung, counted from 0, exceeds every other.
+
+        >>> assert trials([SHALLOW, DEEP, MEDIUM]).accuracy.peaks_at(1)
+        """
         top = self._rung(index)
         terms = [above(top, rung) for rung in self if rung is not top]
         return self._decide(f"peaks at {top.label}", terms)
 
     def bottoms_at(self, index: int) -> Verdict:
-        """Judge whether this rung lies below every other."""
+        """Judge whether this rung, counted from 0, lies below every other.
+
+        >>> assert trials([SHALLOW, DEEP, MEDIUM]).perplexity.bottoms_at(1)
+        """
         low = self._rung(index)
         terms = [above(rung, low) for rung in self if rung is not low]
         return self._decide(f"bottoms at {low.label}", terms)
 
     def dips_at(self, index: int) -> Verdict:
-        """Judge whether this rung lies below both of its neighbours."""
+        """Judge whether this rung, counted from 0, lies below both of its neighbours.
+
+        >>> assert trials([DEEP, SHALLOW, MEDIUM]).accuracy.dips_at(1)
+        """
         low = self._rung(index)
         place = index % len(self)
         if not 0 < place < len(self) - 1:
@@ -91,6 +103,8 @@ class Ladder:
 
         Steps count upwards; `falling=True` counts them downwards, for a metric that falls. They are
         compared on the scale of the metric. The last step has to be one up; then so are the others.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.diminishes()
         """
         steps = self._steps(falling)
         if len(steps) < 2:
@@ -105,6 +119,8 @@ class Ladder:
         """Judge whether the step from rung `index` to the next is one up, and the largest.
 
         `falling=True` counts steps downwards.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.largest_step_is(0)
         """
         steps = self._steps(falling)
         if not 0 <= index < len(steps) or len(steps) < 2:

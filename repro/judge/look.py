@@ -22,12 +22,12 @@ from repro.judge.verdict import Outcome, Verdict
 
 @dataclass(frozen=True)
 class Look:
-    """What the seeds of one look say of the terms of a statement."""
+    """The terms of a statement as the seeds of one look give them."""
 
     design: Design
     readings: Readings
     terms: Sequence[Term]
-    """Those that are needed, and after them those that are implied."""
+    """The terms that are needed, and after them those that are implied."""
     needed: list[Evidence]
     implied: list[Evidence]
     outcome: Outcome

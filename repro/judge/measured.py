@@ -30,14 +30,9 @@ class Measured(NoArithmetic):
     look is only asked for when the earlier one left the statement undecided; what `values` raises
     is not touched.
 
-    >>> judge = Judge(Design(looks=(5,)))
-    >>> bp, dfa = (
-    ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
-    ...     for name, at in {"bp": [0.61, 0.62, 0.6, 0.63, 0.62],
-    ...                      "dfa": [0.51, 0.52, 0.51, 0.52, 0.52]}.items()
-    ... )
-    >>> print(bool(bp > dfa), bp.exceeds(dfa, by_at_least=0.05).outcome)
-    True reproduced
+    >>> deep, shallow = trials(DEEP, SHALLOW)
+    >>> assert deep.accuracy > shallow.accuracy
+    >>> assert shallow.accuracy < 0.75
     """
 
     judge: Judge
@@ -110,17 +105,13 @@ class Measured(NoArithmetic):
         That is a claim about means. `in_at_least=0.9` claims it of nine runs in ten instead, and
         `in_at_least=0.5` of the median: what some collapsed seeds do not change.
 
-        >>> judge = Judge(Design(looks=(12,)))
-        >>> collapses, plain = (
-        ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
-        ...     for name, at in {
-        ...         "collapses": [0.1, *[0.9, 0.91] * 6], "plain": [0.88, 0.87] * 6
-        ...     }.items()
-        ... )
-        >>> print(collapses.exceeds(plain).outcome)
+        >>> fragile, deep = trials(FRAGILE, DEEP)  # one run of FRAGILE ends at chance
+        >>> print(fragile.accuracy.exceeds(deep.accuracy).outcome)
         inconclusive
-        >>> print(collapses.exceeds(plain, in_at_least=0.5).outcome)
-        reproduced
+        >>> assert fragile.accuracy.exceeds(deep.accuracy, in_at_least=0.5)
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> assert deep.accuracy.exceeds(shallow.accuracy, by_at_least=0.05)
+        >>> assert shallow.perplexity.exceeds(deep.perplexity, by_ratio=1.1)
         """
         term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
@@ -137,13 +128,22 @@ class Measured(NoArithmetic):
         """Judge whether this is smaller: `a.falls_below(b)` is judged exactly as `b.exceeds(a)`.
 
         `by_ratio=1.1` says that the other is at least 1.1 times this.
+
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> assert deep.perplexity.falls_below(shallow.perplexity, by_ratio=1.1)
         """
         term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
         return self._decide_share(text, term, in_at_least)
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
-        """Judge whether this lies within a margin of the other: two one-sided tests."""
+        """Judge whether this lies within a margin of the other: two one-sided tests.
+
+        >>> deep, medium = trials(DEEP, MEDIUM)
+        >>> assert deep.accuracy.is_within(0.1, of=medium.accuracy)
+        >>> print(deep.accuracy.is_within(0.01, of=medium.accuracy).outcome)
+        refuted
+        """
         _same_metric(self, of)
         text = f"{self.label} is within {margin:g} of {of.label}"
         return self._decide(text, *_within(self, of, margin))
@@ -153,13 +153,11 @@ class Measured(NoArithmetic):
 
         A metric that no seed can change (`exact=True`) needs none: it is the number, or it is not.
 
-        >>> judge = Judge(Design(looks=(3,)))
-        >>> layers = Measured(
-        ...     judge=judge, label="large", metric="parameters", values=lambda n: [25_450] * n,
-        ...     is_exact=True,
-        ... )
-        >>> layers.matches(25_450).outcome, layers.matches(25_451).outcome
-        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        >>> shallow = trials(SHALLOW)
+        >>> assert shallow.accuracy.matches(0.70, tolerance=0.02)
+        >>> assert shallow.parameters.matches(10_450)
+        >>> print(shallow.parameters.matches(10_451).outcome)
+        refuted
         """
         if tolerance is None:
             if not self.is_exact:
@@ -178,7 +176,11 @@ class Measured(NoArithmetic):
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
-        """Judge whether this is worse by no more than a margin, where larger is better."""
+        """Judge whether this is worse by no more than a margin, where larger is better.
+
+        >>> medium, deep = trials(MEDIUM, DEEP)
+        >>> assert medium.accuracy.is_at_most(0.06, below=deep.accuracy)
+        """
         _same_metric(self, below)
         text = f"{self.label} is at most {margin:g} below {below.label}"
         return self._decide(text, _not_below(self, below, margin))
@@ -189,19 +191,12 @@ class Measured(NoArithmetic):
         For costs: `within_ratio=1.1` allows 10 % more and as much less. Two one-sided tests, of
         paired ratios where the metric is compared as a log (time, perplexity).
 
-        >>> judge = Judge(Design(looks=(3,)))
-        >>> large, small = (
-        ...     Measured(
-        ...         judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n,
-        ...         is_exact=True,
-        ...     )
-        ...     for name, k in {"large": 4_840_936, "small": 2_739_432}.items()
-        ... )
-        >>> print(large.is_times(1.77, small, within_ratio=1.01))
-        REPRODUCED: large is 1.77 times small within a ratio of 1.01 in weights
-          means: large 4.841e+06, small 2.739e+06
-          holds: large / small = 1.77 ratio, claimed > 1.75; the same on every seed
-          holds: large / small = 1.77 ratio, claimed < 1.79; the same on every seed
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> print(deep.parameters.is_times(4, shallow.parameters, within_ratio=1.01))
+        REPRODUCED: deep is 4 times shallow within a ratio of 1.01 in parameters
+          means: deep 4.18e+04, shallow 1.045e+04
+          holds: deep / shallow = 4 ratio, claimed > 3.96; the same on every seed
+          holds: deep / shallow = 4 ratio, claimed < 4.04; the same on every seed
           exact: declared not to depend on the seed; identity scale
         """
         _same_metric(self, other)
@@ -228,16 +223,10 @@ class Measured(NoArithmetic):
 
         For what is better smaller, as perplexities and times: `1.05` allows 5 % more, and any less.
 
-        >>> judge = Judge(Design(looks=(3,)))
-        >>> one, six = (
-        ...     Measured(
-        ...         judge=judge, label=name, metric="weights", values=lambda n, k=k: [k] * n,
-        ...         is_exact=True,
-        ...     )
-        ...     for name, k in {"one": 103, "six": 100}.items()
-        ... )
-        >>> one.is_at_most_times(1.05, six).outcome, one.is_at_most_times(1.02, of=six).outcome
-        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        >>> medium, deep = trials(MEDIUM, DEEP)
+        >>> assert medium.perplexity.is_at_most_times(1.2, of=deep.perplexity)
+        >>> print(medium.perplexity.is_at_most_times(1.02, of=deep.perplexity).outcome)
+        refuted
         """
         _same_metric(self, of)
         if not 0 < ratio < float("inf"):
@@ -254,13 +243,10 @@ class Measured(NoArithmetic):
         often than not, so the bound is the true one that would show the documented one half of the
         time. Chi-square, on the metric as it is; it needs normal values more than a t test does.
 
-        >>> judge = Judge(Design(looks=(8,)))
-        >>> values = [0.6167, 0.6171, 0.6169, 0.6174, 0.6168, 0.6172, 0.617, 0.6165]
-        >>> bp = Measured(
-        ...     judge=judge, label="bp", metric="accuracy", values=lambda n: np.array(values[:n])
-        ... )
-        >>> bp.spreads_at_most(0.003).outcome, bp.spreads_at_most(0.0001).outcome
-        (<Outcome.REPRODUCED: 'reproduced'>, <Outcome.REFUTED: 'refuted'>)
+        >>> deep = trials(DEEP)
+        >>> assert deep.accuracy.spreads_at_most(0.03)
+        >>> print(deep.accuracy.spreads_at_most(0.0001).outcome)
+        refuted
         """
         if not 0 < documented < float("inf"):
             raise ValueError(f"a spread of {documented!r} is none: give a positive number")
@@ -296,18 +282,16 @@ class Measured(NoArithmetic):
         the mean here, an amount or a ratio. `times` and `plus` name a second arm, which the number
         is a multiple of or an amount above; `paired=False` where the source gave them other seeds.
 
-        >>> judge = Judge(Design(looks=(8,)))
-        >>> values = [34.1, 33.2, 35.6, 34.9, 33.8, 34.4, 36.0, 33.5]
-        >>> standard = Measured(
-        ...     judge=judge, label="standard", metric="perplexity",
-        ...     values=lambda n: np.array(values[:n]), scale=Scale("log"),
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> assert deep.perplexity.agrees_with(22.3, runs=1, within_ratio=1.25)
+        >>> print(deep.perplexity.agrees_with(22.3, runs=1, within_ratio=1.02).outcome)
+        inconclusive
+        >>> print(deep.perplexity.agrees_with(30.0, runs=1, within_ratio=1.25).outcome)
+        refuted
+        >>> ratio = 1.18  # printed of SHALLOW and DEEP, trained with the same three seeds
+        >>> assert shallow.perplexity.agrees_with(
+        ...     ratio, runs=3, within_ratio=1.25, times=deep.perplexity
         ... )
-        >>> standard.agrees_with(34.86, runs=1, within_ratio=1.25).outcome
-        <Outcome.REPRODUCED: 'reproduced'>
-        >>> standard.agrees_with(34.86, runs=1, within_ratio=1.05).outcome
-        <Outcome.INCONCLUSIVE: 'inconclusive'>
-        >>> standard.agrees_with(41.0, runs=1, within_ratio=1.25).outcome
-        <Outcome.REFUTED: 'refuted'>
         """
         if runs < 1:
             raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
@@ -337,7 +321,8 @@ class Measured(NoArithmetic):
 class Gain:
     """The difference of two arms, `high - low`, to compare with another difference.
 
-    >>> (bp[4] - bp[2]) > (dfa[4] - dfa[2])  # doctest: +SKIP
+    >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
+    >>> assert (medium.accuracy - shallow.accuracy) > (deep.accuracy - medium.accuracy)
     """
 
     high: Measured

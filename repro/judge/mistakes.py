@@ -1,4 +1,4 @@
-"""What is easily written and is no claim: each ends in a sentence that says what to write."""
+"""Mistakes that are easily made in a claim: each ends in a sentence that says what to write."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _SEED = 7
 
 @dataclass(frozen=True)
 class Width:
-    """How near a documented number must be shown to be, for its agreement to say something."""
+    """The distance within which a documented number must lie for its agreement to count."""
 
     amount: float | None = None
     ratio: float | None = None
@@ -133,7 +133,7 @@ class OneRun:
         return np.sqrt(variance) / self._errors(seeds)
 
     def inside(self, mean: Any, right: Array) -> Any:
-        """How far the mean difference lies inside the width, on the scale."""
+        """Return the distance of the mean difference from the edge of the width, on the scale."""
         at = right.mean(axis=0)
         here = np.asarray(self.scale.back(at), dtype=np.float64)
         low, high = self.width.around(here)
@@ -191,7 +191,7 @@ class OneRun:
         return self.comparison.left.label if self._is_of_one_arm else self.comparison.label
 
     def _natural(self, readings: Readings, difference: float) -> float:
-        """What a run gives in its unit, this far from the documented number on the scale."""
+        """Return a run's value in its unit, this far from the documented number on the scale."""
         effect = self.comparison.effect(readings, difference)
         return self.documented + effect if self._is_of_one_arm else effect
 

@@ -22,7 +22,12 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """The agreement of a measured order with the claimed one, which names the largest first."""
+    """The agreement of a measured order with the claimed one, which names the largest first.
+
+    >>> verdict = trials([DEEP, MEDIUM, SHALLOW]).accuracy.is_ordered()
+    >>> print(verdict.ranking)
+    3 of 3 pairs as listed, 0 against, tau-b 1.00
+    """
 
     arms: tuple[str, ...]
     as_claimed: tuple[Pair, ...]

@@ -73,7 +73,7 @@ class Scale:
         return logs if self.name == "log" else logs - np.log1p(-inside)
 
     def has(self, values: Array) -> NDArray[np.bool_]:
-        """Whether each value lies where the scale is defined, its ends left out.
+        """Return for each value if it lies where the scale is defined, its ends left out.
 
         >>> Scale("log-odds").has(np.array([0.0, 0.5, 1.02])).tolist()
         [False, True, False]

@@ -58,7 +58,7 @@ class Excess:
 
 
 class Standing(Enum):
-    """What a comparison with the ledger comes to."""
+    """The result of a comparison with the ledger."""
 
     AS_IT_WAS = "no smaller than it was"
     IN_DOUBT = "not clearly smaller than it was"

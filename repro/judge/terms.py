@@ -97,7 +97,7 @@ class Term(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """What a term has to know of its statement in order to be described."""
+    """The part of a statement that a term needs in order to be described."""
 
     design: Design
     terms: int

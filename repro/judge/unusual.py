@@ -1,4 +1,4 @@
-"""What a few seeds show that a t test does not expect: skewness, a lone seed, two groups.
+"""Patterns of a few seeds that a t test does not expect: skewness, a lone seed, two groups.
 
 Each is remarked on where at most 1 % of normal samples of the same size show it as clearly, by
 simulation. No verdict depends on it, for few seeds show little.

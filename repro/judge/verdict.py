@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 
 
 class Judges(Protocol):
-    """What a verdict has to know of its judge."""
+    """The part of a judge that a verdict needs."""
 
     @property
     def findings(self) -> Findings[Any]: ...
@@ -38,7 +38,10 @@ class Verdict:
     """The outcome of a statement and its evidence; true only if it was reproduced.
 
     Do not write `assert not (a > b)`: an undecided comparison would pass. Claim `a < b`, or
-    `a.is_within(margin, of=b)`.
+    `a.is_within(margin, of=b)`. `&` makes one statement of two.
+
+    >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
+    >>> assert (deep.accuracy > medium.accuracy) & (medium.accuracy > shallow.accuracy)
     """
 
     outcome: Outcome
@@ -173,7 +176,7 @@ class Verdict:
         return f"{seeds} ({looks}); {self._intervals()}{over}; {self.scale} scale{apart}{known}"
 
     def _intervals(self) -> str:
-        """What the intervals contain, and how often."""
+        """Return the intervals' level and kind, in words."""
         if any(effect.kind == "run" for effect in self.effects):  # it is left on two sides
             return f"{100 * (1 - self.level / 2):g}% prediction intervals"
         return f"{100 * (1 - self.level):g}% intervals"
@@ -185,16 +188,11 @@ def either(*verdicts: Verdict) -> Verdict:
     Reproduced if any of them is, refuted if all are. An `or` between findings is no such claim:
     each of them would have a level of its own.
 
-    >>> judge = Judge(Design(looks=(5,)))
-    >>> sgd, adam, none = (
-    ...     Measured(judge=judge, label=name, metric="accuracy", values=lambda n, at=at: at[:n])
-    ...     for name, at in {
-    ...         "sgd": [0.61, 0.62, 0.6, 0.63, 0.62], "adam": [0.5, 0.52, 0.51, 0.5, 0.53],
-    ...         "none": [0.51, 0.52, 0.51, 0.52, 0.52],
-    ...     }.items()
+    >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
+    >>> is_worst = either(
+    ...     shallow.accuracy > deep.accuracy, shallow.perplexity > medium.perplexity
     ... )
-    >>> print(either(adam > none, sgd > none).outcome)
-    reproduced
+    >>> assert is_worst
     """
     first = verdicts[0].judge if verdicts else None
     if len(verdicts) < 2 or first is None:
@@ -228,6 +226,11 @@ def conjunction(*verdicts: Verdict) -> Verdict:
     Each part was judged at its own level, so the joint level is their sum, and a conjunction that
     is refuted has Bonferroni's p. One statement with several terms (a ladder, or `a & b`) is the
     sharper tool.
+
+    >>> deep, shallow = trials(DEEP, SHALLOW)
+    >>> assert conjunction(
+    ...     deep.accuracy > shallow.accuracy, deep.perplexity < shallow.perplexity
+    ... )
     """
     parts = tuple(part for verdict in verdicts for part in (verdict.parts or (verdict,)))
     outcomes = [part.outcome for part in parts]

@@ -17,7 +17,15 @@ from repro.recipe import Recipe
 
 @dataclass(frozen=True, kw_only=True)
 class OwnArm(Arm):
-    """An arm that has one size, and data that its name and the files in `reads` say all of."""
+    """An arm that has one size, and data that its name and the files in `reads` say all of.
+
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Sort(OutsideArm):  # or ModuleArm, as the study is
+    ...     study: ClassVar[str] = "sorting"
+    ...     metrics: ClassVar[dict[str, Metric]] = {"comparisons": Metric("log")}
+    ...     reads: ClassVar[tuple[str, ...]] = ("numbers.npz",)
+    ...     data: str = "shuffled numbers"
+    """
 
     reads: ClassVar[tuple[str, ...]] = ()
     """The files that its runs read, as paths from the folder of its study.
@@ -25,11 +33,19 @@ class OwnArm(Arm):
     A run is trained again where one has changed: `reads = ("config.json", "data/digits.npz")`."""
 
     def at_ci(self) -> Self:
-        """Return the arm as it is; override it where the documented size is too large for CI."""
+        """Return the arm as it is; override it where the documented size is too large for CI.
+
+        >>> Sort(pivot="first").at_ci() == Sort(pivot="first")
+        True
+        """
         return self
 
     def content(self) -> str:
-        """Return what tells this data from other data of the same name: for files, their hash."""
+        """Return what tells this data from other data of the same name: for files, their hash.
+
+        >>> Sort().content()
+        'shuffled numbers'
+        """
         return self.data
 
     @property
@@ -138,7 +154,21 @@ class OutsideArm(OwnArm):
     threads: ClassVar[int] = 1
     """The number of threads that a run may use: torch and the commands that it starts are told.
 
-    Runs train side by side, one a core, so more of them are of use where few train at a time."""
+    On a CPU a run holds as many cores while it trains, or all, where there are fewer."""
+
+    devices: ClassVar[int] = 1
+    """The number of devices that a run holds while it trains; on a CPU each is a core.
+
+    A run that asks for more than there are fails."""
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "devices"):
+            number = getattr(self, name)
+            if type(number) is not int or number < 1:
+                raise ValueError(
+                    f"{type(self).__name__}: {name} is {number!r}; give a whole number of at least"
+                    " 1."
+                )
 
     @property
     def epochs_told(self) -> int:

@@ -14,16 +14,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad_and_value, vmap
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import Dataset
 
 from repro.arm import Run
-from repro.core.models import ReferenceBase, StackedBase, stacked
+from repro.core.models import ReferenceBase
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
 from repro.own.loaded import Loader
+from repro.own.many_modules import ManyModules
 from repro.own.measured import checked
 from repro.own.programs import Brought
 
@@ -49,8 +48,8 @@ class ModuleStudy:
     Where the recipe's optimisers and schedules are not enough, it brings its own, and its runs are
     trained one at a time; a schedule is stepped after each of `steps` batches:
 
-    >>> ModuleStudy(
-    ...     ...,
+    >>> STUDY = ModuleStudy(
+    ...     module=..., examples=..., loss=..., measure=...,
     ...     optimiser=lambda parameters, arm: Lion(parameters, lr=arm.recipe.lr),
     ...     schedule=lambda optimiser, arm, steps: OneCycleLR(optimiser, 0.1, total_steps=steps),
     ... )
@@ -199,93 +198,3 @@ class OneModule(ReferenceBase):
 
     def measure(self) -> Measures:
         return self.study.measure(self.module, self.run)
-
-
-class _Objective(nn.Module):
-    """The loss as a module, so that whatever the loss does with the module sees its parameters."""
-
-    def __init__(self, study: ModuleStudy, module: nn.Module, arm: Any) -> None:
-        super().__init__()
-        self.study, self.module, self.arm = study, module, arm
-
-    def forward(self, *batch: Tensor) -> Tensor:
-        return self.study.loss_of(self.module, self.arm, *batch)
-
-
-class ManyModules(StackedBase):
-    """Many runs of one module as one, with a leading run axis on its parameters."""
-
-    def __init__(self, models: Sequence[OneModule]) -> None:
-        self.study = models[0].study
-        self.runs = [model.run for model in models]
-        self.module = models[0].module
-        own = [dict(model.module.named_parameters()) for model in models]
-        self.parameters = stacked(own)
-        self.trained = {name for name, p in own[0].items() if p.requires_grad}
-        for name, buffer in self.module.named_buffers():
-            others = (dict(model.module.named_buffers())[name] for model in models)
-            if not all(torch.equal(buffer, other) for other in others):
-                raise ValueError(f"its buffer {name} is not the same at every seed")
-
-    def trained_rows(self, name: str) -> Sequence[bool]:
-        return [name in self.trained] * self.rows
-
-    def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        groups = self._rows_by_arm()
-        if len(groups) == 1:
-            return self._gradients(self.runs[0].arm, self.parameters, batch)
-        losses: dict[int, Tensor] = {}
-        gradients: dict[int, dict[str, Tensor]] = {}
-        for arm, rows in groups.items():
-            own = {name: _rows(p, rows) for name, p in self.parameters.items()}
-            of_rows, grads = self._gradients(arm, own, [_rows(part, rows) for part in batch])
-            for place, row in enumerate(rows):
-                losses[row] = of_rows[place]
-                gradients[row] = {name: gradient[place] for name, gradient in grads.items()}
-        in_order = [gradients[row] for row in range(self.rows)]
-        return torch.stack([losses[row] for row in range(self.rows)]), stacked(in_order)
-
-    def _rows_by_arm(self) -> dict[Any, list[int]]:
-        """Group the rows of runs by arm: the loss may read a number that runs do not share."""
-        groups: dict[Any, list[int]] = {}
-        for row, run in enumerate(self.runs):
-            groups.setdefault(run.arm, []).append(row)
-        return groups
-
-    def _gradients(
-        self, arm: Any, parameters: Mapping[str, Tensor], batch: Sequence[Tensor]
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        trained = {name: parameters[name] for name in parameters if name in self.trained}
-        frozen = {name: p for name, p in parameters.items() if name not in self.trained}
-        objective = _Objective(self.study, self.module, arm)
-
-        def loss(
-            trained: dict[str, Tensor], frozen: dict[str, Tensor], *batch: Tensor
-        ) -> Tensor:  # of one run
-            named = {f"module.{name}": p for name, p in {**trained, **frozen}.items()}
-            value: Tensor = functional_call(objective, named, tuple(batch))
-            return value
-
-        # randomness: a draw would be the same for all runs, or depend on what is trained together
-        # kernel: the other kernels of attention have no form for many runs, and go one by one
-        per_run = vmap(grad_and_value(loss), randomness="error")
-        with sdpa_kernel(SDPBackend.MATH):
-            gradients, losses = per_run(trained, frozen, *batch)
-        return losses, gradients
-
-    def measure(self) -> list[Measures]:
-        measured = []
-        for row, run in enumerate(self.runs):
-            for name, parameter in self.module.named_parameters():
-                parameter.copy_(self.parameters[name][row])
-            measured.append(self.study.measure(self.module, run))
-        return measured
-
-    def keep(self, rows: Sequence[int]) -> None:
-        super().keep(rows)
-        self.runs = [self.runs[row] for row in rows]
-
-
-def _rows(tensor: Tensor, rows: Sequence[int]) -> Tensor:
-    """Return these rows, without a list as an index, which is copied to a device at each step."""
-    return torch.stack([tensor[row] for row in rows])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from repro.arm import Run
+from repro.environment import environment_with
 from repro.own.measured import checked
 from repro.own.training_run import PassingFiles, TrainingFiles, TrainingRun
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """The variables by which numerical libraries are told how many threads to use."""
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Diverged(Exception):
@@ -76,7 +78,7 @@ class OutsideStudy:
                 yield Finished(run, {"measures": measures, "history": told.history, "steps": 0})
 
     def _measures(self, run: Run[Any], told: TrainingRun) -> Measures:
-        with _seeded(run.seed), _threads(told.threads):
+        with _seeded(run.seed), _threads(told.threads), _visible(told.visible):
             more = {"run": told} if self._takes_run else {}
             measured = self.train(run.arm, run.seed, **more)
         return checked(run.arm, measured, by=f"train({', '.join(['arm', 'seed', *more])})")
@@ -96,19 +98,18 @@ def _threads(count: int) -> Iterator[None]:
     """Let torch, OpenMP and commands that are started use so many threads within the block."""
     import torch
 
-    before = {name: os.environ.get(name) for name in THREADS}
     usual = torch.get_num_threads()
-    os.environ.update(dict.fromkeys(THREADS, str(count)))
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(usual)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    with environment_with(dict.fromkeys(THREADS, str(count))):
+        torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(usual)
+
+
+def _visible(devices: str | None) -> AbstractContextManager[None]:
+    """Let commands that are started see these CUDA devices alone within the block."""
+    return nullcontext() if devices is None else environment_with({VISIBLE: devices})
 
 
 @contextmanager

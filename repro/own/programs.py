@@ -26,7 +26,7 @@ OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
 
 @dataclass(frozen=True)
 class Brought:
-    """What a study brings of its own: an optimiser, a schedule, or both."""
+    """The optimiser and the schedule that a study brings of its own: one of them, or both."""
 
     optimiser: Callable[..., torch.optim.Optimizer] | None = None
     schedule: Callable[..., Any] | None = None

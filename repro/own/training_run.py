@@ -1,4 +1,4 @@
-"""What a user's training is given beside arm and seed: a folder, and whom to tell how far it is.
+"""The run that a user's training is given beside arm and seed: a folder, and a place for epochs.
 
 What is told of each epoch is written at once. So a training that is interrupted, and goes on from
 what it kept in its folder, has its whole curve in the end.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,13 @@ FILES, TOLD = "files", "told.json"
 
 
 class TrainingFiles(Protocol):
-    """Where runs that train outside keep their files, and who watches them."""
+    """The place where runs that train outside keep their files, and their watchers.
+
+    `devices` are the accelerators that they hold: torch's names, and those that processes which are
+    started know them by, in `CUDA_VISIBLE_DEVICES`.
+    """
+
+    devices: Mapping[str, str]
 
     def folder(self, run: Run) -> Path:
         """Return the folder of an unfinished run, as an interruption left it."""
@@ -36,7 +42,8 @@ class TrainingFiles(Protocol):
 class PassingFiles:
     """Folders that last as long as this object, watched by nobody."""
 
-    def __init__(self) -> None:
+    def __init__(self, devices: Mapping[str, str] | None = None) -> None:
+        self.devices = devices or {}
         self._all = Path(tempfile.mkdtemp(prefix="repro-run-"))
         weakref.finalize(self, remove, self._all)
         self._folders: dict[Run, Path] = {}
@@ -76,6 +83,20 @@ class TrainingRun:
     def threads(self) -> int:
         """The number of threads that it is to use, as its arm says; torch and OpenMP know it."""
         return int(getattr(self._arm, "threads", 1))
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices that it holds, as torch names them; on a CPU as many times `cpu` as it asks.
+
+        Commands that it starts see them as the only ones, counted from 0.
+        """
+        return list(self._files.devices) or ["cpu"] * int(getattr(self._arm, "devices", 1))
+
+    @property
+    def visible(self) -> str | None:
+        """The `CUDA_VISIBLE_DEVICES` of commands that it starts; None where there is no CUDA."""
+        names = [name for kind, name in self._files.devices.items() if kind.startswith("cuda")]
+        return ",".join(names) or None
 
     @property
     def folder(self) -> Path:
@@ -126,7 +147,7 @@ class TrainingRun:
 
     @property
     def history(self) -> dict[str, list[Any]]:
-        """What was told of each epoch, by name."""
+        """Return the values that were reported of each epoch, by name."""
         told = self._told
         if told is None:  # an earlier attempt was interrupted after its last epoch
             told = self._was_left if self._may_resume else []

@@ -1,4 +1,4 @@
-"""What a report says about its session: it is asked of pytest, of git, and of the machine."""
+"""The report's account of its session: it is asked of pytest, of git, and of the machine."""
 
 from __future__ import annotations
 

@@ -18,7 +18,34 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plan": {"action": "store_true", "help": "show what would be trained, and stop"},
     "device": {"default": "auto", "help": "auto (default), cpu, cuda or mps"},
     "engine": {"default": "auto", "help": "auto (default), loop or stacked"},
-    "executor": {"default": "local", "help": "local (default), ray (at RAY_ADDRESS) or ray://…"},
+    "executor": {
+        "default": "local",
+        "help": "local (default), slurm, ray (at RAY_ADDRESS) or ray://…",
+    },
+    "slurm-partition": {"metavar": "NAME", "help": "the partition of --executor slurm's jobs"},
+    "slurm-account": {"metavar": "NAME", "help": "the account that pays for them"},
+    "slurm-time": {
+        "type": int,
+        "default": 60,
+        "metavar": "MIN",
+        "help": "the time limit of a job (60); what takes longer goes on in the next",
+    },
+    "slurm-memory": {"type": float, "metavar": "GB", "help": "the memory of a job"},
+    "slurm-gpus": {"type": int, "default": 0, "metavar": "N", "help": "the GPUs of a job (0)"},
+    "slurm-max-jobs": {
+        "type": int,
+        "default": 100,
+        "metavar": "N",
+        "help": "the jobs that are in the queue at once (100)",
+    },
+    "slurm-folder": {
+        "metavar": "DIR",
+        "help": "a folder on a disk that all nodes share (default: in the store)",
+    },
+    "detach": {
+        "action": "store_true",
+        "help": "with --executor slurm: submit and end; the same command collects later",
+    },
     "same-machine": {
         "action": "store_true",
         "help": "use no result that another machine trained",
@@ -67,6 +94,17 @@ def option(config: pytest.Config, name: str) -> Any:
     >>> option(request.config, "seed-budget")
     """
     return config.getoption(_attribute(name))
+
+
+def is_set(config: pytest.Config, name: str) -> bool:
+    """Tell whether an option has another value than it has by default.
+
+    >>> is_set(request.config, "plan")
+    False
+    """
+    how = OPTIONS[name]
+    usual = how.get("default", False if how.get("action") == "store_true" else None)
+    return bool(option(config, name) != usual)
 
 
 def set_option(config: pytest.Config, name: str, value: object) -> None:

@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.plugin.command_line import option, set_option
+from repro.plugin.command_line import is_set, option, set_option
 
 if TYPE_CHECKING:
     from repro.evidence.results import Evidence
 
 READ = pytest.StashKey[Any]()  # an Evidence, whose module is imported when files are named
 
-ABOUT_TRAINING = {
-    "--plan": False,
-    "--device": "auto",
-    "--engine": "auto",
-    "--executor": "local",
-    "--same-machine": False,
-    "--update-ledger": False,
-}
-"""Options that mean nothing where results are read from evidence, and what they are by default."""
+ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
+"""Options that mean nothing where results are read from evidence."""
 
 
 def evidence_of(config: pytest.Config) -> Evidence | None:
@@ -50,10 +43,10 @@ def check_evidence(config: pytest.Config) -> None:
     """Raise ValueError where evidence is named that cannot be read, or with options of training."""
     if not option(config, "evidence"):
         return
-    for name, usual in ABOUT_TRAINING.items():
-        if option(config, name.removeprefix("--")) != usual:
+    for name in ABOUT_TRAINING:
+        if is_set(config, name):
             raise ValueError(
-                f"--evidence judges what is in the files and trains nothing; leave out {name}, or"
+                f"--evidence judges what is in the files and trains nothing; leave out --{name}, or"
                 " add the files to a store first: python -m repro evidence add FILE."
             )
     from repro.evidence.errors import EvidenceError

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.evidence.errors import EvidenceError
+from repro.store.command import named_store
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
     from repro.evidence.pack import Packed
     from repro.plugin.session import ClaimSession
-
-DEFAULT_STORE = ".repro"
 
 MOST_NAMED = 10
 
@@ -56,6 +54,7 @@ def add_to(commands: Any) -> None:
 def add_claims(parser: argparse.ArgumentParser) -> None:
     """Add what selects claims, as on pytest's command line."""
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
+    parser.set_defaults(goes_on="claims")
     parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
     parser.add_argument("--seed-budget", metavar="N", help="seeds an arm may use at most")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
@@ -152,7 +151,7 @@ def _add(chosen: argparse.Namespace) -> int:
     from repro.store import Store
 
     evidence = Evidence.read(chosen.files)
-    root = Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE)
+    root = named_store(chosen)
     store = Store(root)
     engines = Engines(store, wanted="auto", device=resolve_device(chosen.device))
     is_whole = True

@@ -37,12 +37,12 @@ SMALLER = "smaller than it was"
 
 @dataclass(frozen=True)
 class Compared:
-    """What a claim's comparisons are, and what they were when the ledger accepted them."""
+    """The comparisons of a claim now, and as they were when the ledger accepted them."""
 
     held: Sequence[Held] = ()
     """Its findings, held against the ledger where it was reproduced there."""
     past: Sequence[Excess] = ()
-    """How far past its bound each comparison is, where it is reproduced now."""
+    """The distance of each comparison past its bound, where it is reproduced now."""
 
 
 @dataclass(frozen=True)

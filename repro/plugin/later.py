@@ -1,4 +1,4 @@
-"""How likely claims are to go on to further seeds, by what the ledger says that they took.
+"""The chance that claims go on to further seeds, by the seeds that the ledger says they took.
 
 What it says of a claim on other data counts only where it says nothing about the data at hand.
 """

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugin.command_line import option, set_option
+from repro.plugin.command_line import is_set, option, set_option
 from repro.plugin.evidence import check_evidence
+from repro.plugin.slurm import check_slurm, is_about_slurm
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
@@ -52,6 +53,8 @@ def check_options(config: pytest.Config) -> None:
         _require_folder("--store", store_folder(config))
         if report := option(config, "report"):
             _require_folder("--report", Path(report))
+        if shared := option(config, "slurm-folder"):
+            _require_folder("--slurm-folder", Path(shared))
         _check_ledgers(config)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from error
@@ -68,19 +71,21 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
     if reference is not None and reference < 0:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
-    if option(config, "profile") != DEFAULT_PROFILE or option(config, "seed-budget") is not None:
+    if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         from repro.runs.profiles import profile_named
 
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-    if option(config, "engine") != "auto":
+    if is_set(config, "engine"):
         from repro.runs.engines import require_engine
 
         require_engine(option(config, "engine"))
-    if option(config, "executor") != "local":
+    if is_about_slurm(config):
+        check_slurm(config)
+    if is_set(config, "executor"):
         from repro.backends.choose import require_backend
 
         require_backend(option(config, "executor"))
-    elif option(config, "device") != "auto":
+    elif is_set(config, "device"):
         from repro.core.device import resolve_device
 
         resolve_device(option(config, "device"))

@@ -16,7 +16,13 @@ from repro.runs.results import KnownResults
 
 
 class Plot:
-    """The `plot` fixture of one figure."""
+    """The `plot` fixture of one figure.
+
+    >>> @figure("Accuracy by depth", source="Ours", x="blocks", y="accuracy")
+    ... def test_figure(plot):
+    ...     panel = plot.panel("all data")
+    ...     panel.line("measured", [SHALLOW, MEDIUM, DEEP], at=[1, 2, 4])
+    """
 
     def __init__(self, item: pytest.Item, results: KnownResults, profile: Profile) -> None:
         mark = item.get_closest_marker("figure")
@@ -39,7 +45,10 @@ class Plot:
         return to_json(self._figure)
 
     def panel(self, title: str) -> Panel:
-        """Add a panel to the right of those before."""
+        """Add a panel to the right of those before.
+
+        >>> left, right = plot.panel("one head"), plot.panel("four heads")
+        """
         data = PanelData(title=title, lines=[])
         self._figure.panels.append(data)
         return Panel(self, data)
@@ -66,7 +75,10 @@ class Plot:
 
 
 class Panel:
-    """One coordinate system of a figure."""
+    """One coordinate system of a figure.
+
+    >>> plot.panel("all data").line("depth", [SHALLOW, DEEP], at=[1, 4])
+    """
 
     def __init__(self, plot: Plot, data: PanelData) -> None:
         self._plot, self._data = plot, data
@@ -79,7 +91,12 @@ class Panel:
         at: Sequence[float],
         documented: Sequence[float] = (),
     ) -> None:
-        """Add a line through these arms, and one through what the source documents of them."""
+        """Add a line through these arms, and one through what the source documents of them.
+
+        >>> plot.panel("all data").line(
+        ...     "depth", [SHALLOW, DEEP], at=[1, 4], documented=[0.70, 0.83]
+        ... )
+        """
         line = LineData(
             label=label,
             at=list(at),

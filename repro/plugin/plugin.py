@@ -83,7 +83,8 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    if option(config, "plan"):  # nothing is trained, so there is nothing to share out
+    # nothing is trained here, so there is nothing to share out
+    if option(config, "plan") or option(config, "detach"):
         config.option.numprocesses = 0
         config.option.dist = "no"
     try:

@@ -67,7 +67,7 @@ class ProgressDisplay:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """Where all is trained the first claim's test starts: the line makes way."""
+        """Make way for the first claim's test where everything is trained."""
         if self._left.is_trained():
             self._stop()
 

@@ -37,6 +37,7 @@ from repro.plugin.later import LaterLooks
 from repro.plugin.options import store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import watch_for
+from repro.plugin.slurm import slurm_settings
 from repro.plugin.trials import Trials
 from repro.plugin.watch import EnoughFailed
 from repro.recorded.results import ToldRuns, WithRecorded, recorded_lines
@@ -62,7 +63,7 @@ class Account(TypedDict):
     trained: int
     reports: list[str]
     evidence: Use | None
-    """What was read of evidence files, where the session judges from them."""
+    """The evidence files that were read, where the session judges from them."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
     recorded_runs: ToldRuns
@@ -135,6 +136,7 @@ class ClaimSession:
             project=_project(config),
             same_machine=asked("same-machine"),
             session=os.environ.get("PYTEST_XDIST_TESTRUNUID"),
+            slurm=slurm_settings(config),
         )
         return Work(
             store,
@@ -300,15 +302,17 @@ class ClaimSession:
             if self.work is None:  # of evidence: all that there is can be judged at once
                 for item in self._planned():
                     self._settle(item)
-                self.watch.finish()
-                return
-            plan = self.plan()
-            missing = plan.missing()
-            if missing:
-                if self.watch.is_first("the plan"):
-                    self.watch.say(self._about_to_train(self.work, plan, missing))
-                self.work.train(plan, self.watch.status)
+            else:
+                self._train_planned(self.work)
         self.watch.finish()
+
+    def _train_planned(self, work: Work) -> None:
+        plan = self.plan()
+        missing = plan.missing()
+        if missing:
+            if self.watch.is_first("the plan"):
+                self.watch.say(self._about_to_train(work, plan, missing))
+            work.train(plan, self.watch.status)
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
@@ -409,6 +413,7 @@ class ClaimSession:
         assert self.work is not None, "--plan with --evidence is refused"
         missing, forecast = self.plan().missing(), self.work.forecast
         text = plan_text(len(self.items), len(self.asked), missing, forecast, self.profile)
+        text = "\n".join([text, *self.work.plan_lines(missing)])
         cannot = [f"{claim_id(x)} cannot be judged: {why}" for x, why in self.unreadable.items()]
         cannot += [f"{item.nodeid} cannot be judged: {why}" for item, why in self.refused.items()]
         recorded = recorded_lines([self.known.files])

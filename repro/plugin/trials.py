@@ -43,9 +43,10 @@ TRAINING = {"loss": Metric("identity")}
 class Trials:
     """The `trials` fixture of one claim.
 
-    >>> def test_bp_beats_dfa(trials):
-    ...     bp, dfa = trials(D256_L4, D256_L4.but(rule="dfa"))
-    ...     assert bp.accuracy > dfa.accuracy
+    >>> deep, shallow = trials(DEEP, SHALLOW)
+    >>> assert deep.accuracy > shallow.accuracy
+    >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.climbs()
+    >>> assert trials(DEEP).parameters.matches(41_800)
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Trials:
         self._seeds_read: dict[Arm, int] = {}
         self._found: dict[tuple[Arm, int], list[Result]] = {}
         self._read_off: dict[Arm, bool] = {}
-        """Whether all that was asked of an arm so far is exact, so that one run tells it."""
+        """Return if all that was asked of an arm so far is exact, so that one run tells it."""
         self._complete: set[frozenset[tuple[Arm, int]]] = set()  # arms with trained seeds
 
     @overload
@@ -97,11 +98,10 @@ class Trials:
 
         That one arm is as good as another says nothing where both may be guessing.
 
-        >>> def test_sharing_changes_little(trials):
-        ...     shared, baseline = trials(SHARED, BASELINE)
-        ...     is_clear = baseline.blimp.exceeds(0.5, by_at_least=0.02)
-        ...     trials.require(is_clear, "a baseline that stands clear of chance")
-        ...     assert shared.blimp.is_within(0.02, of=baseline.blimp)
+        >>> medium, deep = trials(MEDIUM, DEEP)
+        >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
+        >>> trials.require(is_clear, "a deep arm that stands clear of chance")
+        >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
         if condition.outcome is not Outcome.REPRODUCED:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
@@ -306,6 +306,9 @@ class Trial:
     """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`.
 
     They are what a run ended with; `trial.over_epochs.accuracy` is the way there.
+
+    >>> deep = trials(DEEP)
+    >>> assert deep.accuracy > 0.8
     """
 
     def __init__(self, arm: Arm, trials: Trials) -> None:
@@ -328,12 +331,18 @@ class Trial:
 
     @property
     def over_epochs(self) -> OverEpochs:
-        """The same metrics as curves over training."""
+        """The same metrics as curves over training.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
+        """
         return OverEpochs(self)
 
     @property
     def diverges(self) -> Divergence:
-        """The runs that diverged, for claims about how many do, and when."""
+        """The runs that diverged, for claims about how many do, and when.
+
+        >>> assert trials(FAST).diverges.in_at_least(0.5)
+        """
         trials = self.trials
 
         def values(count: int, of: Callable[[Values], float]) -> NDArray[np.float64]:
@@ -410,10 +419,9 @@ class Trial:
 class OverEpochs:
     """The metrics of one arm over training, and `loss`, the training loss of each epoch.
 
-    >>> def test_overfits_after_the_first_epoch(trials):
-    ...     over_epochs = trials(STANDARD).over_epochs
-    ...     assert over_epochs.perplexity.bottoms_at(1)
-    ...     assert over_epochs.loss.falls_while(over_epochs.perplexity)
+    >>> over_epochs = trials(DEEP).over_epochs
+    >>> assert over_epochs.perplexity.bottoms_at(2)
+    >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
     """
 
     def __init__(self, trial: Trial) -> None:

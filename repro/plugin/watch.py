@@ -1,4 +1,4 @@
-"""What the processes of a session leave for the display to read: where they are, what is settled.
+"""Notes that the processes of a session leave for the display: their progress, and what is settled.
 
 xdist shows nothing that a worker prints and carries no events of its own, hence files: one folder a
 session, in which each process has a status that it replaces, and a list that only grows.

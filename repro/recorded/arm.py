@@ -54,11 +54,11 @@ class RecordedArm(Arm):
     source: ClassVar[Source]
 
     chosen: Chosen
-    """What a claim says of its settings, or all of them once the record was read."""
+    """The settings as a claim names them, or all of them once the record was read."""
 
     @cached_property
     def _exact(self) -> str:
-        """What two arms share that are the same: files of other folders may be called alike."""
+        """Return what makes two arms the same: files of other folders may be called alike."""
         return f"{id(self.source)} {self.chosen!r}"
 
     def at(self, profile: str) -> Self:

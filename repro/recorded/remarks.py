@@ -1,4 +1,4 @@
-"""What can be noticed of recorded runs that speaks against a comparison, in one sentence each."""
+"""Remarks on recorded runs that speak against a comparison, in one sentence each."""
 
 from __future__ import annotations
 

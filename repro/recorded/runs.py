@@ -37,7 +37,7 @@ class RecordedRun:
     """The row that it stands in, or the first of them."""
     file: File
     measures: dict[str, Number] = field(default_factory=dict)
-    """What it ended with; None where that is no finite number, no name where there is nothing."""
+    """Its last values; None where one is no finite number, no name where there is nothing."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
 

@@ -41,7 +41,7 @@ class Row:
     read: str
     """The day on which it was last read against the original."""
     mended: str
-    """What was changed then; "nothing" if nothing was."""
+    """The change that was made then; "nothing" if none was."""
     judged_by: tuple[str, ...] = ()
     """Names of claims, without their source; in brackets a part of the cases' names, if not all."""
     tested_by: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Judge:
     sizes: str
     """The sizes at which it can be judged, in words."""
     needs: str
-    """What it needs, if it is never run; else empty."""
+    """The need that keeps it from ever running; else empty."""
 
 
 def add_to(commands: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import statistics
+import textwrap
 import warnings
 from dataclasses import dataclass
 from itertools import cycle
@@ -71,9 +72,7 @@ def draw(figure: FigureData, folder: Path) -> list[Path]:
         matplotlib.rc_context({"svg.hashsalt": shown(figure.name), "text.parse_math": False}),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # of a font's gaps
     ):
-        page = lay_out(figure)
-        page.suptitle(shown(figure.title), fontsize="large")
-        page.supxlabel(shown(caption(figure)), fontsize="x-small", color="0.35")
+        page = entitled(figure)
         page.savefig(paths[0], metadata={"Date": None})
         page.savefig(paths[1], dpi=160)
     return paths
@@ -85,6 +84,20 @@ def _file_name(name: str) -> str:
     if len(short) <= LONGEST_NAME:
         return short
     return f"{short[:LONGEST_NAME]}-{hashlib.sha256(short.encode()).hexdigest()[:8]}"
+
+
+def entitled(figure: FigureData) -> Figure:
+    """Return the panels of a figure with its title and caption, on lines that fit on the page."""
+    page = lay_out(figure)
+    width = page.get_figwidth()
+    page.suptitle(_wrapped(figure.title, 11 * width), fontsize="large")
+    page.supxlabel(_wrapped(caption(figure), 16 * width), fontsize="x-small", color="0.35")
+    return page
+
+
+def _wrapped(text: str, width: float) -> str:
+    """Return a text on lines of at most so many characters."""
+    return textwrap.fill(shown(text), int(width))
 
 
 def lay_out(figure: FigureData) -> Figure:

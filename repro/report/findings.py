@@ -1,4 +1,4 @@
-"""The command `findings`: the verdicts of ledgers, counted in a table for a page."""
+"""The command `findings`: the verdicts of ledgers in tables, for a page."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import KINDS, Entry, Ledger
+from repro.ledger import KINDS, VERDICTS, Entry, Ledger
 from repro.report.counts import MANY
 from repro.report.markdown import as_text, table_row
+from repro.report.source_tables import read_figures, size_of, source_of, source_tables
 from repro.text import shown
 
-VERDICTS = ("reproduced", "refuted", "inconclusive")
+LISTED = ("documented", "small", "any")
+"""The sizes of experiments in the order of the table: the source's own leads."""
+
 BEGIN, END = "<!-- findings: begin -->\n", "<!-- findings: end -->"
 
 
@@ -23,7 +26,7 @@ def add_to(commands: Any) -> None:
 
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
-    parser = commands.add_parser("findings", help="count the verdicts of ledgers, as a table")
+    parser = commands.add_parser("findings", help="show the verdicts of ledgers in tables")
     parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER")
     parser.add_argument(
         "--into",
@@ -31,29 +34,37 @@ def add_to(commands: Any) -> None:
         metavar="FILE",
         help=f"write it into this file, between {BEGIN.strip()} and {END}, instead of printing it",
     )
+    parser.add_argument("--source", metavar="ID", help="show each claim of this source instead")
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        metavar="FILE",
+        help="with --source, a report's results.json: its figures of the source, as tables",
+    )
     parser.set_defaults(run=_run)
 
 
 def findings_table(entries: Iterable[Entry]) -> str:
-    """Return the number of each verdict by source, whose claims, and data, as a Markdown table.
+    """Return the number of each verdict by source, whose claims, size and data, as Markdown.
 
     >>> print(findings_table(Ledger.read(Path("claims/ledger.toml")).entries.values()))
     """
-    counts: dict[tuple[str, int, str], Counter[str]] = {}
+    counts: dict[tuple[str, int, int, str], Counter[str]] = {}
     for entry in entries:
-        source = entry.claim.partition("/")[0]
-        row = source, KINDS.index(entry.kind), entry.data
+        size = LISTED.index(size_of(entry.profile))
+        row = source_of(entry), KINDS.index(entry.kind), size, entry.data
         counts.setdefault(row, Counter())[entry.verdict] += 1
     rows = [
         (
             as_text(source if KINDS[kind] == "source" else f"{source}, {MANY[KINDS[kind]]}"),
+            LISTED[size],
             as_text(data),
             *(str(by_verdict[verdict]) for verdict in VERDICTS),
         )
-        for (source, kind, data), by_verdict in sorted(counts.items())
+        for (source, kind, size, data), by_verdict in sorted(counts.items())
     ]
-    lines = [("source", "judged on", *VERDICTS), ("---", "---", "--:", "--:", "--:"), *rows]
-    return "".join(f"{table_row(line)}\n" for line in lines)
+    head = [("source", "size", "judged on", *VERDICTS), (*["---"] * 3, *["--:"] * 3)]
+    return "".join(f"{table_row(line)}\n" for line in [*head, *rows])
 
 
 def with_table(text: str, table: str) -> str:
@@ -70,12 +81,19 @@ def _run(chosen: argparse.Namespace) -> int:
         if not path.is_file():
             return _refuse(f"There is no ledger {path}; pytest --update-ledger writes one.")
     entries = [e for path in chosen.ledgers for e in Ledger.read(path).entries.values()]
-    table = findings_table(entries)
+    try:
+        if chosen.source is None:
+            tables = findings_table(entries)
+        else:
+            figures = read_figures(chosen.figures) if chosen.figures else []
+            tables = source_tables(entries, chosen.source, figures=figures)
+    except ValueError as error:
+        return _refuse(f"{error}")
     if chosen.into is None:
-        print(table, end="")
+        print(tables, end="")
         return 0
     try:
-        text = with_table(chosen.into.read_text(encoding="utf-8"), table)
+        text = with_table(chosen.into.read_text(encoding="utf-8"), tables)
         chosen.into.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         return _refuse(f"The table was not written into {chosen.into}: {error}.")

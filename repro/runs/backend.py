@@ -39,6 +39,9 @@ class Backend(Protocol):
     def waits_for(self) -> str:
         """The thing that it has waited for long, in words; empty where it has not."""
 
+    def plan_lines(self, *, timings: int, batches: int) -> Sequence[str]:
+        """Return what is to be said of so many jobs before any is started; nothing is begun."""
+
     def room(self) -> int:
         """Wait until a job can be started, but not for ever; return how many can be."""
 

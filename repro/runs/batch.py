@@ -111,6 +111,7 @@ def _train_together(
                     how["packages"] = {**how["packages"], **packages_of(event.run.arm)}
                     if isinstance(event.run.arm, OutsideArm):
                         how["threads"] = event.run.arm.threads
+                        how["devices"] = event.run.arm.devices
                     if opened.unnamed:
                         how["opened"] = opened.unnamed
                     yield Trained(event.run, event.values, how, event.weights)

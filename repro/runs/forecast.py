@@ -2,7 +2,8 @@
 
 Runs of a program that is in the store, trained on this kind of machine, tell what the next ones of
 it take. A program that was only timed takes its steps, as often as others were off by, those of the
-same study more than the rest; one that was not timed is guessed from its size in the same way.
+same study and data more than the rest; one that was not timed is guessed from its size in the same
+way.
 """
 
 from __future__ import annotations
@@ -15,11 +16,8 @@ from repro.arm import Arm, Run
 from repro.runs.engines import USUAL_RATE, Engines
 from repro.runs.results import Results
 
-TRUSTED = 300.0
-"""Seconds of what is said that count as having come true, whatever the first programs took.
-
-Cheap ones train first. Beside their steps they start, load and measure, which dear ones do not do
-so many times as often; so what they took in all says little of those."""
+TRUSTED = 15.0
+"""The seconds said of a run that counts as having come true, whatever the first runs took."""
 
 TIMING = 2.0
 """Seconds in which a program is timed, roughly."""
@@ -51,14 +49,23 @@ class _Seen:
 
 @dataclass
 class _Off:
-    """What was said of some programs, and what they took."""
+    """The factor between what was said of some runs and what they took: the slope of a line.
 
-    said: float = 0.0
-    took: float = 0.0
+    Runs count by the square of what was said. Cheap ones train first; beside their steps they
+    start and load, which dear ones do not do so many times as often, so they tell little of those.
+    """
+
+    said_twice: float = 0.0
+    said_and_took: float = 0.0
+
+    def add(self, runs: int, said: float, took: float) -> None:
+        """Take in what was said of each of so many runs, and what each took."""
+        self.said_twice += runs * said * said
+        self.said_and_took += runs * said * took
 
     def factor(self, usual: float) -> float:
         """Return the factor by which the next thing that is said is likely to be off."""
-        return (self.took + TRUSTED * usual) / (self.said + TRUSTED)
+        return (self.said_and_took + TRUSTED**2 * usual) / (self.said_twice + TRUSTED**2)
 
 
 class Forecast:
@@ -72,8 +79,8 @@ class Forecast:
         self._jobs: dict[str, tuple[int, float]] = {}  # by program: runs, and seconds they took
         self._read = -1
         self._seen: dict[str, _Seen] = {}
-        self._off: dict[tuple[str, bool], _Off] = {}  # by study and whether it was timed
-        self._shares: dict[str, float] = {}  # by study
+        self._off: dict[tuple[str, bool], _Off] = {}  # by group and whether it was timed
+        self._shares: dict[str, list[float]] = {}  # by group
         self._a_run: dict[str, float] = {}  # the mean seconds of a run, by study
 
     def is_timed(self, run: Run) -> bool:
@@ -136,22 +143,23 @@ class Forecast:
     def _share(self, arm: Arm) -> float:
         """Return the share of its steps that a run is likely to take.
 
-        Where no run of its study has been seen, it is half way, in factors, between the soonest
-        that its patience can end and all.
+        It is what others of its study took on the same data, else on any. Where none was seen, it
+        is half way, in factors, between the soonest that its patience can end and all.
         """
         if not _may_stop(arm):
             return 1.0
-        if arm.study in self._shares:
-            return self._shares[arm.study]
+        for group in reversed(_groups(arm)):
+            if seen := self._shares.get(group):
+                return sum(seen) / len(seen)
         recipe = arm.recipe
         soonest = ((recipe.patience or 0) + 1) * recipe.measure_every / recipe.epochs
         return math.sqrt(min(1.0, soonest))
 
     def _factor(self, arm: Arm) -> float:
-        """Return how far off such a number is likely to be, by all programs and by its study's."""
+        """Return how far off such a number is likely to be, by all programs, then by its kind's."""
         timed, factor = self._has_speed(arm), 1.0
-        for study in ("", arm.study):
-            factor = self._off.get((study, timed), _Off()).factor(factor)
+        for group in ("", *_groups(arm)):
+            factor = self._off.get((group, timed), _Off()).factor(factor)
         return factor
 
     def _look(self) -> None:
@@ -169,7 +177,6 @@ class Forecast:
             seen.runs.append(run)
             seen.seconds += made["seconds"]
             seen.steps += result.values.get("steps", 0)
-        shares: dict[str, list[float]] = {}
         by_study: dict[str, list[_Seen]] = {}
         for seen in self._seen.values():
             by_study.setdefault(seen.arm.study, []).append(seen)
@@ -177,19 +184,23 @@ class Forecast:
             study: sum(each.seconds for each in theirs) / sum(len(each.runs) for each in theirs)
             for study, theirs in by_study.items()
         }
-        self._off = {}
+        self._off, self._shares = {}, {}
         for program, seen in self._seen.items():
+            groups = _groups(seen.arm)
             if _may_stop(seen.arm):
-                shares.setdefault(seen.arm.study, []).append(seen.share)
-            took = self._mean(program)
+                for group in groups:
+                    self._shares.setdefault(group, []).append(seen.share)
+            took, count = self._mean(program), len(seen.runs)
             assert took is not None
             for timed in (False, True)[: 1 + self._has_speed(seen.arm)]:
-                said = self._said(seen.runs, seen.share, timed=timed)
-                for study in (seen.arm.study, ""):
-                    off = self._off.setdefault((study, timed), _Off())
-                    off.said += said
-                    off.took += took * len(seen.runs)
-        self._shares = {study: sum(each) / len(each) for study, each in shares.items()}
+                said = self._said(seen.runs, seen.share, timed=timed) / count
+                for group in ("", *groups):
+                    self._off.setdefault((group, timed), _Off()).add(count, said, took)
+
+
+def _groups(arm: Arm) -> tuple[str, str]:
+    """Return the names of what an arm is like, the wider group first."""
+    return arm.study, f"{arm.study} on {arm.data}"
 
 
 def _may_stop(arm: Arm) -> bool:

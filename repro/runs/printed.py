@@ -1,4 +1,4 @@
-"""What training prints, kept for the case that it fails; and the traceback that goes with it."""
+"""The output of training, kept for the case that it fails, and the traceback that goes with it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Status:
     """The time at which this process began to train, by the same clock."""
 
     done: float
-    """The seconds that those runs took which have been stored since, whoever trained them."""
+    """The seconds of what was trained and timed since, whoever did it."""
 
     slots: int
     """The number of jobs that all processes together carry out at the same time."""

@@ -21,6 +21,9 @@ from repro.runs.results import Results
 from repro.store import Store
 from repro.store.locks import Lock
 
+EARLY_TIMINGS = 2
+"""Programs that are timed behind each batch, before their turn."""
+
 LEAST_WIDTH = 8
 """Runs worth stacking, though a smaller batch would share the work out more evenly."""
 
@@ -46,6 +49,7 @@ class Queue:
         self._programs: list[deque[Run]] = []
         self._numbers = itertools.count(1)
         self._started: set[Run] = set()
+        self._early_timings = 0
         self._widest: dict[str, int] = {}
         self._refused: tuple[str, str] | None = None  # of a lock: what it is of, and its name
 
@@ -79,16 +83,25 @@ class Queue:
     def take(self, room: int, *, among: int) -> Iterator[Job]:
         """Yield up to `room` jobs, each held by this process until its `held` is closed.
 
-        A batch is as wide as its program needs to be trained by `among` processes at a time.
+        A batch is as wide as its program needs to be trained by `among` processes at a time. Behind
+        each batch a few programs are timed that come later, for the time left to be known early.
         """
-        for program in self._programs:
-            while room > 0 and program:
-                job = self._job(program, among)
-                if job is None:
-                    break
-                room -= 1
-                self._refused = None
-                yield job
+        while room > 0 and (job := self._early_timing() or self._next(among)) is not None:
+            room -= 1
+            self._refused = None
+            yield job
+
+    def jobs_for(self, missing: Sequence[Run], *, slots: int) -> tuple[int, int]:
+        """Return how many programs of these runs are to be timed, and how many batches they make.
+
+        Of a program that nobody has timed, it is the number for a stack that pays.
+        """
+        parts: dict[str | Run, list[Run]] = {}
+        for run in missing:
+            parts.setdefault(self._part(run), []).append(run)
+        programs = [self._program(name, part, slots) for name, part in parts.items()]
+        timings = {r.arm.program for r in missing if self._engines.of(r.arm) is None}
+        return len(timings), sum(program.jobs for program in programs)
 
     def over(self, job: Job) -> None:
         """Let others have what is left of a job."""
@@ -99,6 +112,26 @@ class Queue:
     def narrow(self, program: str, width: int) -> None:
         """Stack no more runs of a program from now on."""
         self._widest[program] = width
+
+    def _next(self, among: int) -> Job | None:
+        """Return the next job in order; None where others hold all there is."""
+        for program in self._programs:
+            if program and (job := self._job(program, among)) is not None:
+                if isinstance(job, Batch):
+                    self._early_timings = EARLY_TIMINGS
+                return job
+        return None
+
+    def _early_timing(self) -> Timing | None:
+        """Return the timing of a program whose turn has not come, if one is due."""
+        if self._early_timings == 0:
+            return None
+        self._early_timings -= 1
+        for program in self._programs:
+            is_untimed = program and not self._forecast.is_timed(program[0])
+            if is_untimed and (timing := self._timing(program)) is not None:
+                return timing
+        return None
 
     def _job(self, program: deque[Run], among: int) -> Job | None:
         """Return the next job of a program; None where others hold all there is."""

@@ -1,4 +1,4 @@
-"""What a reader of results has to know of how they came about, of runs of users' own studies."""
+"""Remarks for readers of results on how runs of users' own studies came about."""
 
 from __future__ import annotations
 

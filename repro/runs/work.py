@@ -71,6 +71,7 @@ class Work:
         self._expected: dict[int, tuple[float, float]] = {}  # of a job: its start, and its seconds
         self._began = clock()
         self._missing: set[Run] = set()
+        self._untimed: set[str] = set()
         self._done = 0.0
         self._idle_since: float | None = None
 
@@ -100,6 +101,11 @@ class Work:
                 self._take(event)
             for job in self._jobs.values():
                 self._queue.over(job)
+
+    def plan_lines(self, missing: Sequence[Run]) -> Sequence[str]:
+        """Return what the backend would do about runs that are missing, in words."""
+        timings, batches = self._queue.jobs_for(missing, slots=self._backend.slots)
+        return self._backend.plan_lines(timings=timings, batches=batches) if missing else ()
 
     def give_up(self, why: str) -> None:
         """Let every run that is missing from now on fail with this sentence."""
@@ -164,14 +170,16 @@ class Work:
                 if isinstance(job, Batch) and self._failures.keys().isdisjoint(job.runs):
                     took = self._clock() - began
                     self.forecast.took(job.runs, took)
-                    self._keep_time(job, took)
+                    self._keep_time(job)
                 self._queue.over(job)
 
-    def _keep_time(self, job: Batch, seconds: float) -> None:
-        """Keep how long a black box took, which nobody can time before it is trained.
+    def _keep_time(self, job: Batch) -> None:
+        """Keep how long a black box trained, which nobody can time before; waiting is not counted.
 
         Later sessions know it by its settings, also when its code has changed.
         """
+        results = [self.results.get(run) for run in job.runs]
+        seconds = sum(each.provenance.get("seconds", 0.0) for each in results if each)
         a_step = seconds / len(job.runs) / max(1, job.arm.steps)
         if isinstance(job.arm, OutsideArm) and 0 < a_step < SLOWEST:
             self.engines.settle(job.arm, replace(job.speed, seconds=a_step))
@@ -180,6 +188,9 @@ class Work:
         arrived = [self.results.get(run) for run in self._missing.difference(missing)]
         self._done += sum(each.provenance.get("seconds", 0.0) for each in arrived if each)
         self._missing = set(missing)
+        untimed = {run.arm.program for run in missing if not self.forecast.is_timed(run)}
+        self._done += TIMING * len(self._untimed - untimed)
+        self._untimed = untimed
         likely = plan.likely()
         return Status(
             claims=plan.claims,

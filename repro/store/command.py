@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
 
 def show(chosen: argparse.Namespace) -> int:
     """Print how much of each kind the store holds, and its runs by arm and code."""
-    root = _root(chosen)
+    root = named_store(chosen).absolute()
     if not _is_store(root):
         return 0
     whole = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
@@ -56,7 +56,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 def prune(chosen: argparse.Namespace) -> int:
     """Remove what is older than so many days, and print what that was."""
-    root = _root(chosen)
+    root = named_store(chosen).absolute()
     if not _is_store(root):
         return 0
     store, days = Store(root), chosen.older_than
@@ -77,8 +77,13 @@ def _is_store(root: Path) -> bool:
     return is_there
 
 
-def _root(chosen: argparse.Namespace) -> Path:
-    return Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE).absolute()
+def named_store(chosen: argparse.Namespace) -> Path:
+    """Return the folder that `--store` or the environment names, else the usual one.
+
+    >>> named_store(argparse.Namespace(store=None))
+    PosixPath('.repro')
+    """
+    return Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE)
 
 
 def _days(text: str) -> float:

@@ -35,6 +35,7 @@ from repro.report.record import ArmData, JudgedClaim
 from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
 from repro.report.runs import ArmRuns
 from repro.report.settled import SettledClaim, counted_line, settled_line
+from repro.report.source_tables import source_of, source_tables
 from repro.report.table import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
@@ -170,11 +171,15 @@ def test_the_summary_has_a_row_a_claim_and_no_markup(words):
 def test_the_findings_of_a_hostile_ledger_are_a_table(words):
     entry = Entry(f"{words}/x", "ci", words, words, words, words, words)
     table = findings_table([entry])
-    assert [len(cells_of(line)) for line in table.splitlines()] == [5, 5, 5]
+    assert [len(cells_of(line)) for line in table.splitlines()] == [6, 6, 6]
     text = f"before\n{BEGIN}{END}\nafter\n"
     once = with_table(text, table)
     assert with_table(once, table) == once
     assert is_calm(table.replace("\n", "").replace("\u200b", ""))
+    page = source_tables([entry], source_of(entry))
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert [len(cells_of(line)) for line in rows] == [2, 2, 2]
+    assert is_calm(page.replace("\n", "").replace("\u200b", ""))
 
 
 @each_piece

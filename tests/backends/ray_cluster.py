@@ -22,9 +22,10 @@ RAY = str(Path(sys.executable).with_name("ray"))
 
 
 class Cluster:
-    """One head without cores, and workers of one core each, some of them to be started later."""
+    """One head without cores, and workers, some of them to be started later."""
 
-    def __init__(self, workers=2, *, later=0):
+    def __init__(self, workers=2, *, later=0, cores=1):
+        self.cores = cores
         self.folder = Path(tempfile.mkdtemp(prefix="rr-", dir="/tmp"))  # sockets need short paths
         self.name = f"rr{secrets.token_hex(3)}"
         self.names = ["head", *(f"worker{n}" for n in range(workers))]
@@ -97,7 +98,7 @@ class Cluster:
             what = ["--head", "--port", self.port, "--num-cpus", "0", "--disable-usage-stats"]
             what += ["--include-dashboard=false"]
         else:
-            what = ["--address", self.address, "--num-cpus", "1"]
+            what = ["--address", self.address, "--num-cpus", str(self.cores)]
         started = subprocess.run(
             self.command(RAY, "start", *what, *place, on=name),
             env={**self.environment(name), MARK: f"{self.name}-{name}"},

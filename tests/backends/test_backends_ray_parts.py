@@ -2,6 +2,8 @@
 
 import pytest
 
+from repro.backends.code_files import paths
+from repro.backends.devices import Demand
 from repro.backends.ray.mailbox import Done, Mailbox, NotDone, Place
 from repro.core.progress import Progress
 from repro.data.registry import data_sets
@@ -13,7 +15,7 @@ import ray
 from repro.backends.ray.cluster import Cluster, Node, of_one_kind
 from repro.backends.ray.data_files import Uploader
 from repro.backends.ray.node import Facts
-from repro.backends.ray.working_copy import paths, working_copy
+from repro.backends.ray.working_copy import working_copy
 from repro.studies.early_exit.arms import ONE_LAYER
 from repro.studies.finetuning.arms import FinetuneArm
 
@@ -82,6 +84,24 @@ def test_tasks_are_kept_on_nodes_of_one_kind_and_within_what_these_have():
     cluster.others, cluster.device = 0, "cuda"
     assert "label_selector" not in cluster.resources(0)
     assert cluster.resources(0)["num_gpus"] == 1
+
+
+def test_tasks_of_black_boxes_are_given_what_they_ask_for():
+    cluster = Cluster.__new__(Cluster)
+    facts = Facts("2.13.0", "x")
+    cluster.nodes = [Node("a", 4, 2**33, facts, cores=16), Node("b", 2, 2**33, facts, cores=64)]
+    cluster.others, cluster.device = 0, "cuda"
+    asked = cluster.resources(0, Demand(devices=4, threads=32))
+    assert (asked["num_gpus"], asked["num_cpus"]) == (4, 16)  # what one node has, not two
+    assert cluster.resources(0, Demand(threads=32))["num_cpus"] == 32
+    cluster.device = "cpu"
+    asked = cluster.resources(0, Demand(devices=3, threads=2))
+    assert asked["num_cpus"] == 3
+    assert "num_gpus" not in asked
+    assert cluster.lacking(Demand(devices=4)) == ""
+    assert "asks for 5 devices, and the largest node of the Ray cluster has 4 cores" in (
+        cluster.lacking(Demand(devices=5))
+    )
 
 
 def test_the_data_that_is_sent_are_the_files_of_an_arms_sets(tmp_path, monkeypatch):

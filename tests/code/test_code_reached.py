@@ -213,6 +213,12 @@ def test_methods_that_a_library_may_call_count(write):
     assert code("lonely_toy") != before
 
 
+def test_a_class_may_have_the_name_of_its_base(write):
+    text = "from lib import Net\nclass Net(Net):\n    def forward(self): return 1\nSTUDY = Net()"
+    write("lonely_toy.py", text)
+    assert "lonely_toy.Net.forward" in names("lonely_toy")
+
+
 def test_a_package_without_init_is_walked_through(write):
     before = code("toy.space.part")
     write("toy/unreached.py", "OTHER = 8")

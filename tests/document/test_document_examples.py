@@ -19,7 +19,7 @@ NAMES = {**vars(decimals), **PUBLIC}
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_examples(module):
-    result = doctest.testmod(module, extraglobs=NAMES)
+    result = doctest.testmod(module, extraglobs={**NAMES, "document": repro.document.Document()})
     assert result.failed == 0
 
 

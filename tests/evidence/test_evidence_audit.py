@@ -57,6 +57,20 @@ def test_a_forged_result_is_named_and_fails(trained):
     )
 
 
+def test_the_libraries_of_a_study_are_among_its_versions(outside_project):
+    study = outside_project.path / "line.py"
+    study.write_text("import filelock\n" + study.read_text())
+    run(outside_project, "--update-ledger")
+
+    def forge(runs):
+        runs[7]["values"]["measures"]["slope"] += 0.15
+
+    made = repacked(outside_project, forge)[7]["provenance"]
+    assert "filelock" in made["packages"]
+    result = audit("--runs", "1000")
+    result.stdout.fnmatch_lines(["  WRONG  line*; the same kind of machine*"])
+
+
 @pytest.mark.parametrize(("spreads", "clean"), [(0.05, True), (0.5, False)])
 def test_results_of_another_machine_may_differ_by_rounding(trained, spreads, clean):
     def elsewhere(runs):

@@ -138,6 +138,19 @@ def test_a_session_trains_only_what_was_not_added(trained):
     again.stdout.fnmatch_lines([f"*: 0 runs added to *, {runs} were there already"])
 
 
+def test_claims_may_stand_before_options_and_behind(trained):
+    first = packed(trained, ".", "--store", str(trained.path / "store")).read_bytes()
+    behind = packed(trained, "--store", str(trained.path / "store"), ".", file="2.jsonl.gz")
+    assert behind.read_bytes() == first
+
+
+def test_an_option_that_there_is_not_is_refused(trained, capsys):
+    with pytest.raises(SystemExit):
+        evidence("pack", FILE, "--nothing", "claims")
+    with pytest.raises(SystemExit):
+        evidence("add", FILE, "--device", "cpu", "more")
+
+
 def test_the_same_results_give_the_same_bytes(trained):
     first = packed(trained).read_bytes()
     assert packed(trained, file="again.jsonl.gz").read_bytes() == first

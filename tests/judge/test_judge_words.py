@@ -29,6 +29,7 @@ from repro.judge import (
     conjunction,
 )
 from repro.judge.unusual import unusual
+from tests.example_arms import scope
 from tests.judge.arms import arm, arms
 
 LOOKS = Design(looks=(5, 8, 12))
@@ -403,11 +404,11 @@ def test_the_explanation_is_complete_and_narrow():
 
 
 def test_the_examples_in_the_documentation_run():
-    scope = {"np": np, **{name: getattr(repro.judge, name) for name in repro.judge.__all__}}
+    names = scope()
     ran = 0
     for module in pkgutil.iter_modules(repro.judge.__path__, "repro.judge."):
         loaded = importlib.import_module(module.name)
-        result = doctest.testmod(loaded, extraglobs=scope)
+        result = doctest.testmod(loaded, extraglobs=names)
         assert result.failed == 0, module.name
         ran += result.attempted
     assert ran > 10

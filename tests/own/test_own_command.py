@@ -36,7 +36,7 @@ STUDY = CommandStudy("python -c pass")
 
 class Kept:
     def __init__(self, root):
-        self.root, self.shown = root, []
+        self.root, self.shown, self.devices = root, [], {}
 
     def folder(self, run):
         self.root.mkdir(exist_ok=True)

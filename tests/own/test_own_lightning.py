@@ -17,6 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers.*"),
     pytest.mark.filterwarnings("ignore:Checkpoint directory .* exists"),
     pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The `srun` command is available"),  # a machine with Slurm
 ]
 
 
@@ -72,7 +73,7 @@ STUDY = study()
 
 class Kept:
     def __init__(self, root):
-        self.root, self.shown = root, []
+        self.root, self.shown, self.devices = root, [], {}
 
     def folder(self, run):
         self.root.mkdir(exist_ok=True)

@@ -62,7 +62,7 @@ STUDY = TrainerStudy(build)
 
 class Kept:
     def __init__(self, root):
-        self.root, self.shown = root, []
+        self.root, self.shown, self.devices = root, [], {}
 
     def folder(self, run):
         folder = self.root / f"{run.arm.lr}-{run.seed}"

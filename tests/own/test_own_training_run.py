@@ -39,7 +39,7 @@ class Kept:
     """One folder for all attempts at a run, and the progress that was shown."""
 
     def __init__(self, root):
-        self.root, self.shown = root, []
+        self.root, self.shown, self.devices = root, [], {}
 
     def folder(self, run):
         self.root.mkdir(exist_ok=True)

@@ -28,6 +28,7 @@ SHARES = "    a, b = trials(Share(), Share(target=2.0))\n"
         (TWO + "    assert a.slope > 1.01 * b.slope", "a.exceeds(b, by_ratio=1.01) for a factor"),
         (TWO + "    assert a.slope > b.slope + 1", "a.exceeds(b, by_at_least=0.01) for an amount"),
         (TWO + "    assert a.slope - 1 > b.slope", "a.exceeds(b, by_at_least=0.01) for an amount"),
+        (TWO + "    assert a.diverges > b.diverges", "a.diverges.more_often_than(b.diverges)"),
         (SHARES + "    assert a.right > 50", "50 is none: write 0.5 for 50 %"),
         (SHARES + "    assert a.right.is_within(2, of=b.right)", "write 0.02 for 2 %"),
         (SHARES + "    assert a.right.exceeds(b.right, by_at_least=2)", "write 0.02 for 2 %"),

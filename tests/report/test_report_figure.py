@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from repro.report.figure import FigureData, LineData, PanelData, caption, draw
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from repro.report.figure import FigureData, LineData, PanelData, caption, draw, entitled
 from repro.report.plots import figure_plot
 
 LINE = LineData(
@@ -41,6 +43,15 @@ def test_the_caption_counts_the_seeds_and_names_the_data():
         " points; dashed: as documented"
     )
     assert caption(figure_of(replace(LINE, documented=[]))).endswith("profile ci, points")
+
+
+def test_title_and_caption_fit_on_the_page():
+    page = entitled(replace(FIGURE, title="A title of some length, " * 5, data=["some-data"] * 9))
+    canvas = FigureCanvasAgg(page)
+    canvas.draw()
+    for text in page.texts:
+        place = text.get_window_extent(canvas.get_renderer())
+        assert page.bbox.x0 <= place.x0 < place.x1 <= page.bbox.x1, text.get_text()
 
 
 def test_a_figure_of_nothing_says_so(tmp_path):

@@ -3,12 +3,13 @@
 import pytest
 
 from repro.__main__ import main
-from repro.ledger import Entry, Ledger
+from repro.ledger import VERDICTS, Entry, Ledger
 from repro.report.findings import BEGIN, END, findings_table
+from repro.report.source_tables import source_tables
 
 
-def entry(claim, data, verdict, kind="source"):
-    return Entry(claim, "ci", data, verdict, "A sentence", "", "", kind)
+def entry(claim, data, verdict, kind="source", *, profile="ci"):
+    return Entry(claim, profile, data, verdict, "A sentence", "", "a = 1 \u00b1 2", kind)
 
 
 ENTRIES = [
@@ -17,14 +18,16 @@ ENTRIES = [
     entry("004/a[x/y]", "cifar10-twin", "refuted"),
     entry("000/c", "text", "inconclusive"),
     entry("004/d", "cifar10", "reproduced", "control"),
+    entry("004/b", "cifar10", "refuted", profile="paper"),
 ]
 TABLE = """\
-| source | judged on | reproduced | refuted | inconclusive |
-| --- | --- | --: | --: | --: |
-| 000 | text | 0 | 0 | 1 |
-| 004 | cifar10 | 2 | 0 | 0 |
-| 004 | cifar10-twin | 0 | 1 | 0 |
-| 004, our controls | cifar10 | 1 | 0 | 0 |
+| source | size | judged on | reproduced | refuted | inconclusive |
+| --- | --- | --- | --: | --: | --: |
+| 000 | small | text | 0 | 0 | 1 |
+| 004 | documented | cifar10 | 0 | 1 | 0 |
+| 004 | small | cifar10 | 2 | 0 | 0 |
+| 004 | small | cifar10-twin | 0 | 1 | 0 |
+| 004, our controls | small | cifar10 | 1 | 0 | 0 |
 """
 
 
@@ -67,3 +70,61 @@ def test_a_ledger_that_is_not_there_or_not_one_is_said_in_a_sentence(tmp_path, c
     (tmp_path / "bad.toml").write_text("[[claim]\n")
     assert main(["findings", str(tmp_path / "bad.toml")]) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_each_claim_of_a_source_is_shown_at_its_largest_size_and_on_real_data():
+    assert (
+        source_tables(ENTRIES, "004")
+        == """\
+### The source's claims
+
+| claim | cifar10 |
+| --- | --- |
+| A sentence<br>`a` | *small size*: reproduced: a = 1 ± 2 |
+| A sentence<br>`b` | *documented size*: refuted: a = 1 ± 2 |
+
+### Our controls
+
+| claim | cifar10 |
+| --- | --- |
+| A sentence<br>`d` | *small size*: reproduced: a = 1 ± 2 |
+"""
+    )
+
+
+def test_generated_data_is_shown_where_there_is_no_other_and_cases_are_counted():
+    cases = [entry(f"001/a[{n}]", "text-twin", verdict) for n, verdict in enumerate(VERDICTS)]
+    assert "| *small size*: 1 reproduced, 1 refuted, 1 inconclusive |" in source_tables(
+        cases, "001"
+    )
+
+
+def test_a_figure_is_a_table_of_every_point_beside_what_is_documented():
+    lines = [
+        {"label": "BP", "at": [0, 1], "values": [[0.5, 0.6, 0.7], []], "documented": [0.4, 0.45]},
+        {"label": "FA", "at": [0], "values": [[0.5]], "documented": []},
+    ]
+    figure = {
+        "title": "Accuracy",
+        "source": "004, Results",
+        "x": "k",
+        "profile": "paper",
+        "data": ["cifar10"],
+        "panels": [{"title": "d=256", "lines": lines}],
+    }
+    elsewhere = figure | {"source": "000", "title": "Elsewhere"}
+    shown = source_tables(ENTRIES, "004", figures=[figure, elsewhere])
+    assert "At the documented size, on cifar10." in shown
+    assert "| d=256 | BP | 0 | 0.4 | 0.6 | 0.1 | 3 |" in shown
+    assert "| d=256 | BP | 1 | 0.45 |  |  | 0 |" in shown
+    assert "| d=256 | FA | 0 |  | 0.5 |  | 1 |" in shown
+    assert "Elsewhere" not in shown
+
+
+def test_a_source_or_a_report_that_is_not_there_is_said_in_a_sentence(ledgers, tmp_path, capsys):
+    assert main(["findings", *ledgers, "--source", "007"]) == 1
+    assert "no claim of a source '007'" in capsys.readouterr().err
+    (tmp_path / "results.json").write_text("{}")
+    named = ["--source", "004", "--figures", str(tmp_path / "results.json")]
+    assert main(["findings", *ledgers, *named]) == 1
+    assert "is no results.json of a report" in capsys.readouterr().err

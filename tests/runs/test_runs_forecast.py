@@ -53,10 +53,10 @@ class Known:
     def __init__(self):
         self.results = {}
 
-    def add(self, arm, seeds, seconds, *, machine="here"):
+    def add(self, arm, seeds, seconds, *, machine="here", steps=None):
         made = {"seconds": seconds, "machine": machine}
         for seed in range(seeds):
-            result = Result("key", {}, {"steps": arm.steps}, made, None)
+            result = Result("key", {}, {"steps": steps or arm.steps}, made, None)
             self.results[Run(arm, seed)] = result
 
     def read(self):
@@ -129,7 +129,7 @@ def test_what_another_kind_of_machine_took_says_nothing(forecast, known):
 def test_cheap_programs_that_took_long_to_start_do_not_make_the_dear_ones_dearer(forecast, known):
     for count in range(1, 5):
         known.add(Steps(count=count), 1, 5.0 + count)  # five seconds, whatever its steps
-    assert forecast.seconds(runs(Steps(count=1000), 1)) < 1150
+    assert 1000 < forecast.seconds(runs(Steps(count=1000), 1)) < 1600  # they took three times that
 
 
 def test_dear_programs_tell_how_far_off_the_others_are(forecast, known):
@@ -142,4 +142,19 @@ def test_other_studies_tell_it_until_its_own_do(forecast, known):
     of_others = forecast.seconds(runs(Steps(count=100), 1))
     assert 190 < of_others < 200
     known.add(Steps(count=int(TRUSTED)), 1, TRUSTED)
-    assert 140 < forecast.seconds(runs(Steps(count=100), 1)) < 160
+    assert 115 < forecast.seconds(runs(Steps(count=100), 1)) < 135
+
+
+def patient(count, data):
+    """An arm of so many steps that may end after any of its hundred epochs."""
+    return Steps(count=count, data=data, recipe=Recipe(epochs=100, batch=1, lr=1.0, patience=0))
+
+
+def test_the_share_of_steps_that_others_took_is_that_on_the_same_data(forecast, known):
+    assert forecast.seconds(runs(patient(10_000, "easy"), 1)) == pytest.approx(1000)
+    for data, steps in (("easy", 100), ("hard", 9_000)):
+        known.add(patient(10_001, data), 1, float(steps), steps=steps)
+    assert forecast.seconds(runs(patient(10_000, "easy"), 1)) == pytest.approx(100, rel=0.02)
+    assert forecast.seconds(runs(patient(10_000, "hard"), 1)) == pytest.approx(9000, rel=0.02)
+    of_both = forecast.seconds(runs(patient(10_000, "new"), 1))
+    assert of_both == pytest.approx(4550, rel=0.02)

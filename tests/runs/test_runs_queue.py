@@ -38,6 +38,12 @@ class Tuned(Base):
         return Run(Base(), 7)
 
 
+class Dear(Base):
+    @property
+    def work(self):
+        return 1e13
+
+
 SHORT, LONG, BASE = Tuned(epochs=2), Tuned(epochs=9), Tuned().starts_from
 
 
@@ -97,6 +103,16 @@ def test_the_runs_of_a_claim_come_one_after_another(tmp_path):
     queue.fill([run for claim in claims for run in claim], claims=claims, slots=1)
     taken = [run for job in queue.take(99, among=1) for run in job.runs]
     assert taken == [Run(SHORT, 1), Run(LONG, 1), Run(SHORT, 0), Run(LONG, 0), Run(LONG, 2)]
+
+
+def test_behind_a_batch_programs_are_timed_whose_turn_has_not_come(tmp_path):
+    """So that the time left can be told: the dear ones, which nobody has timed, come last."""
+    first, same, other = Base(data="a"), Base(data="a", epochs=20), Dear(data="b")
+    _, queue = process(tmp_path, settled=(first, same))
+    claims = [[Run(arm, seed) for seed in range(3)] for arm in (first, same, other)]
+    queue.fill([run for claim in claims for run in claim], claims=claims, slots=1)
+    begun = [*queue.take(1, among=1), *queue.take(2, among=1)]
+    assert [(type(job), job.arm) for job in begun[:2]] == [(Batch, first), (Timing, other)]
 
 
 def test_what_starts_from_a_failure_fails_too(tmp_path):

@@ -1,5 +1,6 @@
 """The loop of work over a backend that is made up: jobs go out, events come back."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.runs.backend import TrainingStopped
 from repro.runs.events import Advanced, Ended, Failed, Timed, Trained
+from repro.runs.forecast import TIMING
 from repro.runs.jobs import Timing
 from repro.runs.plan import Plan, RunsMissing
 from repro.runs.work import Work
@@ -57,8 +59,9 @@ def _without_code(monkeypatch):
     monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
 
 
-def work_of(folder, backend):
-    return Work(Store(folder), backend, engine="auto", project=Path(__file__).parent)
+def work_of(folder, backend, **options):
+    project = Path(__file__).parent
+    return Work(Store(folder), backend, engine="auto", project=project, **options)
 
 
 def train(work, runs=RUNS):
@@ -85,6 +88,13 @@ def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
     again = work_of(tmp_path, MadeUp())
     assert not train(again)
     assert again.trained == 0
+
+
+def test_the_timing_of_programs_counts_as_done_too(tmp_path):
+    seconds = itertools.count(step=2)  # long enough for a look at the plan after each event
+    statuses = train(work_of(tmp_path, MadeUp(), clock=lambda: next(seconds)))
+    done = list(dict.fromkeys(status.done for status in statuses))
+    assert done == [0, TIMING, TIMING + 2]  # and two runs of a second
 
 
 def test_provenance_says_which_commit_the_project_is_at(tmp_path):

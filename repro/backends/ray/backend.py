@@ -6,7 +6,6 @@ Where a task runs, on which resources, and that it runs again when its node is l
 from __future__ import annotations
 
 import math
-import resource
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from repro.arm import Run
+from repro.backends.devices import Demand
+from repro.backends.open_files import locks_allowed
 from repro.backends.ray.cluster import Cluster, in_short
 from repro.backends.ray.mailbox import Done, End, Mail, Place
 from repro.backends.ray.node import time_program, train
@@ -65,7 +66,7 @@ class RayBackend:
         self.remarks: Sequence[str] = self.cluster.remarks
         self._store, self._processes = store, processes
         self._shipments = Shipments(store, project, self.cluster.device)
-        self._most_runs = _locks_allowed()
+        self._most_runs = locks_allowed()
         self._sent: dict[int, _Sent] = {}
         self._refused: list[Event] = []
         self._seen, self._over = 0, list[int]()
@@ -88,6 +89,9 @@ class RayBackend:
     def slots(self) -> int:
         return self.cluster.slots
 
+    def plan_lines(self, *, timings: int, batches: int) -> Sequence[str]:
+        return ()  # the plan has said it all
+
     def room(self) -> int:
         if not self._sent:
             self._hearing.close()
@@ -99,16 +103,22 @@ class RayBackend:
         return most - len(self._sent)
 
     def start(self, job: Job, tell: Callable[[Advanced], None]) -> None:
+        if isinstance(job, Batch) and (lacking := self.cluster.lacking(Demand.of(job.arm))):
+            self._refuse(job, lacking)
+            return
         with self._explained():
             try:
                 task = self._send(job)
             except ValueError as error:  # it starts from parameters that there are none of
-                runs = job.runs if isinstance(job, Batch) else ()
-                why = f"failed to train: ValueError: {error}"
-                self._refused += [Failed(run, f"{name_of(run)}, {why}") for run in runs]
-                self._refused.append(Ended(job.number))
+                self._refuse(job, f"failed to train: ValueError: {error}")
             else:
                 self._sent[job.number] = _Sent(job, task)
+
+    def _refuse(self, job: Job, why: str) -> None:
+        """Let a job end at once, and its runs fail."""
+        runs = job.runs if isinstance(job, Batch) else ()
+        self._refused += [Failed(run, f"{name_of(run)}, {why}") for run in runs]
+        self._refused.append(Ended(job.number))
 
     def events(self) -> Iterator[Event]:
         with self._explained():
@@ -145,7 +155,8 @@ class RayBackend:
         mailbox = self.cluster.mailbox
         saved = ((place, self._store.checkpoints.load(key)) for place, key in enumerate(job.keys))
         ray.get([mailbox.leave_checkpoint.remote(Place(job.number, p), x) for p, x in saved if x])
-        options = {**self.cluster.resources(job.speed.memory), "max_retries": RETRIES}
+        resources = self.cluster.resources(job.speed.memory, Demand.of(job.arm))
+        options = {**resources, "max_retries": RETRIES}
         task = train.options(**options)
         return task.remote(shipment, job.number, job.keys, job.speed.engine, mailbox)
 
@@ -215,11 +226,3 @@ def _speed(task: Any) -> Speed:
     except RayTaskError:
         return Speed("loop", 1, math.inf)  # training will tell why
     return speed
-
-
-def _locks_allowed() -> int:
-    """Return how many runs may be held at once: a lock is an open file, and others need some."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2

@@ -26,6 +26,7 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from repro.backends.devices import ONE, Demand
 from repro.backends.ray.mailbox import Mailbox
 from repro.backends.ray.node import Facts, facts
 from repro.backends.ray.working_copy import working_copy
@@ -54,6 +55,7 @@ class Node:
 
     memory: float
     facts: Facts
+    cores: int = 1
 
 
 class Cluster:
@@ -136,13 +138,23 @@ class Cluster:
                     raise
                 time.sleep(POLL_SECONDS)
 
-    def resources(self, memory: int) -> dict[str, Any]:
+    def lacking(self, demand: Demand) -> str:
+        """Return in words that no node has as many devices; nothing where one has."""
+        most = max(node.slots for node in self.nodes)
+        where = "the largest node of the Ray cluster"
+        return demand.lacking(most, where=where, device=self.device)
+
+    def resources(self, memory: int, demand: Demand = ONE) -> dict[str, Any]:
         """Return what a task that trains is given, at most what the largest node has."""
         most = max(node.memory for node in self.nodes)
         declared = max(LEAST_MEMORY, memory + memory // 4) if memory else USUAL_MEMORY
-        resources: dict[str, Any] = {"num_cpus": 1, "memory": min(declared, int(most))}
+        cores = max(node.cores for node in self.nodes if node.slots >= demand.devices)
+        resources: dict[str, Any] = {
+            "num_cpus": max(1, min(demand.cores(self.device), cores)),
+            "memory": min(declared, int(most)),
+        }
         if self.device == "cuda":
-            resources["num_gpus"] = 1
+            resources["num_gpus"] = demand.devices
         if self.others:
             ids = ",".join(node.id for node in self.nodes)
             resources["label_selector"] = {"ray.io/node-id": f"in({ids})"}
@@ -164,6 +176,7 @@ class Cluster:
                 int(node["Resources"][self.unit]),
                 node["Resources"].get("memory", USUAL_MEMORY),
                 its_facts,
+                int(node["Resources"].get("CPU", 1)),
             )
             for node, its_facts in looked
             if its_facts is not None

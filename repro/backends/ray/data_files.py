@@ -17,10 +17,10 @@ from typing import Any
 import ray
 
 from repro.arm import Arm
+from repro.backends.data_files import files_read_by
 from repro.data.disk import locked
 from repro.data.inventory import sha256_of
-from repro.data.locate import DataError, data_folder, user_cache
-from repro.data.registry import data_sets
+from repro.data.locate import DataError, user_cache
 from repro.files import beside
 
 PIECE_BYTES = 2**26
@@ -50,16 +50,12 @@ class Uploader:
     def files_of(self, arm: Arm) -> DataFiles:
         """Return the files of the real sets that an arm's runs read, as far as they are here."""
         if arm not in self._of_arm:
-            root = data_folder()
-            known = data_sets()
-            folders = (root / known[name].folder for name in arm.data_sets if name in known)
-            paths = [p for folder in folders if folder.is_dir() for p in sorted(folder.iterdir())]
-            self._of_arm[arm] = tuple(self._file(root, path) for path in paths if path.is_file())
+            files = files_read_by(arm)
+            self._of_arm[arm] = tuple(self._file(place, path) for place, path in files.items())
         return self._of_arm[arm]
 
-    def _file(self, root: Path, path: Path) -> DataFile:
+    def _file(self, place: str, path: Path) -> DataFile:
         if path not in self._files:
-            place = str(path.relative_to(root))
             self._files[path] = DataFile(place, sha256_of(path), tuple(map(ray.put, _pieces(path))))
         return self._files[path]
 

@@ -1,30 +1,27 @@
-"""The tasks that run on the nodes of a cluster: facts, timing, training.
-
-A node is given the key that each run's result will be stored under, and computes it itself before
-it trains: other code, data, devices or versions are noticed, and nothing is stored under a key that
-does not say how it was trained.
-"""
+"""The tasks that run on the nodes of a cluster: facts, timing, training."""
 
 from __future__ import annotations
 
 import resource
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import ray
 
 from repro.arm import Arm, Run
+from repro.backends.devices import numbered_accelerators
 from repro.backends.ray.mailbox import Done, End, NotDone, Place
 from repro.backends.ray.shipment import Shipment
+from repro.backends.same_key import identity_here, other_key
 from repro.core.device import machine, torch_version
 from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.own.training_run import PassingFiles
 from repro.runs.batch import measure_program, train_batch
 from repro.runs.events import Failed, Narrowed, Trained
-from repro.runs.identity import Identity, identity, name_of
 from repro.store import run_key
 
 SECONDS_BETWEEN_PROGRESS = 0.5
@@ -56,17 +53,18 @@ def time_program(shipment: Shipment, engine: str) -> Speed:
 def train(shipment: Shipment, number: int, keys: Sequence[str], engine: str, mailbox: Any) -> None:
     """Train a batch, or what is left of it where another node was lost with it."""
     runs: list[Run] = shipment.open()
-    ended, checkpoints = ray.get(mailbox.state_of.remote(number, len(runs)))
+    ended, checkpoints = _got(mailbox.state_of.remote(number, len(runs)))
     letters = _Letters(number, runs, mailbox)
     left = []
     for place, (run, key) in enumerate(zip(runs, keys, strict=True)):
         if place in ended:
             continue
-        here = _identity(run, engine, shipment)
+        start = shipment.start.key if shipment.start else None
+        here = identity_here(run, engine=engine, device=shipment.device, starts_from=start)
         if key in (run_key(here), run_key({**here, "machine": machine(shipment.device)})):
             left.append(run)
         else:
-            letters.end(run, NotDone(_other_key(run, here)))
+            letters.end(run, NotDone(other_key(run, here)))
     if left:
         files = _ShippedFiles(shipment, letters, checkpoints)
         for event in train_batch(left, engine=engine, device=shipment.device, files=files):
@@ -74,17 +72,13 @@ def train(shipment: Shipment, number: int, keys: Sequence[str], engine: str, mai
     letters.wait()
 
 
-def _identity(run: Run, engine: str, shipment: Shipment) -> Identity:
-    here = identity(run, engine=engine, device=shipment.device)
-    return {**here, "starts_from": shipment.start.key} if shipment.start else here
+def _got(asked: Any) -> Any:
+    """Return an answer, without giving the task's cores away for as long as it takes.
 
-
-def _other_key(run: Run, here: Identity) -> str:
-    about = {name: here[name] for name in ("torch", "data", "code")}
-    return (
-        f"{name_of(run)}, would be stored under another key by the node that it was sent to, whose"
-        f" code, data or versions are not those of the process that asked; there: {about}"
-    )
+    Ray lends the cores of a task whose main thread waits, and both would train on them then.
+    """
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(ray.get, asked).result()
 
 
 class _Letters:
@@ -139,7 +133,7 @@ class _ShippedFiles(PassingFiles):
         letters: _Letters | None = None,
         checkpoints: dict[int, bytes] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(numbered_accelerators(shipment.device))
         self._shipment, self._letters, self._checkpoints = shipment, letters, checkpoints or {}
 
     def show(self, progress: Progress) -> None:
@@ -161,5 +155,5 @@ class _ShippedFiles(PassingFiles):
 
     def load_weights(self, run: Run) -> bytes:
         assert self._shipment.start is not None
-        content: bytes = ray.get(self._shipment.start.content)
+        content: bytes = _got(self._shipment.start.content)
         return content

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import ray
 
+from repro.backends.code_files import paths
 from repro.backends.files import stored_weights
 from repro.backends.ray.data_files import DataFiles, Uploader, lay_out
-from repro.backends.ray.working_copy import paths
 from repro.runs.jobs import Job, Start, Timing
 from repro.store import Store
 

@@ -6,7 +6,6 @@ Ray takes it to each node once, by the hash of what is in it.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import repro
-from repro.data.locate import data_folder, fixtures
-
-USUALLY_LEFT = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cache")
+from repro.backends.code_files import USUALLY_LEFT, not_code
+from repro.data.locate import fixtures
 
 
 @contextmanager
@@ -29,30 +27,13 @@ def working_copy(root: Path, store: Path) -> Iterator[dict[str, Any]]:
     package = Path(repro.__file__).parent
     environment: dict[str, Any] = {
         "working_dir": str(root),
-        "excludes": [*USUALLY_LEFT, *_not_code(root, store)],
+        "excludes": [*USUALLY_LEFT, *(f"/{path}" for path in not_code(root, store))],
         "env_vars": {"OMP_NUM_THREADS": "1"},
     }
     with tempfile.TemporaryDirectory(prefix="repro-package-") as folder:
         if package.parent != root:
             environment["py_modules"] = [str(_with_twins(package, Path(folder)))]
         yield environment
-
-
-def paths(root: Path) -> tuple[str, ...]:
-    """Return where Python finds modules below the project, in the order in which it looks."""
-    places = [Path(place).absolute() for place in sys.path]
-    below = [path.relative_to(root) for path in places if path.is_relative_to(root)]
-    return tuple(dict.fromkeys(str(path) for path in below if not _is_environment(root / path)))
-
-
-def _not_code(root: Path, store: Path) -> list[str]:
-    folders = [store, data_folder(), *(x.parent for x in root.glob("*/pyvenv.cfg"))]
-    inside = (x.absolute() for x in folders if x.absolute().is_relative_to(root))
-    return [f"/{path.relative_to(root)}" for path in inside if path != root]
-
-
-def _is_environment(path: Path) -> bool:
-    return any((x / "pyvenv.cfg").is_file() for x in (path, *path.parents))
 
 
 def _with_twins(package: Path, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What readers share: settings that are nested become columns, and a library that is missing."""
+"""Helpers that readers share: nested settings become columns, a missing library is one sentence."""
 
 from __future__ import annotations
 

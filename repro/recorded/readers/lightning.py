@@ -1,4 +1,4 @@
-"""What Lightning's CSVLogger leaves in the folder of a version."""
+"""The reader of what Lightning's CSVLogger writes into the folder of a version."""
 
 from __future__ import annotations
 

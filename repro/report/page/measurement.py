@@ -19,7 +19,7 @@ class Measurement:
     estimate: float
     interval: tuple[float, float] | None
     word: str
-    """What it is, in a word."""
+    """Its kind, in a word."""
     in_percent: bool
 
 

@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def stands(self) -> str:
-        """Whether its verdict stands, to filter by; empty where that is no question."""
+        """Tells if the verdict stands, to filter by; empty where that is no question."""
         if self.record.stands is None or self.record.verdict not in SETTLED:
             return ""
         return "stands" if self.record.stands else "does not stand"
@@ -123,7 +123,7 @@ class View:
     """Sentences on the files that the claims were judged from."""
     session: SessionData = field(default_factory=SessionData)
     failures: list[tuple[Failure, Claim | None]] = field(default_factory=list)
-    """What failed, with its claim where it came to a verdict."""
+    """The failures, each with its claim where that came to a verdict."""
     changed: list[Claim] = field(default_factory=list)
     """Claims that are in the ledger with another verdict, what needs attention first."""
     not_run: list[tuple[str, int]] = field(default_factory=list)

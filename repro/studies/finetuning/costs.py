@@ -1,4 +1,4 @@
-"""What an update of a finetuned GPT costs, counted: no weights, no messages and no training."""
+"""The cost of an update of a finetuned GPT, counted: no weights, no messages and no training."""
 
 from __future__ import annotations
 

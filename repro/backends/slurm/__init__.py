@@ -1,0 +1,1 @@
+"""Batches as jobs of a Slurm cluster. Imported only where that was asked for."""

@@ -1,0 +1,223 @@
+"""A project with claims about slow lines, and sessions on it from a cluster."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import torch
+
+RUNS, STEPS = 25, 120
+SLOW = 0.1
+"""Seconds a step takes where a session is to be disturbed: a checkpoint is due after five."""
+
+STUDY = '''
+"""A line fitted to points, slowly while a file is there; each step leaves a mark."""
+import os
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import ClassVar
+import torch
+from repro.arm import Arm, Metric
+from repro.core.streams import stream
+from repro.data.locate import data_folder
+from repro.recipe import Recipe
+
+MARKS = Path("{marks}")
+BROKEN, ELSEWHERE = -1.0, -2.0
+
+
+def numbers():
+    return (data_folder() / "gpt2-small" / "model.safetensors").read_bytes()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(Arm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {{"slope": Metric("identity")}}
+    target: float = 1.0
+    data: str = "gpt2-small"
+    recipe: Recipe = Recipe(epochs={steps} // 10, batch=4, lr=0.05)
+
+    def at(self, profile):
+        return self
+
+    def content(self):
+        if self.target == ELSEWHERE:
+            # every node has its own, and every job of Slurm
+            return os.environ.get("SLURM_JOB_ID", os.environ["XDG_CACHE_HOME"])
+        return sha256(numbers()).hexdigest()
+
+    @property
+    def steps(self):
+        return {steps}
+
+
+class Points:
+    def __init__(self):
+        self.points = torch.tensor(list(numbers()))[:40] / 256
+
+    def epoch(self, seed, number):
+        return torch.randperm(40, generator=stream(seed, f"order/{{number}}"))[:, None]
+
+    def batch(self, lines):
+        return (self.points[lines[..., 0]],)
+
+
+class Model:
+    def __init__(self, run):
+        self.run = run
+        self.module = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.normal_(self.module.weight, generator=stream(run.seed, "initial"), std=0.1)
+
+    def lr_scales(self):
+        return {{}}
+
+    def loss(self, x):
+        mark = MARKS / str(self.run.seed)
+        with mark.open("a") as file:
+            file.write(".")
+            taken = file.tell()
+        while (MARKS / "slow").exists():
+            time.sleep({slow})
+            if taken < {steps} - 20:  # nobody ends before the other has come as far
+                break
+        loss = (self.module(x[:, None])[:, 0] - self.run.arm.target * x).square().mean()
+        return loss, loss
+
+    def measure(self):
+        if self.run.arm.target == BROKEN:
+            raise ZeroDivisionError("no slope today")
+        return {{"slope": float(self.module.weight.detach())}}
+
+
+class Study:
+    monitor = None
+
+    def load(self, arm, device):
+        return Points()
+
+    def reference(self, run, data, device):
+        return Model(run)
+
+
+STUDY = Study()
+'''
+
+CLAIMS = """
+import pytest
+from repro import claim
+from line import Line
+
+@claim("steeper targets give steeper lines", source="900, Text")
+@pytest.mark.parametrize("low", [1.0, 2.0])
+def test_steeper(trials, low):
+    steep, flat = trials(Line(target=low + 3), Line(target=low))
+    assert steep.slope > flat.slope
+
+@claim("lines rise", source="900, Text")
+def test_rises(trials):
+    assert trials(Line(target=7.0)).slope > 0
+"""
+
+ODD_CLAIMS = """
+import pytest
+from repro import claim
+from line import Line
+
+@claim("odd lines rise", source="900, Text")
+@pytest.mark.parametrize("target", [-1.0, -2.0])
+def test_odd(trials, target):
+    assert trials(Line(target=target)).slope > 0
+"""
+
+
+class Project:
+    """A project with claims, and sessions on them from the cluster's head."""
+
+    def __init__(self, folder, cluster):
+        self.folder, self.cluster, self.sessions = folder, cluster, []
+        self.marks = folder / "marks"
+        self.marks.mkdir()
+        text = STUDY.format(marks=self.marks, steps=STEPS, slow=SLOW)
+        (folder / "project").mkdir()
+        (folder / "project" / "line.py").write_text(text)
+        (folder / "project" / "test_lines.py").write_text(CLAIMS)
+        (folder / "project" / "odd_lines.py").write_text(ODD_CLAIMS)
+        (folder / "project" / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+        self.data = folder / "data" / "gpt2-small" / "model.safetensors"
+        self.data.parent.mkdir(parents=True)
+        self.data.write_bytes(bytes(range(200)))
+
+    @contextmanager
+    def for_one_test(self):
+        """The project as no test has changed it; sessions of a test that failed are ended."""
+        for mark in self.marks.iterdir():
+            mark.unlink()
+        yield self
+        for session in self.sessions:
+            session.kill()
+            session.communicate()
+        self.sessions.clear()
+
+    def session(self, store, *options, **environment):
+        """A session that has begun."""
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--store"]
+        session = subprocess.Popen(
+            self.cluster.command(*command, str(self.folder / store), *options),
+            cwd=self.folder / "project",
+            env={
+                **self.cluster.environment(),
+                "REPRO_DATA": str(self.folder / "data"),
+                **environment,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.sessions.append(session)
+        return session
+
+    def run(self, store, *options, **environment):
+        """What a session printed."""
+        return self.session(store, *options, **environment).communicate(timeout=120)[0]
+
+    def entries(self, store):
+        """Every stored run's identity and result, by its key."""
+        names = ("identity.json", "result.json")
+        found = (self.folder / store / "runs").glob("*/*")
+        return {path.name: [(path / name).read_bytes() for name in names] for path in found}
+
+    def steps(self):
+        """Steps taken so far, by seed; seed 0 is the timing's."""
+        return {path.name: path.stat().st_size for path in self.marks.glob("[1-9]*")}
+
+    def checkpoints(self, store):
+        """The step of each checkpoint in a store, by seed."""
+        found = {}
+        for path in (self.folder / store / "checkpoints").glob("*/*"):
+            seed = json.loads(self.entries("here")[path.name][0])["identity"]["seed"]
+            saved = torch.load(io.BytesIO(path.read_bytes()[32:]), weights_only=True)
+            found[str(seed)] = saved["step"]
+        return found
+
+    def until(self, true, seconds=100):
+        deadline = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < deadline
+            session = self.sessions[-1]
+            assert session.poll() is None, session.communicate()[0]
+            time.sleep(0.1)
+
+
+RISES = ("-k", "rises", "--seed-budget", "2")
+"""One arm, two runs: one for each node."""
+
+
+def trained(text):
+    return int(re.search(r"(\d+) trained now", text).group(1))

@@ -1,0 +1,246 @@
+"""A Slurm on this machine: its controller, and nodes with daemons of their own, on free ports.
+
+Everything it writes lies in one temporary folder. It needs root, and Debian's packages: slurmctld,
+slurmd, slurm-client, munge.
+"""
+
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
+SECONDS_TO_START = 30
+
+CONFIGURATION = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+KillWait=2
+SlurmdTimeout=10
+InactiveLimit=0
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_min_interval=10000,batch_sched_delay=0,default_queue_depth=1000
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=closed Nodes=ALL MaxTime=INFINITE State=DOWN
+"""
+
+
+def lacking():
+    """Why no Slurm can be started here, in words; empty where one can."""
+    path = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
+    missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
+    if missing:
+        return f"not installed: {', '.join(missing)}"
+    return "" if os.geteuid() == 0 else "it is started by root alone"
+
+
+class Slurm:
+    """A controller and some nodes of one core each."""
+
+    def __init__(self, nodes=2):
+        self.folder = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))  # sockets need short paths
+        self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
+        self.ports = _free_ports(1 + nodes)
+        self._processes = {}
+
+    def __enter__(self):
+        try:
+            self._configure()
+            self._start_munge()
+            self._start("slurmctld", "slurmctld", "-D", "-c")
+            for name in self.nodes:
+                self.start(name)
+            self._until(lambda: self.states() == dict.fromkeys(self.nodes, "idle"))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in self.nodes:
+            self.kill(name)
+        for name in list(self._processes):
+            self._end(name)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self):
+        """What a process has in its environment that speaks to this Slurm."""
+        path = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
+        return {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PATH": path,
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
+
+    def command(self, *command):
+        """A command as it is run where jobs are submitted: here."""
+        return list(command)
+
+    def run(self, *command):
+        """Return what one of Slurm's commands prints."""
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def states(self):
+        """The state of each node."""
+        said = self.run("sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %t")
+        return dict(line.split() for line in said.splitlines())
+
+    def queue(self, what="%i %T %r"):
+        """A line for each job in the queue."""
+        return self.run("squeue", "--noheader", "--array", f"--format={what}").splitlines()
+
+    def jobs(self):
+        """The node of each job that runs, by the job's name."""
+        lines = (line.split() for line in self.queue("%i %T %N"))
+        return {line[0]: line[2] for line in lines if line[1] == "RUNNING"}
+
+    def processes(self, job):
+        """The Python processes that a job runs, by the name it has for people."""
+        found = {}
+        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
+            with suppress(OSError):
+                command = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+                if b"submitit.core._submit" in command and b"srun" not in command[0]:
+                    lines = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+                    of = dict(line.split(b"=", 1) for line in lines if b"=" in line)
+                    array = of.get(b"SLURM_ARRAY_JOB_ID"), of.get(b"SLURM_ARRAY_TASK_ID")
+                    name = b"_".join(array) if all(array) else of.get(b"SLURM_JOB_ID", b"")
+                    found.setdefault(name.decode(), []).append(process)
+        return found.get(job, [])
+
+    def start(self, name):
+        """Start the daemon of a node."""
+        self._start(name, "slurmd", "-D", "-N", name)
+
+    def kill(self, name):
+        """`kill -9` of all that runs on a node: its daemon, and its jobs with all they started."""
+        for process in self._of_node(name):
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        self._end(name)
+
+    def revive(self):
+        """Empty the queue, start the nodes that were killed, and put all of them up again."""
+        self.run("scancel", "--user", getpass.getuser())
+        for name in self.nodes:
+            if name not in self._processes:
+                self.start(name)
+        self._until(lambda: not self.queue())
+        for name in self.nodes:
+            if self.states()[name] not in ("idle", "alloc"):
+                with suppress(AssertionError):  # it may have come back by itself
+                    self.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+        self._until(lambda: self.states() == dict.fromkeys(self.nodes, "idle"))
+
+    def _of_node(self, name):
+        """The processes below a node's daemon, and below the steps that it left to themselves."""
+        parents, found = {}, set()
+        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
+            with suppress(OSError):
+                status = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                parents[process] = int(status[1])
+                environment = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+                is_ours = f"SLURM_CONF={self.folder}/slurm.conf".encode() in environment
+                if is_ours and f"SLURMD_NODENAME={name}".encode() in environment:
+                    found.add(process)
+        daemon = self._processes.get(name)
+        found |= {daemon.pid} if daemon else set()
+        while more := {p for p, parent in parents.items() if parent in found} - found:
+            found |= more
+        return found
+
+    def _configure(self):
+        names = "NodeName={} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=4000"
+        host = socket.gethostname().partition(".")[0]
+        nodes = zip(self.nodes, self.ports[1:], strict=True)
+        text = CONFIGURATION.format(
+            host=host,
+            user=getpass.getuser(),
+            folder=self.folder,
+            ports=self.ports,
+            nodes="\n".join(names.format(name, host, port) for name, port in nodes),
+        )
+        (self.folder / "slurm.conf").write_text(text)
+        (self.folder / "state").mkdir()
+
+    def _start_munge(self):
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log"}
+        files |= {"key-file": "munge.key", "seed-file": "munge.seed"}
+        options = [f"--{option}={self.folder / name}" for option, name in files.items()]
+        self._start("munged", "munged", "--foreground", "--force", *options)
+        self._until(lambda: (self.folder / "munge.socket").exists())
+
+    def _start(self, name, *command):
+        output = (self.folder / f"{name}.out").open("a")
+        with output:
+            self._processes[name] = subprocess.Popen(
+                command,
+                env=self.environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _end(self, name):
+        process = self._processes.pop(name, None)
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _until(self, true):
+        deadline = time.monotonic() + SECONDS_TO_START
+        while True:
+            with suppress(AssertionError):  # the controller does not answer yet
+                if true():
+                    return
+            if time.monotonic() > deadline:
+                logs = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.log"))
+                raise RuntimeError(f"Slurm does not start; its daemons say:\n{logs}")
+            time.sleep(0.2)
+
+
+def _free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

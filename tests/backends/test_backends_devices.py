@@ -1,0 +1,232 @@
+"""Runs that hold several devices or cores, on machines that are made up, by real processes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+
+from repro.arm import Metric, Run
+from repro.backends import devices, local, slots
+from repro.backends.devices import Demand, accelerators
+from repro.backends.slots import TrainingSlots
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+from repro.store.locks import Locks
+from tests.local_work import LocalWork
+from tests.own.modules import Small
+
+SECONDS = 0.3
+"""What a run takes, so that those that may train side by side do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wide(OutsideArm):
+    study: ClassVar[str] = "tests.backends.test_backends_devices"
+    metrics: ClassVar[dict[str, Metric]] = {"devices": Metric("log")}
+    devices: int = 1
+    threads: int = 1
+    into: str = ""
+    beside: int = 0
+    data: str = "none"
+
+
+def train(arm, seed, run):
+    began = time.time()
+    time.sleep(SECONDS)
+    if arm.beside:
+        Path(arm.into, f"{arm.devices}-{arm.threads}-{seed}.trains").touch()
+        while len(list(Path(arm.into).glob("*.trains"))) < arm.beside and time.time() < began + 60:
+            time.sleep(0.01)
+    if arm.into:
+        told = [run.devices, os.environ.get("CUDA_VISIBLE_DEVICES"), began, time.time()]
+        Path(arm.into, f"{arm.devices}-{arm.threads}-{seed}.json").write_text(json.dumps(told))
+    return {"devices": len(run.devices)}
+
+
+STUDY = OutsideStudy(train)
+
+PROCESS = """
+import os, sys, time
+from pathlib import Path
+import torch
+from repro.arm import Run
+from repro.backends import local, slots
+from repro.runs import batch
+from tests.backends.test_backends_devices import Wide
+from tests.local_work import LocalWork
+
+folder, kind, count, beside, *asked = sys.argv[1:]
+if kind == "cuda":
+    names = [f"gpu{n}" for n in range(int(count))]
+    slots.accelerators = local.accelerators = lambda kind: names
+    local.resolve_device = lambda name: "cuda"
+    local.machine = lambda device: "made up"
+    batch.provenance = lambda device, seconds, runs: {"packages": {}}
+else:
+    slots.cores = lambda: int(count)
+local.LocalBackend.machine = "made up"
+numbers = [[int(number) for number in one.split("-")] for one in asked]
+arms = [Wide(devices=d, threads=t, into=folder, beside=int(beside)) for d, t in numbers]
+runs = [Run(arm, seed) for seed in range(2) for arm in arms]
+here = LocalWork(folder + "/store", session="one", processes=3)
+Path(folder, f"{os.getpid()}.begun").touch()
+while len(list(Path(folder).glob("*.begun"))) < 3:
+    time.sleep(0.01)
+here.train(runs)
+for run in runs:
+    print(here.results.failed(run) or "trained")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _slots_of_this_test(tmp_path, monkeypatch):
+    folder = tmp_path / "runtime"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+
+
+def told(folder, kind, count, *asked, beside=0):
+    """What every run said of its devices and its time, after three processes trained them all.
+
+    A run ends no sooner than so many train `beside` each other, or a minute has passed.
+    """
+    command = [sys.executable, "-c", PROCESS, str(folder), kind, str(count), str(beside), *asked]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for process in processes:
+        printed, _ = process.communicate(timeout=120)
+        assert printed.split() == ["trained"] * 2 * len(asked)
+    return [(path.stem, *json.loads(path.read_text())) for path in sorted(folder.glob("*.json"))]
+
+
+def at_once(runs):
+    """The sets of runs that trained at one time."""
+    return [
+        [other for other in runs if other[3] <= run[3] < other[4]]  # when this one began
+        for run in runs
+    ]
+
+
+def test_runs_that_train_at_once_hold_no_device_twice(tmp_path):
+    runs = told(tmp_path, "cuda", 4, "2-1", "3-1", "1-1")
+    assert len(runs) == 6
+    for name, held, visible, *_ in runs:
+        numbers = [device.removeprefix("cuda:") for device in held]
+        assert len(set(held)) == len(held) == int(name[0])
+        assert visible == ",".join(f"gpu{number}" for number in numbers)
+    for together in at_once(runs):
+        held = [device for _, of_run, *_ in together for device in of_run]
+        assert len(held) == len(set(held))
+    assert all(held == ["cuda:0"] for name, held, *_ in runs if name.startswith("1-"))
+
+
+def test_runs_that_train_at_once_have_no_more_threads_than_there_are_cores(tmp_path):
+    runs = told(tmp_path, "cpu", 3, "1-2", "1-1", "2-1", "1-8")
+    assert len(runs) == 8
+    for together in at_once(runs):
+        asked = [[int(x) for x in name.split("-")[:2]] for name, *_ in together]
+        assert sum(min(3, max(pair)) for pair in asked) <= 3
+    assert {len(held) for name, held, *_ in runs if name.startswith("2-")} == {2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "asked"),
+    [("cpu", 3, ["1-1"]), ("cpu", 4, ["1-2"]), ("cuda", 4, ["2-1"])],
+)
+def test_runs_that_slots_are_free_for_train_side_by_side(tmp_path, kind, count, asked):
+    first, second = told(tmp_path, kind, count, *asked, beside=2)
+    assert max(first[3], second[3]) < min(first[4], second[4])
+    assert max(first[4] - first[3], second[4] - second[3]) < 60
+
+
+def test_more_devices_than_there_are_fail_their_runs_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(slots, "cores", lambda: 2)
+    runs = [Run(Wide(devices=count), 1) for count in (3, 2)]
+    here = LocalWork(tmp_path).train(runs)
+    assert here.results.failed(runs[0]) == (
+        "wide devices 3, seed 1, asks for 3 devices, and this machine has 2 cores, each of which"
+        " counts as one; ask for fewer, or train it where there are more"
+    )
+    assert here.values(runs[1])["measures"] == {"devices": 2}
+    assert here.results.get(runs[1]).provenance["devices"] == 2
+
+
+def test_more_threads_than_cores_take_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(slots, "cores", lambda: 2)
+    run = Run(Wide(threads=64), 1)
+    assert LocalWork(tmp_path).train([run]).values(run)["measures"] == {"devices": 1}
+
+
+def test_a_run_that_waits_for_more_slots_says_so_and_keeps_what_it_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(slots, "cores", lambda: 2)
+    monkeypatch.setattr(local, "SECONDS_UNTIL_SAID", 0.0)
+    here = LocalWork(tmp_path, session="one")
+    locks = Locks(slots.slots_folder())
+    other = locks.try_lock("core-1-one")
+    said = []
+
+    def show(status):
+        said.append(status.waits_for)
+        if len(said) == 5:
+            assert locks.try_lock("core-0-one") is None
+            other.release()
+
+    run = Run(Wide(devices=2), 1)
+    assert here.train([run], show).values(run)["measures"] == {"devices": 2}
+    assert any(words.startswith("2 slots to train in, held by process ") for words in said)
+    assert all(locks.try_lock(f"core-{n}-one") for n in range(2))
+
+
+def test_two_that_gather_slots_do_not_wait_for_each_other(tmp_path):
+    first, second = (TrainingSlots(Locks(tmp_path), ["one", "two"]) for _ in range(2))
+    assert first.take(0)
+    assert second.take(0)
+    assert not first.take_instead(2, of=first.names, seconds=0)
+    assert first.held == ["one"]
+    assert not second.take_instead(2, of=second.names, seconds=0)
+    assert second.held == []
+    assert first.take_instead(2, of=first.names, seconds=0)
+    first.give_back()
+    assert second.take_instead(2, of=second.names, seconds=0)
+
+
+def test_slots_that_are_not_the_wanted_ones_are_given_back(tmp_path):
+    other, mine = (TrainingSlots(Locks(tmp_path), ["one", "two"]) for _ in range(2))
+    other.take()
+    mine.take()
+    assert mine.held == ["two"]
+    assert not mine.take_instead(1, of=["one"], seconds=0)
+    other.give_back()
+    assert mine.take_instead(1, of=["one"], seconds=0)
+    assert mine.held == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("visible", "names"),
+    [(None, ["0", "1", "2"]), ("2,0", ["2", "0"]), ("GPU-8932, 1,3,-1", ["GPU-8932", "1", "3"])],
+)
+def test_accelerators_are_called_as_cuda_calls_them(visible, names, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert accelerators("cuda") == names
+    assert accelerators("mps") == ["mps"]
+
+
+def test_what_the_core_trains_asks_for_one_device():
+    assert Demand.of(Small()) == devices.ONE
+    assert Demand.of(Wide(devices=2, threads=3)) == Demand(2, 3)
+
+
+@pytest.mark.parametrize("name", ["devices", "threads"])
+@pytest.mark.parametrize("number", [0, -1, 1.5, "2", True])
+def test_a_number_of_devices_that_makes_no_sense_is_refused(name, number):
+    with pytest.raises(ValueError, match=f"Wide: {name} is .*; give a whole number"):
+        Wide(**{name: number})

@@ -1,0 +1,61 @@
+"""Every word of a claim, as docs/words.md lists them, has an example, and the example runs."""
+
+import doctest
+import importlib
+import inspect
+import re
+
+import pytest
+
+from tests.example_arms import FIXTURES, PAGE, scope
+
+MARK = re.compile(r"^<!-- (words|class|function) of (\S+):(\w+)(?: only ([\w ]+))? -->$", re.M)
+
+
+def entries():
+    """Yield the name and the docstring of all that the page lists, as scripts/site.py does."""
+    for kind, module, name, only in MARK.findall(PAGE):
+        value = getattr(importlib.import_module(module), name)
+        yield f"{module}:{name}", inspect.getdoc(value)
+        for word, method in vars(value).items() if kind == "words" else ():
+            is_wanted = word in only.split() if only else not word.startswith("_")
+            function = getattr(method, "fget", method)
+            if is_wanted and inspect.isfunction(function) and inspect.getdoc(function):
+                yield f"{module}:{name}.{word}", inspect.getdoc(function)
+
+
+ENTRIES = dict(entries())
+
+
+def failures(text, names):
+    """Run the examples of a text, and the tests that they define; return what was wrong."""
+    test = doctest.DocTestParser().get_doctest(text, names, "an example", None, None)
+    said = []
+    result = doctest.DocTestRunner().run(test, out=said.append, clear_globs=False)
+    for name, function in test.globs.items():
+        if name.startswith("test_"):
+            function(*(FIXTURES[each]() for each in inspect.signature(function).parameters))
+    return "".join(said) if result.failed else ""
+
+
+def test_the_page_lists_what_there_is():
+    assert len(ENTRIES) > 70
+    assert "repro.judge:Measured.is_at_most_times" in ENTRIES
+    assert "repro.plugin.trials:Trial.diverges" in ENTRIES
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_word_has_an_example_that_runs(name):
+    text = ENTRIES[name]
+    examples = doctest.DocTestParser().get_examples(text)
+    assert [each.source for each in examples], f"{name} has no example"
+    assert not [each.source for each in examples if doctest.SKIP in each.options]
+    assert failures(text, scope()) == ""
+
+
+def test_an_example_that_is_wrong_is_noticed():
+    wrong = ">>> assert trials(SHALLOW).accuracy > 0.9\n"
+    assert "AssertionError" in failures(wrong, scope())
+    claimed = ">>> def test_it(trials):\n...     assert trials(SHALLOW).accuracy > 0.9\n"
+    with pytest.raises(AssertionError):
+        failures(claimed, scope())
