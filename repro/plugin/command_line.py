@@ -14,13 +14,13 @@ from typing import Any, Literal
 import pytest
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "profile": {"help": "how large: ci (default; else that of --evidence) or paper"},
-    "plan": {"action": "store_true", "help": "show what would be trained, and stop"},
-    "device": {"default": "auto", "help": "auto (default), cpu, cuda or mps"},
-    "engine": {"default": "auto", "help": "auto (default), loop or stacked"},
+    "profile": {"help": "the size: ci (small; default, or that of --evidence) or paper"},
+    "plan": {"action": "store_true", "help": "print what would be trained, and stop"},
+    "device": {"default": "auto", "help": "where to train: auto (default), cpu, cuda or mps"},
+    "engine": {"default": "auto", "help": "how to train: auto (default), loop or stacked"},
     "executor": {
         "default": "local",
-        "help": "local (default), slurm, ray (at RAY_ADDRESS) or ray://…",
+        "help": "the machines to train on: local (default), slurm, ray (at RAY_ADDRESS), ray://…",
     },
     "slurm-partition": {"metavar": "NAME", "help": "the partition of --executor slurm's jobs"},
     "slurm-account": {"metavar": "NAME", "help": "the account that pays for them"},
@@ -48,21 +48,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "same-machine": {
         "action": "store_true",
-        "help": "use no result that another machine trained",
+        "help": "use only results that this kind of machine trained",
     },
     "evidence": {
         "nargs": "+",
         "action": "extend",
         "metavar": "FILE",
-        "help": "judge from packed results: train nothing, load no torch and no data",
+        "help": "judge from packed results, and train nothing",
     },
-    "store": {"metavar": "DIR", "help": "where results are kept (also REPRO_STORE)"},
-    "seed-budget": {"type": int, "metavar": "N", "help": "seeds an arm may use at most"},
+    "store": {"metavar": "DIR", "help": "where results are kept (.repro; also REPRO_STORE)"},
+    "seed-budget": {"type": int, "metavar": "N", "help": "the most seeds that an arm may use"},
     "gate": {
         "action": "store_true",
-        "help": "leave out what the ledger says does not hold",
+        "help": "skip claims that do not hold by the ledger, as they cannot fail",
     },
-    "update-ledger": {"action": "store_true", "help": "accept the verdicts as they are"},
+    "update-ledger": {"action": "store_true", "help": "write the verdicts into the ledger"},
     "reference-seeds": {
         "type": int,
         "metavar": "N",
@@ -70,10 +70,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "family-wise": {
         "action": "store_true",
-        "help": "train until findings stand against the chance that any one of them is false",
+        "help": "add seeds until a finding holds when all claims are counted together",
     },
-    "require-verdict": {"action": "store_true", "help": "fail claims that cannot run"},
-    "report": {"metavar": "DIR", "help": "write a page, figures and data to DIR"},
+    "require-verdict": {"action": "store_true", "help": "fail claims that cannot be run"},
+    "report": {"metavar": "DIR", "help": "write the report into DIR: a page, figures and data"},
 }
 """The options by their short names, as argparse takes them."""
 

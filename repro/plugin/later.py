@@ -27,8 +27,12 @@ class LaterLooks:
     def __init__(self, entries: Iterable[Entry], profile: str, *, looks: Sequence[int]) -> None:
         self._first, *self._later = looks
         self._seeds: dict[str, dict[str, int]] = {}
+        self._read_off: set[str] = set()
+        """The claims about costs that do not depend on the seed, at whatever size."""
         for entry in entries:
-            if entry.profile == profile and entry.seeds is not None:
+            if entry.seeds is None:
+                self._read_off.add(entry.claim)
+            elif entry.profile == profile:
                 self._seeds.setdefault(entry.claim, {})[entry.data] = entry.seeds
         every = [seeds for taken in self._seeds.values() for seeds in taken.values()]
         self._usual = {
@@ -39,6 +43,8 @@ class LaterLooks:
     def of(self, claim: str, data: str) -> Later:
         """Return the chance that a claim comes to each of these looks, on such data."""
         known = self._seeds.get(claim)
+        if known is None and claim in self._read_off:
+            return {self._first: 1.0}
         if known is None:
             return {self._first: 1.0, **self._usual}
         own = [known[data]] if data in known else list(known.values())

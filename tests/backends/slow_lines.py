@@ -15,7 +15,10 @@ SLOW = 0.1
 """Seconds a step takes where a session is to be disturbed: a checkpoint is due after five."""
 
 STUDY = '''
-"""A line fitted to points, slowly while a file is there; each step leaves a mark."""
+"""A line fitted to points, slowly while a file is there; each step leaves a mark.
+
+All runs are slow, or the one of a target and a seed.
+"""
 import os
 import time
 from dataclasses import dataclass
@@ -83,7 +86,8 @@ class Model:
         with mark.open("a") as file:
             file.write(".")
             taken = file.tell()
-        while (MARKS / "slow").exists():
+        held = MARKS / f"held-{{self.run.arm.target}}-{{self.run.seed}}"
+        while (MARKS / "slow").exists() or held.exists():
             time.sleep({slow})
             if taken < {steps} - 20:  # nobody ends before the other has come as far
                 break
@@ -165,7 +169,7 @@ class Project:
             session.communicate()
         self.sessions.clear()
 
-    def session(self, store, *options, **environment):
+    def session(self, store, *options, log=subprocess.PIPE, **environment):
         """A session that has begun."""
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--store"]
         session = subprocess.Popen(
@@ -176,7 +180,7 @@ class Project:
                 "REPRO_DATA": str(self.folder / "data"),
                 **environment,
             },
-            stdout=subprocess.PIPE,
+            stdout=log,
             stderr=subprocess.STDOUT,
             text=True,
         )

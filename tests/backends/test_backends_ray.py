@@ -59,6 +59,22 @@ def test_results_are_those_of_this_machine_under_the_same_keys(project, cluster)
     assert json.loads(made.read_text())["packages"]["torch"] == torch.__version__
 
 
+def test_claims_are_announced_while_another_one_still_trains(project):
+    held, log = project.marks / "held-2.0-1", project.folder / "announced.log"
+    held.touch()
+    with log.open("w") as file:
+        session = project.session("announced", "--executor", "ray", log=file)
+
+    def is_announced(name):
+        return re.search(rf"^reproduced +900/{re.escape(name)}", log.read_text(), re.MULTILINE)
+
+    project.until(lambda: is_announced("rises") and is_announced("steeper[1.0]"))
+    assert not is_announced("steeper[2.0]")
+    held.unlink()
+    assert session.wait(timeout=100) == 0
+    assert "3 of 3 settled verdicts" in log.read_text()
+
+
 def test_who_has_no_token_is_not_let_in(project):
     nothing = str(project.folder / "nothing")
     text = project.run("closed", "--executor", "ray", RAY_AUTH_TOKEN_PATH=nothing)
