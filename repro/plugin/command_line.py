@@ -62,6 +62,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "skip claims that do not hold by the ledger, as they cannot fail",
     },
+    "shard": {
+        "metavar": "K/N",
+        "help": "train and judge the K-th of N parts; python -m repro merge joins them",
+    },
     "update-ledger": {"action": "store_true", "help": "write the verdicts into the ledger"},
     "reference-seeds": {
         "type": int,

@@ -19,6 +19,7 @@ from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import check_options, store_folder
 from repro.plugin.orphans import Orphans
+from repro.plugin.shard import register_shards, shards_of
 from repro.report.settled import PROPERTY
 from repro.text import shown_lines
 
@@ -71,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
+    register_shards(config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -134,12 +136,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     marked = [item for item in session.items if _takes_results(item)]
-    if not marked or session.config.getoption("collectonly"):
+    shards = shards_of(session.config)
+    if not (marked or shards) or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     from repro.plugin.session import ClaimSession
 
-    session.config.stash[SESSION] = ClaimSession.of(session.config, marked)
+    session.config.stash[SESSION] = ClaimSession.of(
+        session.config, marked, also=shards.also if shards else {}
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -148,11 +153,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if claims is None or session.testsfailed:
         return None
     if option(session.config, "plan"):
-        session.config.stash[PLAN_TEXT] = claims.describe_plan()
+        shards = shards_of(session.config)
+        partition = shards.plan_text() if shards else ""
+        session.config.stash[PLAN_TEXT] = partition + claims.describe_plan()
         session.testsfailed += len(claims.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
         session.config.stash[WAITS_FOR_A_CLAIM] = True
+        if not claims.items and claims.also:  # no claim of its own is there to begin with
+            claims.train()
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -74,15 +74,29 @@ class ClaimSession:
     """The work of one process on the selected claims."""
 
     @classmethod
-    def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
+    def of(
+        cls,
+        config: pytest.Config,
+        items: Sequence[pytest.Item],
+        *,
+        also: Mapping[str, Sequence[Run]],
+    ) -> Self:
         """Make the session that the options ask for; a bad one ends pytest with a sentence."""
         try:
-            return cls(config, items)
+            return cls(config, items, also)
         except (ValueError, StoreError, EvidenceError) as error:
             raise pytest.UsageError(str(error)) from error
 
-    def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        items: Sequence[pytest.Item],
+        also: Mapping[str, Sequence[Run]],
+    ) -> None:
         asked = partial(option, config)
+        self.config = config
+        self.also = also
+        """The runs that are trained here for claims that are judged elsewhere, by claim."""
         self.profile = profile_named(asked("profile"), budget=asked("seed-budget"))
         self.reports: list[str] = []
         evidence = evidence_of(config)
@@ -100,7 +114,7 @@ class ClaimSession:
             insist=asked("require-verdict"),
             sparing=asked("gate"),
             seeds=self.profile.looks[-1],
-            reference=_reference(config),
+            reference=reference_of(config),
             from_evidence=evidence_option(config),
         )
         self.items = [item for item in items if item.get_closest_marker("claim")]
@@ -127,7 +141,7 @@ class ClaimSession:
     def _work(self, config: pytest.Config, items: Sequence[pytest.Item]) -> Work:
         asked = partial(option, config)
         store = open_store(config, report=self.reports.append)
-        trains = not all(map(_is_about_a_document, items))
+        trains = bool(self.also) or not all(map(_is_about_a_document, items))
         backend = backend_named(
             asked("executor") if trains else "local",
             store,
@@ -196,10 +210,13 @@ class ClaimSession:
         assert self.work is not None
         items = self._planned()
         return Plan(
-            [partial(self._read, item) for item in items],
+            [
+                *(partial(self._read, item) for item in items),
+                *(partial(self._wait_for, runs) for runs in self.also.values()),
+            ],
             is_settled=self.work.results.is_settled,
             asked=self.asked,
-            settled=lambda place: self._settle(items[place]),
+            settled=lambda place: self._settle(items[place]) if place < len(items) else None,
             later=[self._later_of(item) for item in items],
         )
 
@@ -320,13 +337,25 @@ class ClaimSession:
         if work is None or self.stopped:
             return
 
-        def wait() -> None:
-            if missing := [run for run in runs if not work.results.is_settled(run)]:
-                raise RunsMissing(missing)
-
         with self._training_may_stop():
+            wait = partial(self._wait_for, runs)
             plan = Plan([wait], is_settled=work.results.is_settled, asked=self.asked)
             work.train(plan, self.watch.status)
+
+    def _wait_for(self, runs: Sequence[Run]) -> None:
+        """Ask for runs, as a claim does that is read."""
+        assert self.work is not None
+        self.asked.update(runs)
+        if missing := [run for run in runs if not self.work.results.is_settled(run)]:
+            raise RunsMissing(missing)
+
+    def failed_also(self) -> dict[str, str]:
+        """Return why runs for claims that are judged elsewhere could not be trained, by claim."""
+        return {
+            claim: why
+            for claim, runs in self.also.items()
+            if (why := next(filter(None, map(self.results.failed, runs)), None))
+        }
 
     def not_ahead(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
@@ -428,7 +457,7 @@ def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -
     return Store(store_folder(config), report=report)
 
 
-def _reference(config: pytest.Config) -> int:
+def reference_of(config: pytest.Config) -> int:
     """Return the seeds over which reproduced claims are measured for the ledger; 0 if none."""
     if not option(config, "update-ledger"):
         return 0

@@ -91,7 +91,7 @@ def _write_verdicts(
         terminal.write_line(
             f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
         )
-    if option(config, "update-ledger"):
+    if option(config, "update-ledger") and not option(config, "shard"):  # the merge writes it
         accepted = [record for record in records if _is_acceptable(record)]
         _update(accepted)
         entries = sum(bool(record.change) for record in accepted)
