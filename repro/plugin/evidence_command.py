@@ -35,6 +35,9 @@ def add_to(commands: Any) -> None:
     packing.add_argument("--engine", default="auto", help="auto (default), loop or stacked")
     packing.add_argument("--shard", metavar="K/N", help="the runs of the K-th of N shards only")
     packing.add_argument(
+        "--gate", action="store_const", const=True, help="with --shard: as in its session"
+    )
+    packing.add_argument(
         "--weights", action="store_true", help="with the parameters that other runs start from"
     )
     packing.set_defaults(run=_pack)
@@ -98,6 +101,7 @@ def _pack(chosen: argparse.Namespace) -> int:
         return _pack_claims(session, chosen, lacking)
 
     options = options_of(chosen, "profile", "seed_budget", "store", "device", "engine", "shard")
+    options += ["--repro-gate"] if chosen.gate else []
     packed = with_claims(claims_of(chosen), options, pack_these)
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {packed.runs} runs, {size:,} bytes, {packed.sha256[:12]}")

@@ -142,9 +142,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     from repro.plugin.session import ClaimSession
 
-    session.config.stash[SESSION] = ClaimSession.of(
-        session.config, marked, also=shards.also if shards else {}
-    )
+    claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
+    session.config.stash[SESSION] = claims
+    if shards:
+        shards.session = claims
 
 
 @pytest.hookimpl(tryfirst=True)

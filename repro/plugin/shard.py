@@ -19,6 +19,7 @@ from repro.text import shown
 if TYPE_CHECKING:
     from repro.arm import Arm, Run
     from repro.plugin.partition import Partition
+    from repro.plugin.session import ClaimSession
 
 NAME = "repro-shard"
 
@@ -55,6 +56,8 @@ class Shards:
     parts: Partition | None = None
     also: dict[str, list[Run]] = field(default_factory=dict)
     """The runs that are trained here for claims that are judged by the merge, by claim."""
+    session: ClaimSession | None = None
+    """The claims of this process, once they are collected."""
     _told: dict[str, Any] = field(default_factory=dict)
     """The line that describes the shard, and why runs of `also` could not be trained."""
 
@@ -98,12 +101,12 @@ class Shards:
         here, later = places.count(self.shard.number), places.count(MERGE)
         line = f"{self.shard}: {here} of {len(places)} claims"
         runs = len({run for runs in self.also.values() for run in runs})
-        if later:
-            line += (
-                f"; {later} lie in several shards and are judged by `python -m repro merge`, from"
-                f" {runs} runs of this one and others"
-            )
-        return line
+        return line + (
+            f"; claims that lie in several shards: {later}, judged by `python -m repro merge`;"
+            f" runs for them here: {runs}"
+            if later
+            else ""
+        )
 
     def told_to_merge(self) -> dict[str, Any]:
         """Return which shard of which partition this is, for the merge to tell what it has."""
@@ -127,11 +130,8 @@ class Shards:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        from repro.plugin.plugin import SESSION
-
-        claims = session.config.stash.get(SESSION, None)
-        if claims is not None and self._told:
-            self._told["failed"] = claims.failed_also()
+        if self.session is not None:
+            self._told["failed"] = self.session.failed_also()
         output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[NAME] = self._told
