@@ -18,7 +18,7 @@ from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
 from repro.recorded.results import RecordedRuns, recorded_lines
-from repro.report.ending import MOST, Failure, Line, changes_of, ending
+from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
@@ -27,7 +27,11 @@ from repro.report.runs import FirstOf, StoredRuns
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
+from repro.report.written import replace_report
 from repro.text import shown
+
+MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
+"""Lines of each that the end of a session has without -v, so that all of it has at most 40."""
 
 _MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
@@ -75,14 +79,16 @@ def _write_verdicts(
     if results.standing:
         terminal.write_line(results.standing)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
-    shows = len(remarks) if config.get_verbosity() > 0 else MOST
+    shows = None if config.get_verbosity() > 0 else MOST_REMARKS
     for line in remarks[:shows]:
         terminal.write_line(shown(line), yellow=True)
-    if remarks[shows:]:
-        terminal.write_line(f"and {len(remarks) - shows} more remarks, with -v", yellow=True)
+    if left := len(remarks) - len(remarks[:shows]):
+        terminal.write_line(f"and {left} more remarks, with -v", yellow=True)
     asked = max((account["asked"] for account in accounts), default=0)
-    for line in results.evidence:
+    for line in results.evidence[: shows and MOST_OF_EVIDENCE]:
         terminal.write_line(shown(line))
+    if shows and (left := len(results.evidence) - MOST_OF_EVIDENCE) > 0:
+        terminal.write_line(f"and {left} more lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
     if asked and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
@@ -132,9 +138,10 @@ def _write_report(
         try:
             evidence = evidence_of(config)
             stored: StoredRuns = evidence or open_store(config)
-            paths = write_page(folder, results, FirstOf([recorded, stored]))
+            paths = [*write_page(folder, results, FirstOf([recorded, stored])), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
+        replace_report(folder, paths)
         terminal.write_line(f"the report is {paths[0]}")
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
