@@ -181,9 +181,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """xdist, on the controller: a worker is about to start."""
-    from repro.plugin.progress import NAME, folder_for
+    from repro.plugin.progress import NAME, SHARED, display_of, folder_for
 
     node.workerinput[NAME] = folder_for(node.config)
+    node.workerinput[SHARED] = str(display_of(node.config).folder)
     node.workerinput[PROFILE] = option(node.config, "profile")
 
 
@@ -193,7 +194,7 @@ def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     session = request.config.stash.get(SESSION, None)
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
-    trials: Trials = session.trials_of(request.node, trains=True)
+    trials: Trials = session.trials_for(request.node)
     return trials
 
 

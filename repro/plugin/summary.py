@@ -27,6 +27,7 @@ from repro.report.runs import FirstOf, StoredRuns
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
+from repro.runs.asked import Asked
 from repro.text import shown
 
 _MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
@@ -80,7 +81,9 @@ def _write_verdicts(
         terminal.write_line(shown(line), yellow=True)
     if remarks[shows:]:
         terminal.write_line(f"and {len(remarks) - shows} more remarks, with -v", yellow=True)
-    asked = max((account["asked"] for account in accounts), default=0)
+    asked = Asked()
+    for account in accounts:
+        asked.tell(account["asked"])
     for line in results.evidence:
         terminal.write_line(shown(line))
     from_evidence = any(account["evidence"] for account in accounts)
@@ -89,7 +92,7 @@ def _write_verdicts(
         lacking = max(account["lacking"] for account in accounts)
         without = f"{lacking} not trained, " if lacking else ""
         terminal.write_line(
-            f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
+            f"{len(asked)} distinct runs needed: {trained} trained now, {without}the rest stored"
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
