@@ -122,7 +122,7 @@ class FirstReading:
         try:
             note = json.loads(path.with_suffix(".note").read_text())
             reading = Reading(chunk, frozenset(note["open"]), note["asked"], here=False)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError):
             return None
         found = path.with_suffix(".found")
         self._elsewhere |= dict.fromkeys((self._names[place] for place in chunk), found)

@@ -236,14 +236,14 @@ def pytest_runtest_makereport(
     if session.says_all_of(call):
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-    report = yield
+    report, record = (yield), None
     try:
-        session.judge(item, call, report)
+        record = session.judge(item, call, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
         report.outcome = "failed"
         why = shown_lines(f"{type(error).__name__}: {error}")
         report.longrepr = f"This claim could not be judged: {why}"
-    session.announce(item, call, report)
+    session.announce(item, call, report, record)
     return report
 
 

@@ -43,6 +43,7 @@ from repro.plugin.trials import Trials
 from repro.plugin.watch import EnoughFailed
 from repro.recorded.results import ToldRuns, WithRecorded, recorded_lines
 from repro.report.progress import plan_line
+from repro.report.record import ClaimRecord
 from repro.report.settled import PROPERTY
 from repro.runs.asked import Asked, Told
 from repro.runs.backend import TrainingStopped
@@ -403,8 +404,8 @@ class ClaimSession:
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-    ) -> None:
-        """Turn a claim's test report into its verdict, held against the ledger."""
+    ) -> ClaimRecord | None:
+        """Turn a claim's test report into its verdict, held against the ledger; return that."""
         evidence = self.evidence.pop(item, None) or self.trials_of(item)
         compared = self.gate.judge(item, call, report, evidence)
         self.reports += [
@@ -413,12 +414,17 @@ class ClaimSession:
             for held in compared.held
             if held.seeds > held.verdict.seeds
         ]
+        return compared.record
 
     def announce(
-        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+        self,
+        item: pytest.Item,
+        call: pytest.CallInfo[None],
+        report: pytest.TestReport,
+        record: ClaimRecord | None,
     ) -> None:
         """Attach a claim's announcement to its report, where it is shown unless it was before."""
-        settled = settled_of(item, call, report)
+        settled = settled_of(item, call, report, record)
         if settled is not None:
             report.user_properties.append((PROPERTY, settled.as_json()))
 
