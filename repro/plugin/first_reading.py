@@ -59,7 +59,7 @@ class FirstReading:
 
     def readings(self, read: Callable[[range], Reading]) -> Iterator[Reading]:
         """Read the chunks that no other process reads, and yield all of them in the end."""
-        if self._folder is None:
+        if self._folder is None or not self._folder.is_dir():  # it may be on another machine
             yield from map(read, self._chunks)
             return
         held = []
@@ -98,7 +98,10 @@ class FirstReading:
         self, chunk: range, read: Callable[[range], Reading], *, waits: bool
     ) -> Reading | None:
         path = self._path(chunk).with_suffix(".lock")
-        lock = wait_for_lock(path) if waits else try_lock(path)
+        try:
+            lock = wait_for_lock(path) if waits else try_lock(path)
+        except OSError:  # no room, or the folder has gone
+            return read(chunk)
         if lock is None:
             return None
         with lock:

@@ -113,3 +113,13 @@ def test_other_claims_are_other_chunks(tmp_path):
     read = []
     list(FirstReading(tmp_path, NAMES[1:]).readings(reader(read)))
     assert read == list(range(59))
+
+
+@pytest.mark.parametrize("folder", ["gone", "file/below"])
+def test_where_the_folder_is_not_every_process_reads_for_itself(tmp_path, folder):
+    (tmp_path / "file").touch()
+    for _ in range(2):
+        read = []
+        list(FirstReading(tmp_path / folder, NAMES).readings(reader(read)))
+        assert read == list(range(60))
+    assert not (tmp_path / "gone").exists()
