@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.report.written import replace_report
+from repro.runs.asked import Asked
 from repro.text import shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
@@ -79,23 +80,19 @@ def _write_verdicts(
     if results.standing:
         terminal.write_line(results.standing)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
-    shows = None if config.get_verbosity() > 0 else MOST_REMARKS
-    for line in remarks[:shows]:
-        terminal.write_line(shown(line), yellow=True)
-    if left := len(remarks) - len(remarks[:shows]):
-        terminal.write_line(f"and {left} more remarks, with -v", yellow=True)
-    asked = max((account["asked"] for account in accounts), default=0)
-    for line in results.evidence[: shows and MOST_OF_EVIDENCE]:
-        terminal.write_line(shown(line))
-    if shows and (left := len(results.evidence) - MOST_OF_EVIDENCE) > 0:
-        terminal.write_line(f"and {left} more lines on evidence, with -v or in the report")
+    most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
+    _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
+    asked = Asked()
+    for account in accounts:
+        asked.tell(account["asked"])
+    _write_some(terminal, results.evidence, most[1], "lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
     if asked and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
         lacking = max(account["lacking"] for account in accounts)
         without = f"{lacking} not trained, " if lacking else ""
         terminal.write_line(
-            f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
+            f"{len(asked)} distinct runs needed: {trained} trained now, {without}the rest stored"
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
@@ -104,6 +101,20 @@ def _write_verdicts(
         terminal.write_line(f"the ledger was updated: {entries} entries changed")
     elif changes_of(records) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
+
+
+def _write_some(
+    terminal: pytest.TerminalReporter,
+    lines: Sequence[str],
+    most: int | None,
+    of_what: str,
+    **markup: bool,
+) -> None:
+    """Write lines up to a number, and how many are left."""
+    for line in lines[:most]:
+        terminal.write_line(shown(line), **markup)
+    if left := len(lines) - len(lines[:most]):
+        terminal.write_line(f"and {left} more {of_what}", **markup)
 
 
 def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
