@@ -61,10 +61,8 @@ def merge(chosen: argparse.Namespace) -> int:
     options = {"store": root, "profile": evidence.files[0].profile, "device": chosen.device}
     arguments = [f"--repro-{name}={value}" for name, value in options.items()]
     expected = _Expected({name for file in evidence.files for name in file.claims})
-    quiet = (
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-    )  # pytest and the plugin are imported
+    # pytest and the plugin are imported already
+    quiet = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
     arguments = [*quiet, *chosen.claims, *arguments, *chosen.passed_on]
     code = pytest.main(arguments, plugins=[expected])
     return int(code) or int(not is_whole)
