@@ -33,12 +33,10 @@ def unpacked(content: bytes) -> dict[str, bytes]:
     first, _, rest = content.partition(b"\n")
     if first != _FIRST:
         raise Damaged("is not written as this version writes")
-    lines: list[bytes] = []
-    while len(lines) < _MOST_LINES:
-        line, end, rest = rest.partition(b"\n")
-        if not end or not line:
-            break
-        lines.append(line)
+    head, end, rest = rest.partition(b"\n\n")
+    lines = head.split(b"\n", _MOST_LINES)
+    if not end or len(lines) > _MOST_LINES:
+        raise Damaged("is not written as this version writes")
     files: dict[str, bytes] = {}
     start = 0
     for line in lines:
