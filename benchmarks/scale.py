@@ -1,13 +1,14 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
-    python benchmarks/scale.py                                  # some minutes
+    python benchmarks/scale.py --runs 0                         # 1,000 claims: two minutes
     python benchmarks/scale.py --claims 10000 --runs 1000000    # much longer, and 20 GB of disk
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
 the report; the results are packed into a file, and judged from that. A store of so many runs is
 filled, and asked for some that it has and for some that it has not. `times` is what a line took,
-over the same line at a tenth of the number.
+over the same line at a tenth of the number; memory is that of the largest process. The table at the
+end is the one of docs/scale.md.
 """
 
 from __future__ import annotations
@@ -78,14 +79,17 @@ LOOKUPS = 2000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--claims", type=int, default=1000, help="of the largest project")
-    parser.add_argument("--runs", type=int, default=10_000, help="of the largest store")
+    parser.add_argument("--runs", type=int, default=10_000, help="of the largest store; 0: none")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
         print(f"{'claims':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}{'MiB':>7}")
-        grow(tenfold(options.claims, least=100), lambda n: projects(Path(folder) / str(n), n))
-        print(f"\n{'runs':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}")
-        store = Path(folder) / "store"
-        grow(tenfold(options.runs, least=10_000), lambda n: stores(store, n))
+        sizes = tenfold(options.claims, least=100)
+        lines = grow(sizes, lambda n: projects(Path(folder) / str(n), n))
+        if options.runs:
+            print(f"\n{'runs':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}")
+            store = Path(folder) / "store"
+            grow(tenfold(options.runs, least=10_000), lambda n: stores(store, n))
+        print("", *table(sizes, lines), sep="\n")
 
 
 def tenfold(most: int, *, least: int) -> list[int]:
@@ -100,14 +104,31 @@ Line = tuple[str, float, float]
 """What was done, seconds, MiB (0 where they were not looked at)."""
 
 
-def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> None:
-    before: dict[str, float] = {}
+Measured = dict[str, dict[int, tuple[float, float]]]
+"""Seconds and MiB of each line, by the size that it was measured at."""
+
+
+def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> Measured:
+    found: Measured = {}
     for size in sizes:
         for what, seconds, memory in measure(size):
-            times = f"{seconds / before[what]:7.1f}" if what in before else " " * 7
+            before = found.setdefault(what, {}).get(size // 10)
+            times = f"{seconds / before[0]:7.1f}" if before else " " * 7
             held = f"{memory:7.0f}" if memory else ""
             print(f"{size:>9,}{'':4}{what:<22}{seconds:9.4f}{times}{held}", flush=True)
-            before[what] = seconds
+            found[what][size] = seconds, memory
+    return found
+
+
+def table(sizes: list[int], lines: Measured) -> Iterator[str]:
+    """Yield a table in Markdown: a line for what was done, a column for each number of claims."""
+    yield f"| claims | {' | '.join(f'{size:,}' for size in sizes)} | tenfold takes |"
+    yield f"|---|{'--:|' * len(sizes)}--:|"
+    for what, by_size in lines.items():
+        cells = [f"{seconds:.1f} s, {memory:.0f} MiB" for seconds, memory in by_size.values()]
+        took = [seconds for seconds, _ in by_size.values()]
+        grown = f"{took[-1] / took[-2]:.1f} times" if len(took) > 1 else ""
+        yield f"| {what} | {' | '.join(cells)} | {grown} |"
 
 
 def projects(folder: Path, count: int) -> Iterator[Line]:
@@ -120,8 +141,11 @@ def projects(folder: Path, count: int) -> Iterator[Line]:
     yield "collect", *pytest(folder, "--collect-only")
     yield "plan, nothing stored", *pytest(folder, "--plan", "--store", "empty")
     fill(folder, Store(store), count)
-    yield "judge, all stored", *pytest(folder, "--store", str(store), "--update-ledger")
-    yield "judge, -n 4", *pytest(folder, "--store", str(store), "-n", "4")
+    stored = ("--store", str(store))
+    seeds = str(PROFILES["ci"].looks[-1])  # as many as are stored
+    yield "judge", *pytest(folder, *stored, "--update-ledger", "--reference-seeds", seeds)
+    for workers in ("0", "2", "4"):
+        yield f"judge, -n {workers}", *pytest(folder, *stored, "-n", workers)
     yield "report", *pytest(folder, "--store", str(store), "--report", "report")
     yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", "--store", str(store))
     yield "judge, from the file", *pytest(folder, "--evidence", "packed")
@@ -135,7 +159,8 @@ def pytest(folder: Path, *options: str) -> tuple[float, float]:
 
 def timed(folder: Path, *command: str) -> tuple[float, float]:
     """Seconds and the most memory of any of its processes, of one of Python's modules."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
+    places = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places}
     began = time.perf_counter()
     log = folder / "log"
     with log.open("w") as out:

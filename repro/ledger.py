@@ -96,6 +96,7 @@ class Ledger:
     def __init__(self, path: Path, entries: Iterable[Entry]) -> None:
         self.path = path
         self.entries = {entry.place: entry for entry in entries}
+        self._by_claim: dict[str, list[Entry]] | None = None
 
     @classmethod
     def read(cls, path: Path) -> Ledger:
@@ -120,20 +121,26 @@ class Ledger:
         `ci` is small, and its verdict stands beside that at the documented size, not instead of it.
         """
         opposite = {"reproduced": "refuted", "refuted": "reproduced"}.get(verdict)
+        if self._by_claim is None:  # a claim has few entries, and a ledger thousands
+            self._by_claim = {}
+            for entry in self.entries.values():
+                self._by_claim.setdefault(entry.claim, []).append(entry)
         return [
             entry
-            for entry in self.entries.values()
-            if entry.claim == claim and entry.profile != profile and entry.verdict == opposite
+            for entry in self._by_claim.get(claim, ())
+            if entry.profile != profile and entry.verdict == opposite
         ]
 
     def accept(self, entries: Iterable[Entry]) -> None:
         """Add or replace entries and write the file, sorted, so that its diff can be read."""
         self.entries |= {entry.place: entry for entry in entries}
+        self._by_claim = None
         self._write()
 
     def forget(self, claims: Collection[str]) -> None:
         """Remove the entries of these claims and write the file."""
         self.entries = {p: entry for p, entry in self.entries.items() if entry.claim not in claims}
+        self._by_claim = None
         self._write()
 
     def _write(self) -> None:

@@ -7,7 +7,6 @@ announced goes the same way, through the same gate; only fixtures of other plugi
 from __future__ import annotations
 
 import io
-import json
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
@@ -17,7 +16,6 @@ from _pytest.skipping import evaluate_xfail_marks
 from repro.plugin.claims import claim_id
 from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered
-from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord
 from repro.report.settled import ERROR, SettledClaim, settled_claim
 from repro.runs.plan import TrainingFailed
@@ -71,22 +69,23 @@ def announced(
     )
     kept = list(item.user_properties)
     try:
-        gate.judge(item, outcome, report, evidence)
+        record = gate.judge(item, outcome, report, evidence).record
     finally:
         item.user_properties[:] = kept
-    return settled_of(item, outcome, report)
+    return settled_of(item, outcome, report, record)
 
 
 def settled_of(
-    item: pytest.Item, outcome: pytest.CallInfo[None], report: pytest.TestReport
+    item: pytest.Item,
+    outcome: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    record: ClaimRecord | None,
 ) -> SettledClaim | None:
     """Return what is announced of a claim whose report has been judged; None of a skipped one."""
     fails = report.outcome == "failed"
-    for name, text in report.user_properties:
-        if name == "repro.record":
-            record = from_json(ClaimRecord, json.loads(str(text))["record"])
-            is_of_a_document = "document" in getattr(item, "fixturenames", ())
-            return settled_claim(record, fails=fails, about_a_document=is_of_a_document)
+    if record is not None:
+        is_of_a_document = "document" in getattr(item, "fixturenames", ())
+        return settled_claim(record, fails=fails, about_a_document=is_of_a_document)
     raised = outcome.excinfo.value if outcome.excinfo else None
     if not fails or isinstance(raised, pytest.skip.Exception | pytest.xfail.Exception):
         return None

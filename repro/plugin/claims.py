@@ -17,6 +17,10 @@ from repro.runs.profiles import PROFILES
 _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 against 0.41")'
 
 
+_READ = pytest.StashKey[tuple[pytest.Mark, "ClaimMark"]]()
+"""The decorator of a claim as it was last read, and what it says."""
+
+
 class BadClaim(Exception):
     """A claim cannot be judged because of how it is marked; says what to write instead."""
 
@@ -36,6 +40,14 @@ def mark_of(item: pytest.Item) -> ClaimMark:
     """Return what a claim's decorator says; raises BadClaim."""
     given = item.get_closest_marker("claim")
     assert given is not None
+    last, said = item.stash.get(_READ, (None, None))
+    if said is None or given is not last:
+        said = _mark_of(item, given)
+        item.stash[_READ] = given, said
+    return said
+
+
+def _mark_of(item: pytest.Item, given: pytest.Mark) -> ClaimMark:
     try:
         mark = ClaimMark(*given.args, **given.kwargs)
     except TypeError as error:

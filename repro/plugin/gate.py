@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ class Compared:
     """Its findings, held against the ledger where it was reproduced there."""
     past: Sequence[Excess] = ()
     """The distance of each comparison past its bound, where it is reproduced now."""
+    record: ClaimRecord | None = None
+    """The record of the verdict, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Gate:
         report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
         self._set_result(report, record, entry, agrees=bool(agrees))
-        return compared
+        return replace(compared, record=record)
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""

@@ -127,6 +127,7 @@ def ledgers_below(config: pytest.Config, *, folders_only: bool = False) -> Itera
 
     Those beside a file that it is asked to collect too, but with `folders_only`.
     """
+    store = store_folder(config).absolute()
     for argument in config.args:
         path = Path(config.invocation_params.dir, argument.partition("::")[0])
         if folders_only and not path.is_dir():
@@ -137,4 +138,8 @@ def ledgers_below(config: pytest.Config, *, folders_only: bool = False) -> Itera
                 yield Path(folder, "ledger.toml")
             if not path.is_dir():
                 break
-            below[:] = [x for x in below if not x.startswith(".") and x not in _NOT_LOOKED_INTO]
+            below[:] = [
+                x
+                for x in below
+                if not x.startswith(".") and x not in _NOT_LOOKED_INTO and Path(folder, x) != store
+            ]

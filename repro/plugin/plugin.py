@@ -181,9 +181,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """xdist, on the controller: a worker is about to start."""
-    from repro.plugin.progress import NAME, folder_for
+    from repro.plugin.progress import NAME, SHARED, display_of, folder_for
 
     node.workerinput[NAME] = folder_for(node.config)
+    node.workerinput[SHARED] = str(display_of(node.config).folder)
     node.workerinput[PROFILE] = option(node.config, "profile")
 
 
@@ -193,7 +194,7 @@ def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     session = request.config.stash.get(SESSION, None)
     if session is None or not request.node.get_closest_marker("claim"):
         raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
-    trials: Trials = session.trials_of(request.node, trains=True)
+    trials: Trials = session.trials_for(request.node)
     return trials
 
 
@@ -235,14 +236,14 @@ def pytest_runtest_makereport(
     if session.says_all_of(call):
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-    report = yield
+    report, record = (yield), None
     try:
-        session.judge(item, call, report)
+        record = session.judge(item, call, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
         report.outcome = "failed"
         why = shown_lines(f"{type(error).__name__}: {error}")
         report.longrepr = f"This claim could not be judged: {why}"
-    session.announce(item, call, report)
+    session.announce(item, call, report, record)
     return report
 
 

@@ -41,6 +41,9 @@ WIDTH_OF_A_FILE = 200
 NAME = "repro-progress"
 """The name of the display among pytest's plugins, and of its folder among what workers are told."""
 
+SHARED = "repro-shared"
+"""The name, among what xdist's workers are told, of the folder in which they share what they do."""
+
 MARKUP = {
     REPRODUCED: {"green": True},
     REFUTED: {"red": True},
@@ -232,3 +235,9 @@ def folder_for(config: pytest.Config) -> str:
     """Return the folder that processes leave their news in; empty where nobody reads them."""
     display = display_of(config)
     return str(display.folder) if display.is_of_use else ""
+
+
+def shared_folder(config: pytest.Config) -> Path | None:
+    """Return the folder that the processes of a session share; None where there is only one."""
+    given = getattr(config, "workerinput", {}).get(SHARED)
+    return Path(given) if given else None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypedDict
 
@@ -31,18 +31,21 @@ from repro.plugin.announce import (
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
 from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of, evidence_option
+from repro.plugin.first_reading import FirstReading, Reading
 from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, named
 from repro.plugin.later import LaterLooks
 from repro.plugin.options import share_url, store_folder
 from repro.plugin.plot import Plot
-from repro.plugin.progress import watch_for
+from repro.plugin.progress import shared_folder, watch_for
 from repro.plugin.slurm import slurm_settings
 from repro.plugin.trials import Trials
 from repro.plugin.watch import EnoughFailed
 from repro.recorded.results import ToldRuns, WithRecorded, recorded_lines
 from repro.report.progress import plan_line
+from repro.report.record import ClaimRecord
 from repro.report.settled import PROPERTY
+from repro.runs.asked import Asked, Told
 from repro.runs.backend import TrainingStopped
 from repro.runs.plan import LaterOf, Plan, RunsMissing
 from repro.runs.profiles import PROFILES, profile_named
@@ -57,9 +60,9 @@ _LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 
 
 class Account(TypedDict):
-    """The work of one process: distinct runs asked for, runs trained, and remarks about them."""
+    """The work of one process: runs asked for, runs trained, and remarks about them."""
 
-    asked: int
+    asked: Told
     lacking: int
     trained: int
     reports: list[str]
@@ -123,8 +126,12 @@ class ClaimSession:
         self.stopped = ""
         """The reason why what is not settled is not judged any more; empty while it is."""
         self._reporting = bool(asked("report"))
-        self.asked: set[Run] = set()
+        self.asked = Asked()
         self.evidence: dict[pytest.Item, Gathered] = {}
+        """What the test of a claim gathers, until it is judged."""
+        self.reading = FirstReading(
+            shared_folder(config), [claim_id(item) for item in self._planned()]
+        )
 
     def _work(self, config: pytest.Config, items: Sequence[pytest.Item]) -> Work:
         asked = partial(option, config)
@@ -171,7 +178,9 @@ class ClaimSession:
 
         It `trains` what it misses itself where reading it ahead of its test may miss something.
         """
-        trials = Trials(
+        if self.work is not None:
+            self.work.results.tell(self.reading.found_elsewhere(claim_id(item)))
+        return Trials(
             self.known,
             self.profile,
             self.asked,
@@ -181,11 +190,16 @@ class ClaimSession:
             until=self.until,
             train=self._train_now if trains and self._may_miss_runs(item) else None,
         )
+
+    def trials_for(self, item: pytest.Item) -> Trials:
+        """Make the fixture of a claim, from which its test is judged."""
+        trials = self.trials_of(item, trains=True)
         self.evidence[item] = trials
         return trials
 
     def _may_miss_runs(self, item: pytest.Item) -> bool:
-        return item in self.unplanned or not is_called_alike(item)
+        is_elsewhere = self.reading.is_elsewhere(claim_id(item))  # what is stored may go meanwhile
+        return is_elsewhere or item in self.unplanned or not is_called_alike(item)
 
     def document_of(self, item: pytest.Item) -> Document:
         """Make the fixture of a claim about a document, which gathers what it says."""
@@ -213,7 +227,7 @@ class ClaimSession:
         """Return the claims that runs decide and that can be read ahead of their tests."""
         return [item for item in self.trained if item not in self.unplanned]
 
-    @property
+    @cached_property
     def trained(self) -> list[pytest.Item]:
         """The claims that can be judged and that no document alone decides."""
         return [item for item in self._judged() if not _is_about_a_document(item)]
@@ -297,28 +311,53 @@ class ClaimSession:
     def train(self) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds.
 
-        Claims are announced as they are settled: those about documents, then what is stored.
+        Where some are open, the others are announced as they are found: those about documents,
+        then what is stored. Else nothing is, for the tests come at once.
         """
         for line in [*self.not_ahead(), *(self.share.troubles if self.share else ())]:
             if self.watch.is_first(line):
                 self.watch.say(line)
-        with self._training_may_stop():
-            for item in filter(_is_about_a_document, self._judged()):
-                self._settle(item)
-            if self.work is None:  # of evidence: all that there is can be judged at once
-                for item in self._planned():
-                    self._settle(item)
-            else:
+        if self.work is not None:
+            with self._training_may_stop():
                 self._train_planned(self.work)
         self.watch.finish()
 
     def _train_planned(self, work: Work) -> None:
         plan = self.plan()
+        self._read_first(plan, work)
         missing = plan.missing()
         if missing:
             if self.watch.is_first("the plan"):
                 self.watch.say(self._about_to_train(work, plan, missing))
             work.train(plan, self.watch.status)
+
+    def _read_first(self, plan: Plan, work: Work) -> None:
+        """Read each claim in one process of the session; announce what is decided if not all is."""
+        items = self._planned()
+        ready: list[pytest.Item] = []
+        is_any_open = False
+        for reading in self.reading.readings(partial(self._read_chunk, plan, work)):
+            decided = [place for place in reading.places if place not in reading.open]
+            self.settled.update(items[place] for place in decided)
+            if reading.here:
+                ready += [items[place] for place in decided]
+            else:
+                self.asked.tell(reading.asked)
+                for place in decided:
+                    plan.decide(place)
+            if reading.open and not is_any_open:
+                is_any_open = True
+                ready = [*filter(_is_about_a_document, self._judged()), *ready]
+            if is_any_open:
+                for item in ready:
+                    self._settle(item)
+                ready.clear()
+
+    def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
+        asked, found = len(list(self.asked)), len(work.results.read())
+        is_open = frozenset(place for place in places if not plan.read(place))
+        told = self.asked.told(since=asked)
+        return Reading(places, is_open, told, work.results.read_since(found))
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
@@ -371,9 +410,9 @@ class ClaimSession:
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-    ) -> None:
-        """Turn a claim's test report into its verdict, held against the ledger."""
-        evidence = self.evidence.get(item) or self.trials_of(item)
+    ) -> ClaimRecord | None:
+        """Turn a claim's test report into its verdict, held against the ledger; return that."""
+        evidence = self.evidence.pop(item, None) or self.trials_of(item)
         compared = self.gate.judge(item, call, report, evidence)
         self.reports += [
             f"{claim_id(item)} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
@@ -381,18 +420,24 @@ class ClaimSession:
             for held in compared.held
             if held.seeds > held.verdict.seeds
         ]
+        return compared.record
 
     def announce(
-        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+        self,
+        item: pytest.Item,
+        call: pytest.CallInfo[None],
+        report: pytest.TestReport,
+        record: ClaimRecord | None,
     ) -> None:
         """Attach a claim's announcement to its report, where it is shown unless it was before."""
-        settled = settled_of(item, call, report)
+        settled = settled_of(item, call, report, record)
         if settled is not None:
             report.user_properties.append((PROPERTY, settled.as_json()))
 
     def is_left_out(self, item: pytest.Item) -> bool:
         """Return whether a claim is not judged since training was stopped before it was settled."""
-        return bool(self.stopped) and item in self.items and item not in self.settled
+        needs_runs = item in self.items and not _is_about_a_document(item)
+        return bool(self.stopped) and needs_runs and item not in self.settled
 
     def close(self) -> None:
         """Let other machines have what was trained here, where results are shared."""
@@ -402,7 +447,7 @@ class ClaimSession:
     def account(self) -> Account:
         """Return what this process did."""
         return {
-            "asked": len(self.asked),
+            "asked": self.asked.told(),
             "lacking": self._lacking(),
             "trained": self.work.trained if self.work else 0,
             "reports": [*self.reports, *(self.work.remarks if self.work else ())],

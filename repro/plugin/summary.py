@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
 from repro.plugin.session import Account, open_store
 from repro.recorded.results import RecordedRuns, recorded_lines
-from repro.report.ending import MOST, Failure, Line, changes_of, ending
+from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
@@ -27,7 +27,12 @@ from repro.report.runs import FirstOf, StoredRuns
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
+from repro.report.written import replace_report
+from repro.runs.asked import Asked
 from repro.text import shown
+
+MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
+"""Lines of each that the end of a session has without -v, so that all of it has at most 40."""
 
 _MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
@@ -75,21 +80,19 @@ def _write_verdicts(
     if results.standing:
         terminal.write_line(results.standing)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
-    shows = len(remarks) if config.get_verbosity() > 0 else MOST
-    for line in remarks[:shows]:
-        terminal.write_line(shown(line), yellow=True)
-    if remarks[shows:]:
-        terminal.write_line(f"and {len(remarks) - shows} more remarks, with -v", yellow=True)
-    asked = max((account["asked"] for account in accounts), default=0)
-    for line in results.evidence:
-        terminal.write_line(shown(line))
+    most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
+    _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
+    asked = Asked()
+    for account in accounts:
+        asked.tell(account["asked"])
+    _write_some(terminal, results.evidence, most[1], "lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
     if asked and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
         lacking = max(account["lacking"] for account in accounts)
         without = f"{lacking} not trained, " if lacking else ""
         terminal.write_line(
-            f"{asked} distinct runs needed: {trained} trained now, {without}the rest stored"
+            f"{len(asked)} distinct runs needed: {trained} trained now, {without}the rest stored"
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
@@ -98,6 +101,20 @@ def _write_verdicts(
         terminal.write_line(f"the ledger was updated: {entries} entries changed")
     elif changes_of(records) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
+
+
+def _write_some(
+    terminal: pytest.TerminalReporter,
+    lines: Sequence[str],
+    most: int | None,
+    of_what: str,
+    **markup: bool,
+) -> None:
+    """Write lines up to a number, and how many are left."""
+    for line in lines[:most]:
+        terminal.write_line(shown(line), **markup)
+    if left := len(lines) - len(lines[:most]):
+        terminal.write_line(f"and {left} more {of_what}", **markup)
 
 
 def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
@@ -132,9 +149,10 @@ def _write_report(
         try:
             evidence = evidence_of(config)
             stored: StoredRuns = evidence or open_store(config)
-            paths = write_page(folder, results, FirstOf([recorded, stored]))
+            paths = [*write_page(folder, results, FirstOf([recorded, stored])), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
+        replace_report(folder, paths)
         terminal.write_line(f"the report is {paths[0]}")
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -26,6 +26,7 @@ from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
 from repro.recorded.remarks import not_finite, remarks_on
 from repro.report.record import ArmData
+from repro.runs.asked import Asked
 from repro.runs.plan import RunsMissing, TrainingFailed
 from repro.runs.profiles import Profile
 from repro.runs.results import KnownResults
@@ -53,7 +54,7 @@ class Trials:
         self,
         results: KnownResults,
         profile: Profile,
-        asked: set[Run],
+        asked: Asked | set[Run],
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
@@ -68,7 +69,8 @@ class Trials:
         self.metrics: list[str] = []
         self.diverged: list[str] = []
         self._seeds_read: dict[Arm, int] = {}
-        self._found: dict[tuple[Arm, int], list[Result]] = {}
+        self._found: dict[Arm, list[Result]] = {}
+        """The results of each arm's first seeds, as far as they were asked for and are there."""
         self._read_off: dict[Arm, bool] = {}
         """Return if all that was asked of an arm so far is exact, so that one run tells it."""
         self._complete: set[frozenset[tuple[Arm, int]]] = set()  # arms with trained seeds
@@ -250,15 +252,28 @@ class Trials:
         """Note that a metric of an arm is asked for: of an exact one, one run says all."""
         self._read_off[arm] = exact and self._read_off.get(arm, True)
 
-    def _missing(self, runs: Sequence[Run]) -> list[Run]:
+    def _missing(self, runs: Iterable[Run]) -> list[Run]:
         return [run for run in runs if self._result(run) is None]
 
+    def _missing_of(self, arm: Arm, count: int) -> list[Run]:
+        """Return the runs that an arm's first seeds miss; what is there is looked up once."""
+        found = self._found.setdefault(arm, [])
+        if len(found) >= count:
+            return []
+        missing = []
+        for seed in arm.seeds(count)[len(found) :]:
+            run = Run(arm, seed)
+            result = self._result(run)
+            if result is None:
+                missing.append(run)
+            elif not missing:
+                found.append(result)
+        return missing
+
     def _results(self, arm: Arm, count: int) -> list[Result]:
-        """Return the results of an arm's first seeds, looked up once for all who ask."""
-        if (arm, count) not in self._found:
-            results = (self._result(Run(arm, seed)) for seed in arm.seeds(count))
-            self._found[arm, count] = [result for result in results if result is not None]
-        return self._found[arm, count]
+        """Return the results of an arm's first seeds, as many as there are."""
+        self._missing_of(arm, count)
+        return self._found[arm][:count]
 
     def _result(self, run: Run) -> Result | None:
         why = self.results.failed(run)
@@ -277,10 +292,12 @@ class Trials:
             self._require_recorded(count)
             self._complete.add(wanted)
             return
-        runs = [Run(arm, seed) for arm in self.arms for seed in arm.seeds(seeds[arm])]
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
-        self.asked.update(runs, starts)
-        missing = self._missing(runs)
+        for arm in seeds:
+            known = len(self._found.get(arm, ()))
+            self.asked.update(Run(arm, seed) for seed in arm.seeds(seeds[arm])[known:])
+        self.asked.update(starts)
+        missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]
         if missing and self._train:
             self._train([*self._missing(list(starts)), *missing])
             missing = self._missing(missing)

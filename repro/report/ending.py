@@ -19,6 +19,12 @@ from repro.text import shown
 MOST = 5
 """Rows of a list that are shown; the rest is in the whole table and in the report."""
 
+MOST_LINES = 24
+"""Lines of an end with a table of many sources: with what follows it, 40 fit on a screen."""
+
+LEAST_ROWS = 4
+"""Rows of the table of counts that there is always room for."""
+
 WIDTH = 79
 
 CHANGES = ("worse", "other", "better", "new")
@@ -46,8 +52,10 @@ def ending(records: Sequence[ClaimRecord], failures: Sequence[Failure]) -> list[
     """Return the lines of a session's end."""
     failing = {each.command for each in failures}
     others = [record for record in records if record.command not in failing]
-    table = counts(records) if records else []
-    parts = [failed(failures), changed(others), table, not_run(records)]
+    before, after = [failed(failures), changed(others)], not_run(records)
+    room = MOST_LINES - sum(map(len, before)) - len(after)
+    table = counts(records, most=max(LEAST_ROWS, room)) if records else []
+    parts = [*before, table, after]
     lines: list[Line] = []
     for part in filter(None, parts):
         lines += [("", None), *part] if lines else part
@@ -84,14 +92,16 @@ def failed(failures: Sequence[Failure]) -> list[Line]:
     return lines + _and_more(len(failures))
 
 
-def counts(records: Sequence[ClaimRecord]) -> list[Line]:
+def counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
     """Return how often each verdict was reached, by source, and of our own claims in all.
+
+    Of many sources the largest have a row, so that there are at most so many rows.
 
     Claims that were trained stand apart from what documents say of themselves.
     """
     head = [*(str(verdict) for verdict in _TRAINED), *_DOCUMENTS.values()]
-    rows = [(name, _row(group)) for name, group in groups_of(records)]
-    rows.append(("all", _row(records)))
+    groups = _largest(groups_of(records), most - 1)
+    rows = [*((name, _row(group)) for name, group in groups), ("all", _row(records))]
     names = max(len("source"), *(len(name) for name, _ in rows))
     columns = [max(len(word), 4) for word in head]
     trained = sum(columns[: len(_TRAINED)]) + len(_TRAINED) - 1
@@ -109,6 +119,21 @@ def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecor
         name = source if record.kind == "source" else MANY[record.kind]
         groups.setdefault(name, []).append(record)
     return list(groups.items())
+
+
+def _largest(
+    groups: list[tuple[str, list[ClaimRecord]]], most: int
+) -> list[tuple[str, list[ClaimRecord]]]:
+    """Return at most so many groups: of too many sources the small ones are one."""
+    if len(groups) <= most:
+        return groups
+    sources = [group for group in groups if group[0] not in MANY.values()]
+    ours = groups[len(sources) :]
+    by_size = sorted(sources, key=lambda group: -len(group[1]))
+    room = most - len(ours) - 1
+    kept, others = by_size[:room], by_size[room:]
+    together = [record for _, group in others for record in group]
+    return [*sorted(kept), (f"{len(others)} {'other ' * bool(kept)}sources", together), *ours]
 
 
 def not_run(records: Sequence[ClaimRecord]) -> list[Line]:

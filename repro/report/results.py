@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
@@ -87,12 +87,41 @@ def results_of(
 def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
     """Write the results as JSON beside their schema, and as two tables."""
     paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
-    text = json.dumps(to_json(results), indent=1, ensure_ascii=False, allow_nan=False)
-    paths[0].write_text(HIDDEN.sub(_json_escape, text) + "\n", encoding="utf-8")
+    with paths[0].open("w", encoding="utf-8") as file:
+        file.writelines(_json_lines(results))
     paths[1].write_text(schema_text(), encoding="utf-8")
     _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims))
     _write_table(paths[3], SEED_COLUMNS, _seed_rows(results.claims))
     return paths
+
+
+def _json_lines(results: ResultsDocument) -> Iterator[str]:
+    """Yield the results as JSON, a claim, an arm or a figure a line: none waits for the others."""
+    before = "{"
+    for each in fields(results):
+        content = getattr(results, each.name)
+        yield f"{before}\n{_json(each.name)}: "
+        if isinstance(content, list):
+            yield from _enclosed("[]", map(_json, content))
+        elif isinstance(content, dict):
+            yield from _enclosed("{}", (f"{_json(key)}: {_json(content[key])}" for key in content))
+        else:
+            yield _json(content)
+        before = ","
+    yield "\n}\n"
+
+
+def _enclosed(ends: str, lines: Iterable[str]) -> Iterator[str]:
+    before = ends[0]
+    for line in lines:
+        yield f"{before}\n {line}"
+        before = ","
+    yield ends if before == ends[0] else f"\n{ends[1]}"
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(to_json(value), ensure_ascii=False, allow_nan=False)
+    return HIDDEN.sub(_json_escape, text)
 
 
 def schema_text() -> str:

@@ -13,9 +13,8 @@ time would have runs trained for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
 
 from repro.arm import Arm, Run
 from repro.runs.identity import name_of
@@ -58,7 +57,7 @@ class PlannedClaim:
     """One claim, and the runs that it stopped at when it was last read."""
 
     read: Callable[[], None]
-    missing: tuple[Run, ...] = ()
+    missing: dict[Run, None] = field(default_factory=dict)
     is_decided: bool = False
     later: LaterOf = lambda arms: {}
     arms: set[Arm] = field(default_factory=set)
@@ -66,10 +65,10 @@ class PlannedClaim:
 
     def read_again(self, is_settled: Callable[[Run], bool]) -> None:
         """Read the claim; whatever else ends its test is the test's to report when it is run."""
-        self.missing = self._stops_at()
+        self.missing = dict.fromkeys(self._stops_at())
         new = {run.arm for run in self.missing} - self.arms
         if self.arms and new and self._stops_elsewhere(is_settled):
-            self.missing = ()
+            self.missing = {}
         self.arms |= new
         self.is_decided = not self.missing
 
@@ -102,7 +101,7 @@ class PlannedClaim:
 
     def _stops_elsewhere(self, is_settled: Callable[[Run], bool]) -> bool:
         """Return whether another reading stops at other runs while these are not all trained."""
-        others = set(self._stops_at()) - set(self.missing)
+        others = set(self._stops_at()) - self.missing.keys()
         return bool(others) and not all(map(is_settled, self.missing))
 
 
@@ -118,7 +117,7 @@ class Plan:
         claims: Sequence[Callable[[], None]],
         *,
         is_settled: Callable[[Run], bool],
-        asked: Set[Run],
+        asked: Collection[Run],
         settled: Callable[[int], None] = lambda place: None,
         later: Sequence[LaterOf] = (),
     ) -> None:
@@ -127,6 +126,12 @@ class Plan:
             claim.later = chances
         self._settled = settled
         self._is_settled = is_settled
+        self._unread = set(range(len(self._claims)))
+        self._open: dict[int, PlannedClaim] = {}
+        self._waiting: dict[Run, list[int]] = {}
+        """The places of the open claims that miss a run, by the run."""
+        self._is_stale = False
+        """True where a claim was read whose missing runs are not in `_waiting` yet."""
         self.asked = asked
 
     @property
@@ -137,27 +142,54 @@ class Plan:
     @property
     def decided(self) -> int:
         """The number of claims that miss no run any more."""
-        return sum(claim.is_decided for claim in self._claims)
+        return self.claims - len(self._unread) - len(self._open)
+
+    def read(self, place: int) -> bool:
+        """Read a claim, and return whether it is decided; `settled` is not told of it."""
+        claim = self._claims[place]
+        claim.read_again(self._is_settled)
+        self._unread.discard(place)
+        if not claim.is_decided:
+            self._open[place] = claim
+            self._is_stale = True
+        return claim.is_decided
+
+    def decide(self, place: int) -> None:
+        """Take a claim for decided without reading it, since another process has read it."""
+        self._unread.discard(place)
 
     def missing(self) -> list[Run]:
-        """Return the distinct runs that the claims miss now.
+        """Return the distinct runs that the claims miss now, in the order of the claims.
 
-        A claim is read again when all that it stopped at is there.
+        A claim is looked at where one of its runs has come, and read again when all have.
         """
-        missing: dict[Run, None] = {}
-        is_settled = cache(self._is_settled)  # claims share most of their runs
-        for place, claim in enumerate(self._claims):
-            claim.missing = tuple(run for run in claim.missing if not is_settled(run))
-            if not claim.missing and not claim.is_decided:
-                claim.read_again(self._is_settled)
-                if claim.is_decided:
-                    self._settled(place)
-            missing.update(dict.fromkeys(claim.missing))
-        return list(missing)
+        for run in [run for run in self._waiting if self._is_settled(run)]:
+            for place in self._waiting.pop(run):
+                claim = self._open[place]
+                del claim.missing[run]
+                if not claim.missing:
+                    del self._open[place]
+                    self._unread.add(place)
+        for place in sorted(self._unread):
+            if self.read(place):
+                self._settled(place)
+        if self._is_stale:
+            self._waiting, self._is_stale = self._places(), False
+        return list(self._waiting)
 
     def missing_by_claim(self) -> list[tuple[Run, ...]]:
         """Return the runs that each claim stopped at when the plan was last asked."""
-        return [claim.missing for claim in self._claims if claim.missing]
+        return [tuple(claim.missing) for claim in self._in_order()]
+
+    def _places(self) -> dict[Run, list[int]]:
+        places: dict[Run, list[int]] = {}
+        for place in sorted(self._open):
+            for run in self._open[place].missing:
+                places.setdefault(run, []).append(place)
+        return places
+
+    def _in_order(self) -> list[PlannedClaim]:
+        return [claim for _, claim in sorted(self._open.items())]
 
     def likely(self) -> dict[Run, float]:
         """Return the runs that no claim has asked for yet, each with the chance that one will.
@@ -165,8 +197,8 @@ class Plan:
         Claims of the same arms are open together more often than not, so the largest chance counts.
         """
         chances: dict[Arm, dict[int, float]] = {}
-        for claim in self._claims:
-            further = claim.goes_on_to() if claim.missing else {}
+        for claim in self._in_order():
+            further = claim.goes_on_to()
             for arm in claim.compared if further else ():
                 of_arm = chances.setdefault(arm, {})
                 for seeds, chance in further.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -12,6 +13,10 @@ from repro.runs.identity import Identity, identity, name_of
 from repro.runs.plan import RunsMissing
 from repro.runs.remarks import remarks_on
 from repro.store import Result, Store, run_key
+from repro.store.key import canonical, key_of
+
+_SEED = '"seed":0'
+"""The seed in the text of an identity."""
 
 
 class KnownResults(Protocol):
@@ -65,7 +70,12 @@ class Results:
         self.details: dict[Run, str] = {}
         """The traceback and the output of runs whose training raised."""
         self._read: dict[Run, Result] = {}
+        self._told: dict[str, Result] = {}
+        """The results, by key, that another process has read and verified."""
         self._keys: dict[Run, str] = {}
+        self._texts: dict[tuple[Arm, str], tuple[str, str]] = {}
+        """The text of an arm's identities by its engine, before and after the seed."""
+        self._sound: set[Arm] = set()
 
     def located(self, arm: Arm) -> Arm:
         """Return an arm on the data that is here."""
@@ -82,15 +92,27 @@ class Results:
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None where there is none."""
         if run not in self._read:
-            stored = self._store.at(self.key(run)) if self._has_key(run) else None
+            stored = self._at(self.key(run)) if self._has_key(run) else None
             if stored is None or self._is_from_elsewhere(stored):
                 return None
             self._read[run] = replace(stored, weights=None)
         return self._read[run]
 
+    def _at(self, key: str) -> Result | None:
+        told = self._told.pop(key, None)
+        return self._store.at(key) if told is None else told
+
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
         return self._read
+
+    def read_since(self, count: int) -> dict[str, Result]:
+        """Return what was read after the first so many results, by key."""
+        return {each.key: each for each in islice(self._read.values(), count, None)}
+
+    def tell(self, found: Mapping[str, Result]) -> None:
+        """Take results, by key, that another process of the session has read and verified."""
+        self._told |= found
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""
@@ -100,11 +122,14 @@ class Results:
 
     def require_sound(self, arm: Arm) -> None:
         """Ask an arm for all that planning will ask of it, so that its errors come up here."""
+        if arm in self._sound:
+            return
         run = Run(arm, 0)
         identity(run, engine="", device=self._engines.device)
         self._engines.seconds([run])
         if arm.starts_from is not None:
             self.require_sound(arm.starts_from.arm)
+        self._sound.add(arm)
 
     def is_settled(self, run: Run) -> bool:
         """Return whether a run needs no more training: it is stored, or has failed."""
@@ -114,10 +139,17 @@ class Results:
         """Return the key that a run is stored under. Its engine must be settled."""
         if run in self._keys:
             return self._keys[run]
-        key = run_key(self.identity(run))
-        if self._machine is None:
-            self._keys[run] = key
-        return key
+        if self._machine is not None:
+            return run_key(self.identity(run))
+        speed = self._engines.of(run.arm)
+        place = run.arm, speed.engine if speed else ""
+        if place not in self._texts:
+            text = canonical(self.identity(Run(run.arm, 0)))
+            before, seed, after = text.rpartition(_SEED)  # the last one is the run's own
+            self._texts[place] = before + seed.removesuffix("0"), after
+        before, after = self._texts[place]
+        self._keys[run] = key_of(f"{before}{run.seed}{after}")
+        return self._keys[run]
 
     def identity(self, run: Run) -> Identity:
         """Return the identity of a run. Its engine must be settled.

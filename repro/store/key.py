@@ -24,9 +24,22 @@ def run_key(identity: Mapping[str, Any]) -> str:
     >>> run_key({"seed": 1}) == run_key({"seed": 1.0})
     False
     """
-    text = json.dumps(
+    return key_of(canonical(identity))
+
+
+def canonical(identity: Mapping[str, Any]) -> str:
+    """Return an identity as the text that its key is made of.
+
+    >>> canonical({"seed": 1, "arm": {"lr": 0.1}})
+    '{"arm":{"lr":0.1},"seed":1}'
+    """
+    return json.dumps(
         plain(identity, "identity"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
+
+
+def key_of(text: str) -> str:
+    """Return the key that is made of an identity's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

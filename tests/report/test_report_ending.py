@@ -3,7 +3,7 @@
 import re
 
 from repro.judge import Outcome
-from repro.report.ending import MOST, WIDTH, Failure, ending
+from repro.report.ending import MOST, MOST_LINES, WIDTH, Failure, ending
 from tests.report.records import record
 
 
@@ -95,3 +95,13 @@ def test_however_much_there_is_to_say_it_is_short():
 
 def test_a_session_of_everything(results):
     assert text_of(results.claims)
+
+
+def test_of_many_sources_the_largest_have_a_row():
+    many = [claim(n, source=f"{s:03}") for s in range(100) for n in range(1 + s % 50)]
+    rows = rows_of(many)
+    assert len(ending(many, [])) <= MOST_LINES + 2
+    assert rows["049"][0] == "50"
+    others = [cells for name, cells in rows.items() if name.endswith("other sources")]
+    shown = sum(int(cells[0]) for name, cells in rows.items() if name.isdigit())
+    assert shown + int(others[0][0]) == int(rows["all"][0]) == len(many)

@@ -194,7 +194,7 @@ def test_the_sentence_comes_before_the_name_and_the_values_beside_what_is_docume
     results, store
 ):
     text = page_of(results, store)
-    row = re.search(r'<tr data-for="[^"]*"><td>.*?004/value.*?</tr>', text, re.S)[0]
+    row = re.search(r'<tr data-for="[^>]*><td>.*?004/value.*?</tr>', text, re.S)[0]
     row = row[row.rindex("<tr") :]
     shown = " ".join(re.sub(r"<[^>]+>", " ", row).split())
     assert shown.startswith("Every trained block adds to the accuracy 004/value")

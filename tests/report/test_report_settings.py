@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.report.page.view import _written
+from repro.report.page.arms import written
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from repro.report.page.view import _written
     ],
 )
 def test_a_number_is_no_answer_to_a_question(value, shown):
-    assert _written(value) == shown
+    assert written(value) == shown

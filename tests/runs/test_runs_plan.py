@@ -38,6 +38,38 @@ def test_runs_that_claims_share_are_wanted_and_looked_up_once():
     assert plan.missing() == []
 
 
+def test_a_claim_is_read_again_only_when_all_its_runs_have_come():
+    stored, read = set(), []
+
+    def reader(name, *runs):
+        def reads():
+            read.append(name)
+            if missing := [run for run in runs if run not in stored]:
+                raise RunsMissing(missing)
+
+        return reads
+
+    settled = []
+    plan = Plan(
+        [reader("a", FIRST, SHARED), reader("b", LAST), reader("c", SHARED), reader("d")],
+        is_settled=stored.__contains__,
+        asked=set(),
+        settled=settled.append,
+    )
+    assert plan.read(3)  # by the session, which tells of it itself
+    plan.decide(2)  # by another process
+    assert plan.missing() == [FIRST, SHARED, LAST]
+    assert read == ["d", "a", "b"]
+    stored.add(SHARED)
+    assert plan.missing() == [FIRST, LAST]
+    assert plan.missing_by_claim() == [(FIRST,), (LAST,)]
+    assert read == ["d", "a", "b"]
+    stored.add(FIRST)
+    assert plan.missing() == [LAST]
+    assert read == ["d", "a", "b", "a"]
+    assert (settled, plan.decided, plan.claims) == ([0], 3, 4)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wide(OutsideArm):
     study = "none"
