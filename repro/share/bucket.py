@@ -6,6 +6,7 @@ Credentials are fsspec's to find, in the environment and the user's own files.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,8 @@ from repro.share.objects import ShareError
 SECONDS_TO_CONNECT = 10
 SECONDS_TO_ANSWER = 60
 ATTEMPTS = 2
+ATTEMPTS_TO_CREATE = 5
+SECONDS_BETWEEN_ATTEMPTS = 0.1
 
 _SECRET = re.compile(r"//[^/@\s]*@")
 
@@ -58,15 +61,21 @@ class Bucket:
 
     def create(self, name: str, content: bytes) -> bool:
         with self._explained() as files:
-            try:
-                files.pipe_file(f"{self._root}/{name}", content, mode="create")
-            except FileNotFoundError:
-                raise
-            except Exception:  # a refusal has another name in every store
-                if self.read(name) is None:
+            for attempt in range(ATTEMPTS_TO_CREATE):
+                try:
+                    files.pipe_file(f"{self._root}/{name}", content, mode="create")
+                except FileNotFoundError:
                     raise
-                return False
-            return True
+                except Exception:  # a refusal has another name in every store
+                    if self.read(name) is not None:
+                        return False
+                    # S3 answers so too where two create an object at once, and neither has yet
+                    if attempt + 1 == ATTEMPTS_TO_CREATE:
+                        raise
+                    time.sleep(SECONDS_BETWEEN_ATTEMPTS)
+                else:
+                    return True
+        return False
 
     def remove(self, names: Iterable[str]) -> None:
         paths = [f"{self._root_of()}/{name}" for name in names]

@@ -44,3 +44,23 @@ def test_a_folder_whose_disk_is_gone_is_no_empty_share(tmp_path):
         with pytest.raises(ShareError, match="No such file"):
             action()
     assert not gone.root.exists()
+
+
+def test_creating_is_tried_again_where_two_are_refused_at_once(monkeypatch, tmp_path):
+    oracle("fsspec")
+    bucket = Bucket(f"memory://{tmp_path.name}")
+    assert bucket.create("leases/x", b"mine")
+    refusals = [OSError(22, "ConditionalRequestConflict")] * 2
+    write = type(bucket._files).pipe_file
+
+    def refused_twice(files, *arguments, **options):
+        if refusals:
+            raise refusals.pop()
+        return write(files, *arguments, **options)
+
+    monkeypatch.setattr("repro.share.bucket.SECONDS_BETWEEN_ATTEMPTS", 0.0)
+    monkeypatch.setattr(type(bucket._files), "pipe_file", refused_twice)
+    assert bucket.create("leases/y", b"mine")
+    refusals.extend([OSError(5, "a fault of the disk")] * 9)
+    with pytest.raises(ShareError, match="a fault of the disk"):
+        bucket.create("leases/z", b"mine")

@@ -17,7 +17,7 @@ from tests.share.ceph_gateway import Gateway, lacking
 pytestmark = pytest.mark.processes
 
 SHORT = (
-    "import repro.share.leases as l\nl.LEASE_SECONDS, l.BEAT_SECONDS, l.LOOK_SECONDS = 4, 1, 0.5\n"
+    "import repro.share.leases as l\nl.LEASE_SECONDS, l.BEAT_SECONDS, l.LOOK_SECONDS = 15, 1, 0.5\n"
 )
 
 
@@ -102,7 +102,7 @@ def test_two_machines_train_nothing_twice_and_have_the_same_bytes(session, tmp_p
     sessions = [session("one", "-n", "2"), session("other")]
     outputs = [each.communicate()[0] for each in sessions]
     (needed, first), (_, second) = map(trained, outputs)
-    assert first + second == needed
+    assert first + second == needed, "\n".join(outputs)
     assert min(first, second) > 0
     assert not any("which it does not name" in output for output in outputs)
     third = session("third").communicate()[0]
