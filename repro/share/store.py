@@ -79,7 +79,7 @@ class SharedStore(Store):
     def at(self, key: str) -> Result | None:
         stored = super().at(key)
         if stored is None:
-            return super().at(key) if self._fetch([key]) else None
+            return super().at(key) if self._fetch(key) else None
         if key not in self._there:
             self._used.add(key)
         return stored
@@ -95,10 +95,6 @@ class SharedStore(Store):
         super().put(identity, values, provenance, weights=weights)
         self._to_send.add(run_key(identity))
         self._go_on_sending()
-
-    def expect(self, keys: Iterable[str]) -> None:
-        """Fetch what of these runs misses here, many at a time: they will be asked for."""
-        self._fetch([key for key in keys if not self._path(key).exists()])
 
     def close(self) -> None:
         """Send what is left, and let go of all leases."""
@@ -182,23 +178,20 @@ class SharedStore(Store):
         if time.monotonic() - self._listed_at > pause:
             self._list()
 
-    def _fetch(self, keys: Iterable[str]) -> bool:
-        """Take runs over that are on the share; tell whether there was one."""
-        return bool(self._tried(lambda: self._fetch_now(keys)))
+    def _fetch(self, key: str) -> bool:
+        """Take a run over that is on the share; tell whether it was there."""
+        return bool(self._tried(lambda: self._fetch_now(key)))
 
-    def _fetch_now(self, keys: Iterable[str]) -> bool:
+    def _fetch_now(self, key: str) -> bool:
         self._list_again()
-        wanted = [key for key in keys if self._may_be_there(key)]
-        has_come = False
-        for start in range(0, len(wanted), MOST_AT_ONCE):
-            names = {_name(key): key for key in wanted[start : start + MOST_AT_ONCE]}
-            contents = self._objects.read_all(names)
-            for name, key in names.items():
-                self._awaited.discard(key)
-                has_come |= name in contents and self._take_over(key, contents[name])
-                if name not in contents:
-                    self._there.discard(key)
-        return has_come
+        if not self._may_be_there(key):
+            return False
+        content = self._objects.read(_name(key))
+        self._awaited.discard(key)
+        if content is None:
+            self._there.discard(key)
+            return False
+        return self._take_over(key, content)
 
     def _may_be_there(self, key: str) -> bool:
         if key in self._look_at:
