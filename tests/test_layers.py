@@ -13,7 +13,7 @@ LAYERS = [
     {"environment", "files", "recipe", "text"},
     {"arm"},
     {"data", "store", "code"},
-    {"core"},
+    {"core", "share"},
     {"studies", "own"},
     {"runs"},
     {"backends"},
@@ -66,7 +66,8 @@ def test_no_module_imports_itself_by_way_of_others():
 
 
 @pytest.mark.parametrize(
-    "layer", ["files", "text", "code", "data", "store", "judge", "document", "ledger", "report"]
+    "layer",
+    ["files", "text", "code", "data", "store", "share", "judge", "document", "ledger", "report"],
 )
 def test_these_layers_never_import_torch(layer):
     files = (

@@ -57,6 +57,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "judge from packed results, and train nothing",
     },
     "store": {"metavar": "DIR", "help": "where results are kept (.repro; also REPRO_STORE)"},
+    "share": {
+        "metavar": "URL",
+        "help": "a folder or s3://… that machines share results by (also REPRO_SHARE)",
+    },
     "seed-budget": {"type": int, "metavar": "N", "help": "the most seeds that an arm may use"},
     "gate": {
         "action": "store_true",

@@ -275,6 +275,8 @@ def pytest_report_teststatus(
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     claims = session.config.stash.get(SESSION, None)
+    if claims is not None:
+        claims.close()
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[completeness.CLAIMS] = claims_among(session.items)

@@ -35,7 +35,7 @@ from repro.plugin.first_reading import FirstReading, Reading
 from repro.plugin.gate import Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, named
 from repro.plugin.later import LaterLooks
-from repro.plugin.options import store_folder
+from repro.plugin.options import share_url, store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import shared_folder, watch_for
 from repro.plugin.slurm import slurm_settings
@@ -51,6 +51,7 @@ from repro.runs.plan import LaterOf, Plan, RunsMissing
 from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults
 from repro.runs.work import Work
+from repro.share import SharedStore, objects_at
 from repro.store import Store, StoreError
 from repro.store.errors import warn
 from repro.text import shown
@@ -103,6 +104,7 @@ class ClaimSession:
         self.profile = profile_named(asked("profile"), budget=asked("seed-budget"))
         self.reports: list[str] = []
         evidence = evidence_of(config)
+        self.share: SharedStore | None = None
         self.work: Work | None = None
         """None where the session judges from evidence and trains nothing."""
         if evidence is None:
@@ -148,6 +150,10 @@ class ClaimSession:
     def _work(self, config: pytest.Config, items: Sequence[pytest.Item]) -> Work:
         asked = partial(option, config)
         store = open_store(config, report=self.reports.append)
+        if url := share_url(config):
+            store = self.share = SharedStore(
+                store.root, objects_at(url), report=self.reports.append
+            )
         trains = bool(self.also) or not all(map(_is_about_a_document, items))
         backend = backend_named(
             asked("executor") if trains else "local",
@@ -325,7 +331,7 @@ class ClaimSession:
         Where some are open, the others are announced as they are found: those about documents,
         then what is stored. Else nothing is, for the tests come at once.
         """
-        for line in self.not_ahead():
+        for line in [*self.not_ahead(), *(self.share.troubles if self.share else ())]:
             if self.watch.is_first(line):
                 self.watch.say(line)
         if self.work is not None:
@@ -461,6 +467,11 @@ class ClaimSession:
         """Return whether a claim is not judged since training was stopped before it was settled."""
         needs_runs = item in self.items and not _is_about_a_document(item)
         return bool(self.stopped) and needs_runs and item not in self.settled
+
+    def close(self) -> None:
+        """Let other machines have what was trained here, where results are shared."""
+        if self.share is not None:
+            self.share.close()
 
     def account(self) -> Account:
         """Return what this process did."""

@@ -68,8 +68,13 @@ def read(folder: Path, key: str) -> Result | None:
             raise Damaged("is not a folder")
     except (FileNotFoundError, NotADirectoryError):  # or its folder is none, as `put` will say
         return None
-    files = _files(folder)
-    if files.pop(_SUMS) != _sums(files):
+    return decoded(_files(folder), key)
+
+
+def decoded(files: Mapping[str, bytes], key: str) -> Result:
+    """Verify the files of a run and return it; raises `Damaged`."""
+    content = {name: files[name] for name in (*_CONTENT, _WEIGHTS) if name in files}
+    if files.get(_SUMS) != _sums(content):
         raise Damaged(f"does not match its {_SUMS}")
     try:
         head = json.loads(files["identity.json"])
@@ -79,7 +84,9 @@ def read(folder: Path, key: str) -> Result | None:
             raise Damaged("has the identity of another run")
         values = json.loads(files["result.json"])
         provenance = json.loads(files["provenance.json"])
-    except (ValueError, TypeError, KeyError) as error:
+        if not isinstance(values, dict) or not isinstance(provenance, dict):
+            raise Damaged("is not written as this version writes")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Damaged("is not written as this version writes") from error
     return Result(key, head["identity"], values, provenance, files.get(_WEIGHTS))
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from repro.files import remove
 from repro.store.errors import explained
+from repro.store.locks import Locks
 from repro.store.store import Store
 
 DAY = 24 * 60 * 60
@@ -75,6 +76,7 @@ def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int
 
     What belongs to a run is removed under its lock.
     """
+    locks = Locks(store.root)  # of this machine: what others train lies with them
     removed: list[Item] = []
     in_use = 0
     until = time.time() - days * DAY
@@ -84,7 +86,7 @@ def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int
         if kind not in _KEYS:
             remove(item.path)
             removed += [] if os.path.lexists(item.path) else [item]
-        elif (lock := store.locks.try_lock(item.key)) is None:
+        elif (lock := locks.try_lock(item.key)) is None:
             in_use += 1
         else:
             with lock:

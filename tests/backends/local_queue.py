@@ -49,7 +49,7 @@ class LocalQueue:
             with suppress(OSError):
                 job._process.send_signal(signal.SIGINT)
         for job in jobs.values():
-            job._process.wait(30)
+            job._process.wait(240)
 
     def end_of_log(self, slurm_id):
         return end_of_log(self.logs, slurm_id)

@@ -170,7 +170,7 @@ def test_what_came_back_before_a_stop_is_stored(project, runs, tmp_path):
     def stop(status):
         jobs.extend(LocalQueue.all.values())
         if jobs:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while any(job._process.poll() is None for job in jobs) and time.monotonic() < deadline:
                 time.sleep(0.1)
             raise KeyboardInterrupt

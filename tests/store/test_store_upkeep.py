@@ -11,6 +11,7 @@ import pytest
 from repro.__main__ import main
 from repro.plugin.options import DEFAULT_STORE
 from repro.store import Store, command, run_key
+from repro.store.locks import Locks
 from repro.store.upkeep import DAY, items, remove_old, tidy
 
 pytestmark = pytest.mark.usefixtures("without_waiting_for_the_disk")
@@ -123,13 +124,13 @@ def test_a_checkpoint_that_is_saved_meanwhile_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(store, 1, days=9)
-    take = store.locks.try_lock
+    take = Locks.try_lock
 
-    def after_its_holder(name: str) -> object:
+    def after_its_holder(locks: Locks, name: str) -> object:
         save(store, 1, days=0)
-        return take(name)
+        return take(locks, name)
 
-    monkeypatch.setattr(store.locks, "try_lock", after_its_holder)
+    monkeypatch.setattr(Locks, "try_lock", after_its_holder)
     assert remove_old(store, "checkpoints", days=8) == ([], 0)
     assert path.exists()
 
