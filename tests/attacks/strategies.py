@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import unicodedata
 import warnings
 import zipfile
 
@@ -16,6 +17,9 @@ STEERING = [
     "\ufeff", "\xad", "\U000e0041", "\n", "\r\n", "\t",
 ]  # fmt: skip
 """Characters that move a cursor, colour, link, beep, turn direction, hide, or are half a one."""
+
+JOINERS = "\u200c\u200d"
+"""The invisible characters that scripts and emoji need."""
 
 MARKUP = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)",
@@ -159,3 +163,9 @@ ANSWERS = st.builds(
     st.sampled_from(BODIES),
 )
 """Whole answers over HTTP."""
+
+
+def is_one_harmless_line(text):
+    """Nothing in it steers a terminal, hides, or ends the line; a no-break space is a space."""
+    kinds = {unicodedata.category(character) for character in text if character not in JOINERS}
+    return kinds.isdisjoint({"Cc", "Cf", "Cs", "Zl", "Zp"})
