@@ -23,6 +23,8 @@ from tests.attacks.strategies import ANSWERS, is_one_harmless_line
 
 WORDS = b"words"
 TIMEOUT = 0.2
+PATIENCE = 1.0
+"""The time limit where an answer has to come in time, also from a machine that is busy."""
 OK = b"HTTP/1.1 200 OK\r\n"
 MOST_PIECES = 3000
 """Pieces that a server sends at most, so that a reader without bounds ends too, but late."""
@@ -159,8 +161,8 @@ def known(server, tmp_path, monkeypatch):
 def test_the_next_source_is_asked_soon_after_a_hostile_one(known, server, tmp_path, kind):
     server.scripts["/hostile"] = HOSTILE[kind]()
     began = time.monotonic()
-    folder = fetch("texts", timeout=TIMEOUT)
-    assert time.monotonic() - began < 5 * TIMEOUT * 2 + 2
+    folder = fetch("texts", timeout=PATIENCE)
+    assert time.monotonic() - began < 5 * PATIENCE * 2 + 2
     assert (folder / "text").read_bytes() == WORDS
     assert server.asked[-1] == "/spare"
     assert sorted(p.name for p in (tmp_path / "data").rglob("*")) == ["text", "texts"]
