@@ -115,19 +115,23 @@ class Ledger:
         """Return the accepted entry of a claim; None where there is none yet."""
         return self.entries.get((claim, profile, data))
 
+    def of_claim(self, claim: str) -> Sequence[Entry]:
+        """Return the entries of a claim at all sizes and on all data."""
+        if self._by_claim is None:  # a claim has few entries, and a ledger thousands
+            self._by_claim = {}
+            for entry in self.entries.values():
+                self._by_claim.setdefault(entry.claim, []).append(entry)
+        return self._by_claim.get(claim, ())
+
     def opposed(self, claim: str, profile: str, verdict: str) -> list[Entry]:
         """Return the entries of a claim at other sizes that say the opposite of a verdict.
 
         `ci` is small, and its verdict stands beside that at the documented size, not instead of it.
         """
         opposite = {"reproduced": "refuted", "refuted": "reproduced"}.get(verdict)
-        if self._by_claim is None:  # a claim has few entries, and a ledger thousands
-            self._by_claim = {}
-            for entry in self.entries.values():
-                self._by_claim.setdefault(entry.claim, []).append(entry)
         return [
             entry
-            for entry in self._by_claim.get(claim, ())
+            for entry in self.of_claim(claim)
             if entry.profile != profile and entry.verdict == opposite
         ]
 

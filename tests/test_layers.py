@@ -94,3 +94,7 @@ def test_the_plugin_costs_a_session_without_claims_next_to_nothing():
 
 def test_arms_of_ones_own_are_read_without_torch():
     assert "torch" not in loaded_by("repro.own.arm, repro.own.outside")
+
+
+def test_a_command_that_asks_for_no_claims_loads_no_pytest():
+    assert not {"torch", "pytest"} & loaded_by("repro.__main__")

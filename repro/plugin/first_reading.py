@@ -28,7 +28,7 @@ Found = Mapping[str, Result]
 
 @dataclass(frozen=True)
 class Reading:
-    """What the reading of a chunk came to; it was `here` or in another process."""
+    """The outcome of reading a chunk of claims, `here` or in another process."""
 
     places: range
     """The places of its claims among all claims."""

@@ -142,7 +142,7 @@ class ClaimSession:
         self._reporting = bool(asked("report"))
         self.asked = Asked()
         self.evidence: dict[pytest.Item, Gathered] = {}
-        """What the test of a claim gathers, until it is judged."""
+        """The findings that a claim's test has gathered, until the claim is judged."""
         self.reading = FirstReading(
             shared_folder(config), [claim_id(item) for item in self._planned()]
         )

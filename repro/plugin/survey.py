@@ -7,8 +7,7 @@ goes on to the next one. Stores, timings and other sessions have no part in what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 
@@ -16,7 +15,7 @@ from repro.arm import Arm, Needs, Run
 from repro.data.locate import DataError
 from repro.judge import Design, Judge, Outcome, Verdict
 from repro.judge.terms import Statement
-from repro.ledger import Entry, LedgerError
+from repro.ledger import LedgerError
 from repro.plugin.announce import call, needed_of_pytest
 from repro.plugin.claims import BadClaim, claim_id, mark_of
 from repro.plugin.gate import Gate
@@ -92,7 +91,6 @@ class Survey:
 
     gate: Gate
     profile: Profile
-    _entries: dict[Path, dict[str, list[Entry]]] = field(default_factory=dict)
 
     def arms_of(self, item: pytest.Item) -> dict[Arm, int]:
         """Return the arms that a claim wants trained, with those that they start from.
@@ -129,13 +127,8 @@ class Survey:
 
     def _seeds_of(self, item: pytest.Item) -> int:
         """Return the seeds that a claim took when the ledger had it last; else the first look's."""
-        ledger = self.gate.ledger_of(item)
-        if ledger.path not in self._entries:
-            by_claim = self._entries.setdefault(ledger.path, {})
-            for entry in ledger.entries.values():
-                if entry.profile == self.profile.name:
-                    by_claim.setdefault(entry.claim, []).append(entry)
-        entries = self._entries[ledger.path].get(claim_id(item), [])
+        known = self.gate.ledger_of(item).of_claim(claim_id(item))
+        entries = [entry for entry in known if entry.profile == self.profile.name]
         took = max((entry.seeds or 0 for entry in entries), default=0)
         looks = self.profile.looks
         seeds = next((look for look in looks if look >= took), looks[-1])

@@ -10,10 +10,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from tests.daemons import Daemons
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 SECONDS_TO_START = 30
@@ -63,20 +64,18 @@ def lacking():
     return "" if os.geteuid() == 0 else "it is started by root alone"
 
 
-class Slurm:
+class Slurm(Daemons):
     """A controller and some nodes of one core each."""
 
     def __init__(self, nodes=2):
-        self.folder = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))  # sockets need short paths
+        super().__init__("rs-", ports=1 + nodes)
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
-        self.ports = _free_ports(1 + nodes)
-        self._processes = {}
 
     def __enter__(self):
         try:
             self._configure()
             self._start_munge()
-            self._start("slurmctld", "slurmctld", "-D", "-c")
+            self._start("slurmctld", "slurmctld", "-D", "-c", **self.environment())
             for name in self.nodes:
                 self.start(name)
             self._until(lambda: self.states() == dict.fromkeys(self.nodes, "idle"))
@@ -88,9 +87,7 @@ class Slurm:
     def __exit__(self, *_):
         for name in self.nodes:
             self.kill(name)
-        for name in list(self._processes):
-            self._end(name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._end_all()
 
     def environment(self):
         """What a process has in its environment that speaks to this Slurm."""
@@ -143,7 +140,7 @@ class Slurm:
 
     def start(self, name):
         """Start the daemon of a node."""
-        self._start(name, "slurmd", "-D", "-N", name)
+        self._start(name, "slurmd", "-D", "-N", name, **self.environment())
 
     def kill(self, name):
         """`kill -9` of all that runs on a node: its daemon, and its jobs with all they started."""
@@ -203,25 +200,8 @@ class Slurm:
         files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log"}
         files |= {"key-file": "munge.key", "seed-file": "munge.seed"}
         options = [f"--{option}={self.folder / name}" for option, name in files.items()]
-        self._start("munged", "munged", "--foreground", "--force", *options)
+        self._start("munged", "munged", "--foreground", "--force", *options, **self.environment())
         self._until(lambda: (self.folder / "munge.socket").exists())
-
-    def _start(self, name, *command):
-        output = (self.folder / f"{name}.out").open("a")
-        with output:
-            self._processes[name] = subprocess.Popen(
-                command,
-                env=self.environment(),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def _end(self, name):
-        process = self._processes.pop(name, None)
-        if process is not None:
-            process.kill()
-            process.wait()
 
     def _until(self, true):
         deadline = time.monotonic() + SECONDS_TO_START
@@ -233,14 +213,3 @@ class Slurm:
                 logs = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.log"))
                 raise RuntimeError(f"Slurm does not start; its daemons say:\n{logs}")
             time.sleep(0.2)
-
-
-def _free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

@@ -6,14 +6,13 @@ ceph-osd, radosgw.
 
 import os
 import shutil
-import socket
 import subprocess
-import tempfile
 import time
 import uuid
-from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
+
+from tests.daemons import Daemons
 
 PROGRAMS = ("ceph", "ceph-mon", "ceph-osd", "monmaptool", "radosgw", "radosgw-admin")
 SECONDS_TO_START = 60
@@ -62,13 +61,12 @@ def lacking():
     return "" if os.geteuid() == 0 else "it is started by root alone"
 
 
-class Gateway:
+class Gateway(Daemons):
     """An object store that speaks S3, with one user."""
 
     def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="rc-", dir="/tmp"))  # sockets need short paths
-        self.ports = _free_ports(2)
-        self._processes = {}
+        super().__init__("rc-", ports=2)
+        self._of_ceph = {"CEPH_CONF": str(self.folder / "ceph.conf")}
 
     def __enter__(self):
         try:
@@ -80,11 +78,11 @@ class Gateway:
             address, known = f"[v2:127.0.0.1:{self.ports[0]}]", str(self.folder / "map")
             self.run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", address, known)
             self.run("ceph-mon", "-i", "a", "--mkfs", "--monmap", known)
-            self._start("mon", "ceph-mon", "-i", "a", "-f")
+            self._start("mon", "ceph-mon", "-i", "a", "-f", **self._of_ceph)
             of_disk = str(uuid.uuid4())
             self.run("ceph", "osd", "new", of_disk, "0")  # waits for the monitor
             self.run("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", of_disk)
-            self._start("osd", "ceph-osd", "-i", "0", "-f")
+            self._start("osd", "ceph-osd", "-i", "0", "-f", **self._of_ceph)
             self.start()
             who = ("--uid=test", "--display-name=test", "--access-key=access", "--secret=secret")
             self.run("radosgw-admin", "user", "create", *who)
@@ -94,9 +92,7 @@ class Gateway:
         return self
 
     def __exit__(self, *_):
-        for name in list(self._processes):
-            self._end(name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._end_all()
 
     def environment(self):
         """What a process has in its environment that uses this store."""
@@ -110,16 +106,19 @@ class Gateway:
 
     def run(self, *command):
         """Return what one of Ceph's commands prints."""
-        surroundings = {**os.environ, "CEPH_CONF": str(self.folder / "ceph.conf")}
         done = subprocess.run(
-            command, env=surroundings, capture_output=True, text=True, timeout=SECONDS_TO_START
+            command,
+            env={**os.environ, **self._of_ceph},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_TO_START,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def start(self):
         """Start the gateway, and wait until it answers."""
-        self._start("gateway", "radosgw", "-n", "client.rgw", "-f")
+        self._start("gateway", "radosgw", "-n", "client.rgw", "-f", **self._of_ceph)
         deadline = time.monotonic() + SECONDS_TO_START
         while True:
             try:
@@ -132,30 +131,3 @@ class Gateway:
     def stop(self):
         """`kill -9` of the gateway: nobody answers any more."""
         self._end("gateway")
-
-    def _start(self, name, *command):
-        with (self.folder / f"{name}.out").open("a") as output:
-            self._processes[name] = subprocess.Popen(
-                command,
-                env={**os.environ, "CEPH_CONF": str(self.folder / "ceph.conf")},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def _end(self, name):
-        process = self._processes.pop(name, None)
-        if process is not None:
-            process.kill()
-            process.wait()
-
-
-def _free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
