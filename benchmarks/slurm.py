@@ -18,7 +18,8 @@ from pathlib import Path
 
 from cluster import STUDY, work_on
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "backends"))
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "backends")]
 
 ALONE = 8
 
