@@ -12,6 +12,7 @@ from repro.bisect.errors import SearchError
 from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence.errors import EvidenceError
+from repro.git import GitError
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except (DataError, EvidenceError, LedgerError, SearchError, StoreError) as error:
+    except (DataError, EvidenceError, GitError, LedgerError, SearchError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -150,6 +150,40 @@ class Ledger:
     def _write(self) -> None:
         blocks = [_encoded(self.entries[place]) for place in sorted(self.entries)]
         write_beside(self.path, _HEAD.encode() + b"".join(blocks))
+
+
+def is_ledger(path: Path) -> bool:
+    """Return whether a path is that of a ledger, by its name.
+
+    >>> is_ledger(Path("claims/ledger.toml")), is_ledger(Path("claims/pyproject.toml"))
+    (True, False)
+    """
+    return path.name == NAME or (path.parent.name == "ledger" and path.suffix == ".toml")
+
+
+def changed_entries(
+    paths: Iterable[Path], *, then: Callable[[Path], bytes | None]
+) -> frozenset[str]:
+    """Return the claims whose entries in these ledgers are not what they were `then`.
+
+    >>> changed_entries([Path("claims/ledger.toml")], then=lambda path: b"")
+    frozenset({'004/bp_climbs[d256]'})
+    """
+    before: set[str] = set()
+    now: set[str] = set()
+    for path in paths:
+        before |= _read_leniently(then(path))
+        now |= _read_leniently(path.read_bytes() if path.is_file() else None)
+    return frozenset(json.loads(text)["claim"] for text in before ^ now)
+
+
+def _read_leniently(content: bytes | None) -> set[str]:
+    """Return the tables of a ledger as texts; none of one that cannot be read."""
+    try:
+        tables = _listed(tomllib.loads((content or b"").decode()).get("claim", []))
+    except ValueError:
+        return set()
+    return {json.dumps(each, sort_keys=True) for each in tables if "claim" in each}
 
 
 def _entries(tables: dict[str, Any]) -> list[Entry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.bisect.errors import SearchError
+from repro.git import git
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class History:
     _root: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        self._root = Path(_git(self.folder, "rev-parse", "--show-toplevel"))
+        self._root = Path(git(self.folder, "rev-parse", "--show-toplevel"))
 
     @classmethod
     def of(cls, folder: Path, span: str) -> History:
@@ -46,10 +46,10 @@ class History:
         good, dots, bad = span.partition("..")
         if not (good and dots and bad) or bad.startswith("."):
             raise SearchError(f"{span!r} is no range of commits: write good..bad.")
-        _git(folder, "rev-parse", "--git-dir")
-        names = [_git(folder, "rev-parse", "--verify", f"{end}^{{commit}}") for end in (good, bad)]
-        between = _git(folder, "rev-list", "--reverse", "--first-parent", "..".join(names)).split()
-        if names[0] not in _git(folder, "rev-list", names[1]).split() or not between:
+        git(folder, "rev-parse", "--git-dir")
+        names = [git(folder, "rev-parse", "--verify", f"{end}^{{commit}}") for end in (good, bad)]
+        between = git(folder, "rev-list", "--reverse", "--first-parent", "..".join(names)).split()
+        if names[0] not in git(folder, "rev-list", names[1]).split() or not between:
             raise SearchError(f"{good} is no ancestor of {bad}: nothing lies between them.")
         return cls(folder, [_commit(folder, name) for name in (names[0], *between)])
 
@@ -79,7 +79,7 @@ class Worktrees:
             path = self.place / commit.short
             options = ("--detach", "--force", "--quiet")
             # no hook of the user's is to run in it
-            _git(self.root, "-c", "core.hooksPath=/dev/null", "worktree", "add", *options,
+            git(self.root, "-c", "core.hooksPath=/dev/null", "worktree", "add", *options,
                  str(path), commit.name)  # fmt: skip
             self.made[commit.name] = path
         return self.made[commit.name] / self.folder.relative_to(self.root.resolve())
@@ -98,26 +98,12 @@ class Worktrees:
     def remove(self) -> None:
         """Remove all worktrees, and what git keeps of them."""
         for path in self.made.values():
-            _git(self.root, "worktree", "remove", "--force", str(path))
+            git(self.root, "worktree", "remove", "--force", str(path))
         self.made.clear()
 
 
 def _commit(folder: Path, name: str) -> Commit:
-    shown = _git(folder, "show", "--no-patch", "--date=short",
+    shown = git(folder, "show", "--no-patch", "--date=short",
                  "--format=%H%x00%h%x00%an%x00%ad%x00%s%x00%P", name)  # fmt: skip
     full, short, author, date, subject, parents = shown.split("\0")
     return Commit(full, short, author, date, subject, tuple(parents.split()))
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    """Return what git says; raises `SearchError` with its reason where it fails."""
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
-        )
-    except FileNotFoundError:
-        raise SearchError("There is no git here: bisect needs it.") from None
-    except subprocess.CalledProcessError as failed:
-        reason = failed.stderr.strip().partition("\n")[0]
-        raise SearchError(f"git {arguments[0]} failed: {reason}") from None
-    return done.stdout.strip("\n")

@@ -7,7 +7,7 @@ import hashlib
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.util import find_spec, resolve_name
@@ -44,9 +44,15 @@ HARMLESS_DECORATORS = frozenset(
         "singledispatch",
         "jit",
         "njit",
+        "claim",
+        "figure",
+        "pytest",
     ]
 )
 """Decorators that change what they decorate and nothing else. Another one may register it."""
+
+TEST = "test"
+"""The beginning of the names of functions that pytest calls: nothing but pytest registers them."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +116,14 @@ class Modules:
     """The modules that can be reached, parsed when they are first asked for.
 
     `packages` are followed wherever they are installed; others where they are no installed library.
+    `files` are those of modules that are known by other names than Python finds them by.
     """
 
-    def __init__(self, packages: Iterable[str] = ()) -> None:
+    def __init__(
+        self, packages: Iterable[str] = (), *, files: Mapping[str, Path] | None = None
+    ) -> None:
         self._packages = {ALWAYS_FOLLOWED, *packages}
-        self._files: dict[str, Path | None] = {}
+        self._files: dict[str, Path | None] = dict(files or {})
         self._parsed: dict[str, Module] = {}
 
     def edited(self, name: str, text: str) -> Modules:
@@ -123,7 +132,7 @@ class Modules:
         assert path is not None
         copy = Modules(self._packages)
         copy._files = self._files
-        copy._parsed = {**self._parsed, name: _parse(name, path, text)}
+        copy._parsed = {**self._parsed, name: parse(name, path, text)}
         return copy
 
     def __contains__(self, name: str) -> bool:
@@ -134,7 +143,7 @@ class Modules:
         if name not in self._parsed:
             path = self.file(name)
             assert path is not None
-            self._parsed[name] = _parse(name, path, path.read_bytes())
+            self._parsed[name] = parse(name, path, path.read_bytes())
         return self._parsed[name]
 
     def file(self, name: str) -> Path | None:
@@ -156,7 +165,12 @@ class Modules:
         return bool(paths) and not any(p.is_relative_to(x) for p in paths for x in libraries)
 
 
-def _parse(name: str, path: Path, text: str | bytes) -> Module:
+def parse(name: str, path: Path, text: str | bytes) -> Module:
+    """Return the parts of a module whose file has this text.
+
+    >>> list(parse("line", Path("line.py"), "slope = 2").definitions)
+    ['slope']
+    """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     return _Parser(name, package).module_of(ast.parse(text, str(path)))
 
@@ -299,6 +313,8 @@ def _without_scopes(node: ast.AST) -> Iterator[ast.AST]:
 def _acts(statement: ast.stmt) -> bool:
     """Return whether importing a statement does more than bind names."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if statement.name.startswith(TEST):
+            return False
         calls = [_head(each) for each in statement.decorator_list]
         is_made_by_another = isinstance(statement, ast.ClassDef) and bool(statement.keywords)
         return is_made_by_another or any(name not in HARMLESS_DECORATORS for name in calls)

@@ -66,11 +66,7 @@ def reached(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
     >>> "repro.recipe.Stages" in definitions, "repro.recipe.Recipe.lr_factor" in definitions
     (True, False)
     """
-    walk = _Walk(modules)
-    for root in roots:
-        walk.start(root)
-    walk.finish()
-    return walk.digests()
+    return walk(roots, modules).digests()
 
 
 def contents(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
@@ -81,14 +77,7 @@ def contents(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
     >>> contents([Root("repro.recipe", "Recipe")], Modules())["repro.recipe.Stages"][:4]
     'ca53'
     """
-    walk = _Walk(modules)
-    for root in roots:
-        walk.start(root)
-    walk.finish()
-    return {
-        f"{module}.{name}": walk.definitions[module, name].digest[:16]
-        for module, name in sorted(walk.definitions)
-    }
+    return walk(roots, modules).contents()
 
 
 def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
@@ -99,11 +88,8 @@ def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[s
     >>> "torch" in libraries([Root("repro.core.train", "train")], Modules(), besides="tests.")
     True
     """
-    walk = _Walk(modules)
-    for root in roots:
-        walk.start(root)
-    walk.finish()
-    own = [module for module in walk.imported if not f"{module}.".startswith(besides)]
+    imported = walk(roots, modules).imported
+    own = [module for module in imported if not f"{module}.".startswith(besides)]
     tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
     return {top for top in tops if top not in modules and top not in sys.stdlib_module_names}
 
@@ -117,7 +103,20 @@ def digest(definitions: dict[str, str]) -> str:
     return hashlib.sha256("\n".join(sorted(definitions.values())).encode()).hexdigest()
 
 
-class _Walk:
+def walk(roots: Iterable[Root], modules: Modules) -> Walk:
+    """Follow the references of the roots, for whoever asks several things of what they reach.
+
+    >>> "repro.recipe" in walk([Root("repro.recipe", "Recipe")], Modules()).imported
+    True
+    """
+    begun = Walk(modules)
+    for root in roots:
+        begun.start(root)
+    begun.finish()
+    return begun
+
+
+class Walk:
     """Follows references until nothing new is reached."""
 
     def __init__(self, modules: Modules) -> None:
@@ -129,6 +128,7 @@ class _Walk:
         self.members: dict[str, list[tuple[Place, Definition]]] = defaultdict(list)
         """Members of reached classes that nobody has mentioned yet, by name."""
         self.imported: set[str] = set()
+        """The modules of all that is reached, and those that these import."""
 
     def start(self, root: Root) -> None:
         if root.module not in self.modules:
@@ -139,6 +139,7 @@ class _Walk:
         if not root.name:
             self._reach_all(root.module)
             return
+        self.mentions.update(root.name.split(".")[1:])  # a root may be a member of a class
         for place in self._resolve(root.module, root.name):
             self._reach(place)
 
@@ -159,11 +160,18 @@ class _Walk:
                     self._take(member, its_definition)
 
     def digests(self) -> dict[str, str]:
-        """Digests that tell two definitions of one text apart where they name different things."""
+        """Return digests that tell definitions of one text apart where they name other things."""
         known = {place: each.digest for place, each in self.definitions.items()}
         for _ in range(ROUNDS):
             known = {place: self._digest(place, known) for place in self.definitions}
         return {f"{module}.{name}": known[module, name] for module, name in sorted(known)}
+
+    def contents(self) -> dict[str, str]:
+        """Return hashes of the text of each definition alone."""
+        return {
+            f"{module}.{name}": self.definitions[module, name].digest[:16]
+            for module, name in sorted(self.definitions)
+        }
 
     def _digest(self, place: Place, known: dict[Place, str]) -> str:
         named = {f"{reference} {known[target]}" for reference, target in self.targets[place]}
@@ -247,15 +255,13 @@ class _Walk:
             return []
         seen.add((module, name))
         content = self.modules[module]
-        if name in content.definitions:
-            return [(module, name)]
-        targets: list[Place | str] = []
+        targets: list[Place | str] = [(module, name)] if name in content.definitions else []
         for base, taken in content.imports.get(name, ()):
             if taken is None:
                 targets += [base] if base in self.modules else []
             else:
                 targets += self._attribute(base, taken, seen)
-        if name not in content.imports:
+        if not targets and name not in content.imports:
             for base in content.stars:
                 targets += self._lookup(base, name, seen)
         return targets

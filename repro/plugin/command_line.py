@@ -66,6 +66,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "skip claims that do not hold by the ledger, as they cannot fail",
     },
+    "changed-since": {
+        "metavar": "REF",
+        "help": "judge the claims that reach what changed since a branch left REF",
+    },
     "shard": {
         "metavar": "K/N",
         "help": "train and judge the K-th of N parts; python -m repro merge joins them",

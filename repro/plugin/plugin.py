@@ -13,6 +13,7 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.plugin import completeness, crashed, orphans
+from repro.plugin.changed import register_changed_since
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
@@ -72,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
+    register_changed_since(config)  # first, so that a shard takes its part of what is selected
     register_shards(config)
 
 

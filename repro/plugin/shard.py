@@ -7,7 +7,7 @@ programs lie in several shards is judged when these are merged; until then each 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -48,7 +48,7 @@ class Shard:
         return f"shard {self.number} of {self.of}"
 
 
-@dataclass
+@dataclass(eq=False)  # plugins are put into sets
 class Shards:
     """A plugin that leaves one shard's claims to its session."""
 
@@ -67,9 +67,11 @@ class Shards:
     ) -> None:
         from repro.plugin.claims import name_or_none
         from repro.plugin.partition import MERGE
+        from repro.plugin.survey import survey_of
 
         claims = {x.nodeid: x for x in items if x.get_closest_marker("claim")}
-        wanted = _wanted(config, claims.values())
+        survey = survey_of(config)
+        wanted = {node: survey.arms_of(item) for node, item in claims.items()}
         self.parts = _divided(wanted, self.shard.of)
         for node, arms in wanted.items():
             if self.parts.claims[node] == MERGE and (runs := self._runs_here(arms)):
@@ -183,25 +185,6 @@ def shards_of(config: pytest.Config) -> Shards | None:
     """Return the plugin of a session that judges a shard; None of any other session."""
     shards: Shards | None = config.pluginmanager.getplugin(NAME)
     return shards
-
-
-def _wanted(config: pytest.Config, claims: Iterable[pytest.Item]) -> dict[str, dict[Arm, int]]:
-    """Return the arms of each claim, by node id."""
-    from repro.plugin.gate import Gate
-    from repro.plugin.session import reference_of
-    from repro.plugin.survey import Survey
-    from repro.runs.profiles import profile_named
-
-    profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-    gate = Gate(
-        accept=False,
-        insist=False,
-        sparing=option(config, "gate"),
-        seeds=profile.looks[-1],
-        reference=reference_of(config),
-    )
-    survey = Survey(gate, profile)
-    return {item.nodeid: survey.arms_of(item) for item in claims}
 
 
 def _divided(wanted: Mapping[str, Mapping[Arm, int]], shards: int) -> Partition:

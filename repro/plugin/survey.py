@@ -18,12 +18,13 @@ from repro.judge.terms import Statement
 from repro.ledger import LedgerError
 from repro.plugin.announce import call, needed_of_pytest
 from repro.plugin.claims import BadClaim, claim_id, mark_of
+from repro.plugin.command_line import option
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
 from repro.recorded.results import WithRecorded
 from repro.runs.engines import USUAL_RATE
 from repro.runs.plan import RunsMissing
-from repro.runs.profiles import Profile
+from repro.runs.profiles import Profile, profile_named
 from repro.store import Result
 
 SHORTEST_STEP = 1e-3
@@ -49,8 +50,11 @@ class _Assuming(Judge):
         )
 
 
-class _Read(Trials):
+class SurveyedTrials(Trials):
     """The trials of a claim that is read for its arms."""
+
+    stops_at: str = ""
+    """The error of the claim's own at which the reading ended; further arms are not known."""
 
     @property
     def read_off(self) -> set[Arm]:
@@ -98,13 +102,17 @@ class Survey:
         There are none where it is about a document or about runs that exist, where it cannot be
         judged, and where only pytest can run its test.
         """
-        if "trials" not in getattr(item, "fixturenames", ()) or needed_of_pytest(item):
+        if needed_of_pytest(item):
             return {}
         try:
-            trials = self._read(item)
+            trials = self.read(item)
         except (BadClaim, LedgerError, Needs, DataError):
             return {}
-        if trials.recorded or self.gate.spared(item, trials.profile_name, trials.data):
+        if (
+            trials is None
+            or trials.recorded
+            or self.gate.spared(item, trials.profile_name, trials.data)
+        ):
             return {}
         count = self._seeds_of(item)
         arms = {arm: 1 if arm in trials.read_off else count for arm in trials.arms}
@@ -112,17 +120,19 @@ class Survey:
             arms = {start.arm: 1 for start in starts_of(arm)} | arms
         return arms
 
-    def _read(self, item: pytest.Item) -> _Read:
-        """Return the trials of a claim whose statements are all taken as holding."""
+    def read(self, item: pytest.Item) -> SurveyedTrials | None:
+        """Return the trials of a claim whose statements are all taken as holding, if it has any."""
+        if "trials" not in getattr(item, "fixturenames", ()):
+            return None
         known = WithRecorded(_Nothing())
-        trials = _Read(known, self.profile, set(), only_at=mark_of(item).only_at)
+        trials = SurveyedTrials(known, self.profile, set(), only_at=mark_of(item).only_at)
         trials.judge = _Assuming(Design(looks=self.profile.looks))
         try:
             call(item, trials=trials)
         except (Needs, DataError, KeyboardInterrupt):
             raise
-        except BaseException:  # it looks at values itself, or is wrong: its arms so far are known
-            return trials
+        except BaseException as error:  # it looks at values itself, or is wrong
+            trials.stops_at = type(error).__name__
         return trials
 
     def _seeds_of(self, item: pytest.Item) -> int:
@@ -134,6 +144,25 @@ class Survey:
         seeds = next((look for look in looks if look >= took), looks[-1])
         holds = any(entry.verdict == Outcome.REPRODUCED.value for entry in entries)
         return max(seeds, self.gate.reference) if holds else seeds
+
+
+def survey_of(config: pytest.Config) -> Survey:
+    """Return the survey of a session's claims at the profile that its options name.
+
+    >>> survey_of(request.config).profile.name
+    'ci'
+    """
+    from repro.plugin.session import reference_of
+
+    profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
+    gate = Gate(
+        accept=False,
+        insist=False,
+        sparing=option(config, "gate"),
+        seeds=profile.looks[-1],
+        reference=reference_of(config),
+    )
+    return Survey(gate, profile)
 
 
 def starts_of(arm: Arm) -> Iterator[Run]:

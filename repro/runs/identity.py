@@ -53,7 +53,7 @@ def code_of(arm: Arm) -> str:
 
     >>> code_of(D256_L4)[:4]
     """
-    return _code(frozenset(_types(arm)))
+    return _code(frozenset(types_of(arm)))
 
 
 def definitions_of(arm: Arm) -> dict[str, str]:
@@ -62,7 +62,7 @@ def definitions_of(arm: Arm) -> dict[str, str]:
     >>> "repro.core.train.train" in definitions_of(D256_L4)
     True
     """
-    return _definitions(frozenset(_types(arm)))
+    return _definitions(frozenset(types_of(arm)))
 
 
 def libraries_of(arm: Arm) -> frozenset[str]:
@@ -71,15 +71,19 @@ def libraries_of(arm: Arm) -> frozenset[str]:
     >>> libraries_of(Digits())
     frozenset({'sklearn'})
     """
-    return _libraries(frozenset(_types(arm)))
+    return _libraries(frozenset(types_of(arm)))
 
 
-def _types(settings: object) -> Iterator[type]:
-    """Yield the type of an arm, and those of the settings that are data classes themselves."""
+def types_of(settings: object) -> Iterator[type]:
+    """Yield the type of an arm, and those of the settings that are data classes themselves.
+
+    >>> list(types_of(D256_L4))
+    [<class 'LadderArm'>, <class 'repro.recipe.Recipe'>]
+    """
     if dataclasses.is_dataclass(settings):
         yield type(settings)
         for field in dataclasses.fields(settings):
-            yield from _types(getattr(settings, field.name))
+            yield from types_of(getattr(settings, field.name))
 
 
 @cache

@@ -246,3 +246,33 @@ def test_libraries_are_not_followed(write):
 def test_a_module_without_source_is_named(write, name):
     with pytest.raises(ModuleNotFoundError, match=f"no Python source for the module '{name}'; "):
         code(name)
+
+
+def test_a_name_that_is_imported_or_else_defined_counts_both_ways(write):
+    write("toy/fast.py", "def pick(): return 1")
+    text = "try:\n    from toy.fast import pick\nexcept ImportError:\n    def pick(): return 2\n"
+    write("lonely_toy.py", text + "STUDY = pick()")
+    before = code("lonely_toy")
+    write("toy/fast.py", "def pick(): return 3")
+    assert code("lonely_toy") != before
+
+
+def test_tests_and_claims_beside_a_study_are_no_part_of_it(write):
+    study = "import pytest\nfrom repro import claim\nSTUDY = 1\n"
+    write("lonely_toy.py", study)
+    before = code("lonely_toy")
+    claims = (
+        "@pytest.fixture\ndef share(): return 2\n"
+        "@claim('it is one', source='900')\ndef test_one(trials): assert trials(1)\n"
+        "cases = pytest.mark.parametrize('x', [1])\n"
+        "@cases\ndef test_two(trials, x): assert trials(x)\n"
+    )
+    write("lonely_toy.py", study + claims)
+    assert code("lonely_toy") == before
+
+
+def test_a_member_of_a_class_may_be_a_root(write):
+    write("lonely_toy.py", "class Sums:\n    def one(self): return 1\n    def two(self): return 2")
+    reached_here = reached([Root("lonely_toy", "Sums.one")], Modules())
+    assert {"lonely_toy.Sums", "lonely_toy.Sums.one"} <= set(reached_here)
+    assert "lonely_toy.Sums.two" not in reached_here
