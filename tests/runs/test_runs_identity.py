@@ -44,6 +44,6 @@ def test_another_version_of_torch_has_another_key(monkeypatch):
 
 def test_the_settings_within_settings_are_reached_too():
     arm = FinetuneArm(data="sms-spam-twin")
-    types = set(module._types(arm))
+    types = set(module.types_of(arm))
     assert {type(arm), type(arm.recipe)} <= types
     assert all(root.module and root.name for root in module.roots(frozenset(types)))
