@@ -26,7 +26,7 @@ from repro.store import Result
 class Evidence:
     """Several files as one; where two have a result of the same arm and seed, the first counts.
 
-    >>> Evidence.read([Path("evidence/ci-generated.jsonl.gz")]).at(key).values
+    >>> Evidence.read([Path("evidence/ci-generated.jsonl.gz")]).measured(key).values
     """
 
     files: Sequence[EvidenceFile]
@@ -42,7 +42,7 @@ class Evidence:
             files.append(new)
         return cls(files)
 
-    def at(self, key: str) -> Result | None:
+    def measured(self, key: str) -> Result | None:
         """Return the result of a key; None where there is none."""
         return next((f.record(key).result for f in self.files if key in f.lines), None)
 

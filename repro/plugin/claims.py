@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,12 @@ def claim_id(item: pytest.Item) -> str:
     """
     assert isinstance(item, pytest.Function)
     callspec = getattr(item, "callspec", None)
-    source = short_source(mark_of(item).source)
+    source = _short_source(mark_of(item).source)
     name = item.originalname.removeprefix("test_")
     return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
+
+
+_short_source = cache(short_source)
 
 
 def name_or_none(item: pytest.Item) -> str | None:

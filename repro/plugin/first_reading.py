@@ -1,29 +1,24 @@
 """The first reading of a session's claims, which its processes share out by chunks.
 
 A process holds the lock of a chunk while it reads it, and leaves a note: the claims that are open,
-the runs that were asked for, and their results, for whoever runs the claims' tests. The others take
-the note. A process that dies leaves none and its lock is free, so another one reads the chunk.
+and the runs that were asked for. The others take the note. A process that dies leaves none and its
+lock is free, so another one reads the chunk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from repro.files import try_lock, wait_for_lock, write_beside
 from repro.runs.asked import Told
-from repro.store import Result
 
 CLAIMS = 25
 """The claims of a chunk: enough to be worth a file, and few enough to be shared out evenly."""
-
-Found = Mapping[str, Result]
-"""Results by their keys."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +30,6 @@ class Reading:
     open: frozenset[int]
     """The places of those that miss runs."""
     asked: Told
-    found: Found = field(default_factory=dict)
-    """The results that were looked up; empty where it was not here."""
     here: bool = True
 
 
@@ -53,9 +46,8 @@ class FirstReading:
         self._chunks = [
             range(start, min(start + CLAIMS, len(names))) for start in range(0, len(names), CLAIMS)
         ]
-        self._elsewhere: dict[str, Path] = {}
-        """The results of claims that another process read, by the claims' names."""
-        self._taken: set[Path] = set()
+        self._elsewhere: set[str] = set()
+        """The names of the claims that another process read."""
 
     def readings(self, read: Callable[[range], Reading]) -> Iterator[Reading]:
         """Read the chunks that no other process reads, and yield all of them in the end."""
@@ -78,22 +70,6 @@ class FirstReading:
         """Return whether another process read a claim."""
         return name in self._elsewhere
 
-    def found_elsewhere(self, name: str) -> Found:
-        """Return the results of a claim's chunk that another process looked up, if not yet taken.
-
-        >>> reading.found_elsewhere("004/climbs")
-        {}
-        """
-        path = self._elsewhere.get(name)
-        if path is None or path in self._taken:
-            return {}
-        self._taken.add(path)
-        try:
-            found = json.loads(path.read_text())
-            return {key: Result(key, *parts) for key, parts in found.items()}
-        except (OSError, ValueError, TypeError):
-            return {}
-
     def _read(
         self, chunk: range, read: Callable[[range], Reading], *, waits: bool
     ) -> Reading | None:
@@ -113,22 +89,17 @@ class FirstReading:
         return reading
 
     def _leave(self, reading: Reading) -> None:
-        path = self._path(reading.places)
-        found = {key: _parts(result) for key, result in reading.found.items()}
-        write_beside(path.with_suffix(".found"), json.dumps(found))
         note = {"open": sorted(reading.open), "asked": reading.asked}
-        write_beside(path.with_suffix(".note"), json.dumps(note))
+        write_beside(self._path(reading.places).with_suffix(".note"), json.dumps(note))
 
     def _noted(self, chunk: range) -> Reading | None:
         """Return what another process noted of a chunk; None where there is nothing sound."""
-        path = self._path(chunk)
         try:
-            note = json.loads(path.with_suffix(".note").read_text())
+            note = json.loads(self._path(chunk).with_suffix(".note").read_text())
             reading = Reading(chunk, frozenset(note["open"]), note["asked"], here=False)
         except (OSError, ValueError, TypeError, KeyError):
             return None
-        found = path.with_suffix(".found")
-        self._elsewhere |= dict.fromkeys((self._names[place] for place in chunk), found)
+        self._elsewhere.update(self._names[place] for place in chunk)
         return reading
 
     def _path(self, chunk: range) -> Path:
@@ -136,7 +107,3 @@ class FirstReading:
         assert self._folder is not None
         text = json.dumps([chunk.start, *(self._names[place] for place in chunk)])
         return self._folder / hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _parts(result: Result) -> list[Any]:
-    return [result.identity, result.values, result.provenance]

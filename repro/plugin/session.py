@@ -192,8 +192,6 @@ class ClaimSession:
 
         It `trains` what it misses itself where reading it ahead of its test may miss something.
         """
-        if self.work is not None:
-            self.work.results.tell(self.reading.found_elsewhere(claim_id(item)))
         return Trials(
             self.known,
             self.profile,
@@ -371,10 +369,10 @@ class ClaimSession:
                 ready.clear()
 
     def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
-        asked, found = len(list(self.asked)), len(work.results.read())
+        asked = len(list(self.asked))
         is_open = frozenset(place for place in places if not plan.read(place))
-        told = self.asked.told(since=asked)
-        return Reading(places, is_open, told, work.results.read_since(found))
+        work.store.note_verified()  # the others need not do it again
+        return Reading(places, is_open, self.asked.told(since=asked))
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
@@ -469,7 +467,9 @@ class ClaimSession:
         return bool(self.stopped) and needs_runs and item not in self.settled
 
     def close(self) -> None:
-        """Let other machines have what was trained here, where results are shared."""
+        """Note what was verified; let other machines have what was trained here, where they may."""
+        if self.work is not None:
+            self.work.store.note_verified()
         if self.share is not None:
             self.share.close()
 

@@ -73,7 +73,8 @@ class Trials:
         """The results of each arm's first seeds, as far as they were asked for and are there."""
         self._read_off: dict[Arm, bool] = {}
         """Return if all that was asked of an arm so far is exact, so that one run tells it."""
-        self._complete: set[frozenset[tuple[Arm, int]]] = set()  # arms with trained seeds
+        self._complete: set[int] = set()
+        """The numbers of seeds that the arms have results of, as far as they were asked for."""
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -122,6 +123,7 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
+        self._complete.clear()
         if self.recorded:
             self.judge.design = self._recorded_design()
         else:
@@ -250,7 +252,10 @@ class Trials:
 
     def asks(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for: of an exact one, one run says all."""
-        self._read_off[arm] = exact and self._read_off.get(arm, True)
+        is_read_off = exact and self._read_off.get(arm, True)
+        if self._read_off.get(arm) is not is_read_off:
+            self._read_off[arm] = is_read_off
+            self._complete.clear()
 
     def _missing(self, runs: Iterable[Run]) -> list[Run]:
         return [run for run in runs if self._result(run) is None]
@@ -272,8 +277,10 @@ class Trials:
 
     def _results(self, arm: Arm, count: int) -> list[Result]:
         """Return the results of an arm's first seeds, as many as there are."""
-        self._missing_of(arm, count)
-        return self._found[arm][:count]
+        found = self._found.get(arm, ())
+        if len(found) < count:
+            self._missing_of(arm, count)
+        return list(self._found[arm][:count])
 
     def _result(self, run: Run) -> Result | None:
         why = self.results.failed(run)
@@ -282,15 +289,14 @@ class Trials:
         return self.results.get(run)
 
     def _require(self, count: int) -> None:
-        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
-        wanted = frozenset(seeds.items())
-        if wanted in self._complete:
+        if count in self._complete:
             return
+        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
         if self.spared and (reason := self.spared(self.profile_name, self.data)):
             raise Needs(reason)
         if self.recorded:
             self._require_recorded(count)
-            self._complete.add(wanted)
+            self._complete.add(count)
             return
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         for arm in seeds:
@@ -303,7 +309,7 @@ class Trials:
             missing = self._missing(missing)
         if missing:
             raise self.results.lacking([*self._missing(list(starts)), *missing])
-        self._complete.add(wanted)
+        self._complete.add(count)
 
     def _require_recorded(self, count: int) -> None:
         """Raise `Needs` where a look takes more seeds than there are."""

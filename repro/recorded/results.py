@@ -33,7 +33,7 @@ class RecordedRuns:
 
     told: Sequence[ToldRuns]
 
-    def at(self, key: str) -> Result | None:
+    def measured(self, key: str) -> Result | None:
         found = next((runs[key] for runs in self.told if key in runs), None)
         return None if found is None else Result(key, {}, *found)
 

@@ -19,7 +19,7 @@ LOSS = "loss"
 class StoredRuns(Protocol):
     """A store, or evidence that is read like one."""
 
-    def at(self, key: str) -> Result | None:
+    def measured(self, key: str) -> Result | None:
         """Return the run of a key; None where there is none."""
 
 
@@ -29,8 +29,8 @@ class FirstOf:
 
     places: Sequence[StoredRuns]
 
-    def at(self, key: str) -> Result | None:
-        found = (place.at(key) for place in self.places)
+    def measured(self, key: str) -> Result | None:
+        found = (place.measured(key) for place in self.places)
         return next((result for result in found if result is not None), None)
 
 
@@ -61,7 +61,7 @@ def read_runs(store: StoredRuns, arms: Mapping[str, ArmData]) -> dict[str, ArmRu
 def _read(store: StoredRuns, arm: ArmData) -> ArmRuns:
     runs = ArmRuns()
     for key in arm.keys:
-        result = store.at(key)
+        result = store.measured(key)
         if result is None:
             continue
         runs.seconds += result.provenance.get("seconds", 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from repro.arm import Run
+from repro.arm import Arm, Run
 from repro.own.arm import OwnArm
 from repro.runs.packages import packages_of
 from repro.store import Result
@@ -20,6 +20,7 @@ def remarks_on(results: Mapping[Run, Result]) -> list[str]:
 
 
 def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:
+    versions: dict[Arm, dict[str, str]] = {}
     for run, result in results:
         if not isinstance(run.arm, OwnArm):
             continue
@@ -30,7 +31,9 @@ def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:
                 " it to the arm's `reads`, as a path from the folder of its study."
             )
         then = result.provenance.get("packages", {})
-        for name, now in packages_of(run.arm).items():
+        if run.arm not in versions:
+            versions[run.arm] = packages_of(run.arm)
+        for name, now in versions[run.arm].items():
             if then.get(name, now) != now:
                 yield (
                     f"{kind} was trained with {name} {then[name]}, and {now} is here now: its"

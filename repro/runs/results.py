@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from itertools import islice
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -70,8 +68,6 @@ class Results:
         self.details: dict[Run, str] = {}
         """The traceback and the output of runs whose training raised."""
         self._read: dict[Run, Result] = {}
-        self._told: dict[str, Result] = {}
-        """The results, by key, that another process has read and verified."""
         self._keys: dict[Run, str] = {}
         self._texts: dict[tuple[Arm, str], tuple[str, str]] = {}
         """The text of an arm's identities by its engine, before and after the seed."""
@@ -92,27 +88,15 @@ class Results:
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None where there is none."""
         if run not in self._read:
-            stored = self._at(self.key(run)) if self._has_key(run) else None
+            stored = self._store.measured(self.key(run)) if self._has_key(run) else None
             if stored is None or self._is_from_elsewhere(stored):
                 return None
-            self._read[run] = replace(stored, weights=None)
+            self._read[run] = stored
         return self._read[run]
-
-    def _at(self, key: str) -> Result | None:
-        told = self._told.pop(key, None)
-        return self._store.at(key) if told is None else told
 
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
         return self._read
-
-    def read_since(self, count: int) -> dict[str, Result]:
-        """Return what was read after the first so many results, by key."""
-        return {each.key: each for each in islice(self._read.values(), count, None)}
-
-    def tell(self, found: Mapping[str, Result]) -> None:
-        """Take results, by key, that another process of the session has read and verified."""
-        self._told |= found
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""

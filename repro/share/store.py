@@ -80,9 +80,10 @@ class SharedStore(Store):
         stored = super().at(key)
         if stored is None:
             return super().at(key) if self._fetch(key) else None
-        if key not in self._there:
-            self._used.add(key)
-        return stored
+        return self._noted(key, stored)
+
+    def measured(self, key: str) -> Result | None:
+        return self._noted(key, super().measured(key))
 
     def put(
         self,
@@ -177,6 +178,12 @@ class SharedStore(Store):
         pause = max(SECONDS_BETWEEN_LISTINGS, self._listing_took / LISTING_SHARE)
         if time.monotonic() - self._listed_at > pause:
             self._list()
+
+    def _noted(self, key: str, stored: Result | None) -> Result | None:
+        """Return a stored run, which others are to have if they lack it."""
+        if stored is not None and key not in self._there:
+            self._used.add(key)
+        return stored
 
     def _fetch(self, key: str) -> bool:
         """Take a run over that is on the share; tell whether it was there."""

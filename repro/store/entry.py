@@ -27,6 +27,9 @@ _CONTENT = ("identity.json", "provenance.json", "result.json")
 _WEIGHTS = "weights.safetensors"
 _SUMS = "SHA256SUMS"
 
+FILES = (*_CONTENT, _SUMS)
+"""The files that every stored run has."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -97,10 +100,10 @@ def _files(folder: Path) -> dict[str, bytes]:
         for name in sorted(is_plain):
             if not is_plain[name]:
                 raise Damaged(f"holds {name!r}, which is not a plain file")
-        for name in (*_CONTENT, _SUMS):
+        for name in FILES:
             if name not in is_plain:
                 raise Damaged(f"has no {name}")
-        names = (*_CONTENT, _SUMS, *({_WEIGHTS} & is_plain.keys()))
+        names = (*FILES, *({_WEIGHTS} & is_plain.keys()))
         return {name: (folder / name).read_bytes() for name in names}
     except FileNotFoundError as error:  # moved aside by another process while it was read
         raise Damaged("has vanished") from error

@@ -275,6 +275,6 @@ def test_files_of_two_machines_do_not_contradict_each_other(tmp_path):
     other = {"values": {**VALUES, "measures": {"slope": 0.5}}, "provenance": {"machine": "b chip"}}
     second.write_bytes(sealed([head(2), CODE, line(**other), line(SEEDS[1])]))
     evidence = Evidence.read([first, second, first])
-    assert evidence.at(line()["key"]).values == VALUES  # of the first that was named
-    assert evidence.at(run_key(OTHER)).values == values_of(SEEDS[1])
+    assert evidence.measured(line()["key"]).values == VALUES  # of the first that was named
+    assert evidence.measured(run_key(OTHER)).values == values_of(SEEDS[1])
     assert len(evidence.files) == 2

@@ -5,10 +5,8 @@ import pytest
 from repro.files import try_lock
 from repro.plugin import first_reading
 from repro.plugin.first_reading import FirstReading, Reading
-from repro.store import Result
 
 NAMES = [f"900/claim_{number}" for number in range(60)]
-RESULT = Result("a" * 64, {"seed": 1}, {"measures": {"slope": 0.1 + 0.2}}, {"host": "here"})
 
 
 def reader(read):
@@ -17,7 +15,7 @@ def reader(read):
     def read_chunk(places):
         read.extend(places)
         is_open = frozenset(place for place in places if place % 7 == 0)
-        return Reading(places, is_open, {"arm": [1, 2]}, {RESULT.key: RESULT})
+        return Reading(places, is_open, {"arm": [1, 2]})
 
     return read_chunk
 
@@ -44,9 +42,6 @@ def test_what_one_process_has_read_no_other_reads(tmp_path):
     assert told[0].asked == {"arm": [1, 2]}
     assert other.is_elsewhere(NAMES[0])
     assert not one.is_elsewhere(NAMES[0])
-    assert other.found_elsewhere(NAMES[0]) == {RESULT.key: RESULT}  # to the last bit
-    assert other.found_elsewhere(NAMES[1]) == {}  # of the same chunk, which is taken
-    assert one.found_elsewhere(NAMES[0]) == {}
 
 
 def test_two_at_a_time_share_the_chunks(tmp_path):
@@ -97,15 +92,6 @@ def test_a_note_that_is_not_whole_is_none(tmp_path, text):
     read = []
     list(FirstReading(tmp_path, NAMES).readings(reader(read)))
     assert read == list(range(60))
-
-
-def test_results_that_are_gone_are_looked_up_again(tmp_path):
-    list(FirstReading(tmp_path, NAMES).readings(reader([])))
-    for found in tmp_path.glob("*.found"):
-        found.write_text('{"a": 3}')
-    other = FirstReading(tmp_path, NAMES)
-    list(other.readings(reader([])))
-    assert other.found_elsewhere(NAMES[0]) == {}
 
 
 def test_other_claims_are_other_chunks(tmp_path):
