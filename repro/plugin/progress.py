@@ -64,6 +64,8 @@ class ProgressDisplay:
         self.is_of_use = terminal is not None or maxfail > 0
         self._maxfail = maxfail
         self._settled: dict[str, SettledClaim] = {}
+        self._lock = threading.Lock()
+        """Held by whoever shows something: the thread, or pytest that reports a test."""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="repro-progress", daemon=True)
         self._thread.start()
@@ -77,8 +79,9 @@ class ProgressDisplay:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
-        self._announce([SettledClaim.from_json(text) for text in texts])
-        self._screen.flush()
+        with self._lock:
+            self._announce([SettledClaim.from_json(text) for text in texts])
+            self._screen.flush()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
@@ -102,15 +105,17 @@ class ProgressDisplay:
         if not self._stopped.is_set():
             self._stopped.set()
             self._thread.join()
-            self._take()
-            self._screen.erase()
-            self._screen.flush()
+            with self._lock:
+                self._take()
+                self._screen.erase()
+                self._screen.flush()
 
     def _watch(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN_LOOKS):
-            self._take()
-            self._show_progress()
-            self._screen.flush()
+            with self._lock:
+                self._take()
+                self._show_progress()
+                self._screen.flush()
 
     def _take(self) -> None:
         """Show what is new; let training end where enough has failed."""
