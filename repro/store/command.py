@@ -11,6 +11,7 @@ from typing import Any
 
 from repro.store.store import Store
 from repro.store.upkeep import DAY, Item, items, remove_old
+from repro.text import counted
 
 DEFAULT_STORE = ".repro"
 """The store of the project that one is in, where neither an option nor REPRO_STORE names one."""
@@ -118,5 +119,5 @@ def _age(seconds: float) -> str:
     for name, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             count = int(seconds / length)
-            return f"{count} {name}{'s' if count > 1 else ''}"
+            return counted(count, name)
     return "under a minute"
