@@ -48,12 +48,17 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("guide", ["tutorial", "new-source", "real-data"])
+@pytest.mark.parametrize(
+    "guide", ["tutorial", "module", "script", "trainers", "new-source", "real-data"]
+)
 def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     """Its files are written and its commands run in their order; each prints what is shown.
 
-    A block of `sh` needs the network, and one of text that is indented is a piece of code.
+    A block of `sh` needs the network, and one of `py` is a piece of code.
     """
+    if guide == "trainers":
+        oracle("transformers")
+        oracle("pytorch_lightning")
     text = (DOCS / f"{guide}.md").read_text()
     environment = {**os.environ, "REPRO_STORE": str(tmp_path / ".repro"), "NO_COLOR": "1"}
     environment["PYTHONPATH"] = str(ROOT)
@@ -68,15 +73,15 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
             assert done.returncode == 0, done.stdout + done.stderr
             said = done.stdout
         elif kind == "text":
-            for line in block.splitlines() if not block.startswith(" ") else ():
+            for line in block.splitlines():
                 shown += 1
                 parts = [re.escape(part) for part in line.split("…")]
                 assert re.search(f"^{'.*'.join(parts)}", said, re.MULTILINE | re.DOTALL), said
-        elif kind != "sh":
+        elif kind not in ("sh", "py"):
             name, _, content = block.removeprefix("# ").partition("\n")
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(content)
-    assert shown > 3
+    assert shown
 
 
 def test_the_page_of_findings_is_current():
