@@ -84,6 +84,19 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     assert shown
 
 
+@pytest.mark.processes
+def test_the_first_result_is_what_the_readme_shows():
+    """Only the numbers that a new claim changes may have to be written again."""
+    shown = re.search(r"counts the others:\n\n```text\n(.*?)```", README, re.DOTALL)[1]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "claims/documents"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    for line in shown.splitlines():
+        parts = [re.escape(part) for part in line.split("…")]
+        assert re.search(f"^{'.*'.join(parts)}$", said, re.MULTILINE), said
+    assert "[  0%]" not in said
+    assert said.count("statements of documents") == 1
+
+
 def test_the_page_of_findings_is_current():
     ledgers = [ROOT / "claims" / "ledger.toml", ROOT / "claims" / "documents" / "ledger.toml"]
     entries = [e for path in ledgers for e in Ledger.read(path).entries.values()]
@@ -224,10 +237,23 @@ def test_the_site_can_be_built(tmp_path):
     assert "<!-- words" not in words
 
 
-@pytest.mark.parametrize(
-    "name", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
-)
-def test_links_lead_somewhere(name):
-    text = re.sub(r"^```.*?^```", "", name.read_text(), flags=re.DOTALL | re.MULTILINE)
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
-    assert [link for link in links if not (name.parent / link).exists()] == []
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+
+
+def links_of(page):
+    """Return the places that a page leads to, from its folder."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"\]\((?!http)([^)#\s]+)[^)]*\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    assert [link for link in links_of(page) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_led_to_and_leads_on(page):
+    others = [other for other in PAGES if other != page]
+    ways = {other: {(other.parent / link).resolve() for link in links_of(other)} for other in PAGES}
+    assert any(page.resolve() in ways[other] for other in others), "no page links to it"
+    assert any(other.resolve() in ways[page] for other in others), "it links to no page"

@@ -239,9 +239,10 @@ class Measured(NoArithmetic):
         """Judge whether the standard deviation over seeds is at most the documented one.
 
         That is the standard deviation of all seeds there could be. A source that printed what came
-        out `over` few seeds said something weaker: such a number falls short of the true one more
-        often than not, so the bound is the true one that would show the documented one half of the
-        time. Chi-square, on the metric as it is; it needs normal values more than a t test does.
+        out `over` few seeds said something weaker. Such a number falls short of the true one more
+        often than not. So the bound is the true one that would show the documented one half of
+        the time. The test is chi-square, on the metric as it is. It needs normal values more than
+        a t test does.
 
         >>> deep = trials(DEEP)
         >>> assert deep.accuracy.spreads_at_most(0.03)

@@ -98,7 +98,7 @@ class Trials:
     def require(self, condition: Verdict, what: str) -> None:
         """Leave the claim unjudged unless a condition for judging it is reproduced.
 
-        That one arm is as good as another says nothing where both may be guessing.
+        Two arms that both guess are equally good, which says nothing about the claim.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
