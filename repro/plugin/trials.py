@@ -461,7 +461,8 @@ class OverEpochs:
             history = values["history"].get(name)
             if history is None:
                 raise AttributeError(
-                    f"Nothing is known of {trial.arm.label} over epochs: it trains outside."
+                    f"{trial.arm.label} has no {name} over epochs: its study does not tell it"
+                    " after each epoch, as run.epoch(…) does."
                 )
             of_index = history if index is None else [entry[index] for entry in history]
             return np.array(of_index, dtype=np.float64)

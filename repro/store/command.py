@@ -29,12 +29,14 @@ def add_to(commands: Any) -> None:
     pruning = actions.add_parser(
         "prune", help="remove runs that are old, and are trained again where a claim needs them"
     )
-    pruning.add_argument("--older-than", type=_days, required=True, metavar="DAYS")
-    pruning.add_argument("--damaged", action="store_true", help="damaged runs instead of runs")
+    pruning.add_argument(
+        "--older-than", type=_days, required=True, metavar="DAYS", help="remove what is older"
+    )
+    pruning.add_argument("--damaged", action="store_true", help="remove damaged runs instead")
     pruning.add_argument(
         "--checkpoints",
         action="store_true",
-        help="checkpoints, and folders of unfinished runs, instead",
+        help="remove checkpoints and folders of unfinished runs instead",
     )
     pruning.add_argument("--store", metavar="DIR", default=argparse.SUPPRESS)
     pruning.set_defaults(run=prune)
