@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COUNTS = re.compile(r"(\d+) distinct runs needed: (\d+) trained now")
+COUNTS = re.compile(r"(\d+) distinct runs? needed: (\d+) trained now")
 
 
 def start(store: Path) -> subprocess.Popen[str]:

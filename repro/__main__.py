@@ -13,6 +13,7 @@ from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence.errors import EvidenceError
 from repro.git import GitError
+from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
@@ -31,16 +32,28 @@ the command does not know, for it to pass on.
 """
 
 
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of all commands, with their descriptions.
+
+    >>> command_line().prog
+    'python -m repro'
+    """
+    described = "Claims as tests: the commands beside pytest. COMMAND --help explains each."
+    parser = argparse.ArgumentParser(prog="python -m repro", description=described)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    describe(parser)
+    return parser
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code.
 
     >>> main(["data", "fetch", "nothing"])
     1
     """
-    parser = argparse.ArgumentParser(prog="python -m repro", description="Claims as tests.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_to(commands)
+    parser = command_line()
     chosen, later = parser.parse_known_args(arguments)
     if "passed_on" in chosen:
         chosen.passed_on = later

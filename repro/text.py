@@ -27,6 +27,15 @@ def shown(text: str, *, most: int = LONGEST) -> str:
     return re.sub(r"[\t\n]", " ", shown_lines(text, most=most))
 
 
+def counted(number: int, name: str, plural: str = "") -> str:
+    """Return a number with the name of what is counted, in the plural but for one.
+
+    >>> counted(1, "claim"), counted(3, "claim"), counted(2, "entry", "entries")
+    ('1 claim', '3 claims', '2 entries')
+    """
+    return f"{number} {name if number == 1 else plural or f'{name}s'}"
+
+
 def shown_lines(text: str, *, most: int = 50 * LONGEST) -> str:
     """Return a text as `shown` does, in its own lines."""
     start = text[:most].replace("\r\n", "\n")

@@ -7,7 +7,6 @@ become what the docstrings say.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import inspect
@@ -23,7 +22,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from repro.__main__ import COMMANDS
+from repro.__main__ import command_line
 from repro.plugin.command_line import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,10 +188,7 @@ def _options() -> Iterator[str]:
 
 
 def _commands() -> Iterator[str]:
-    parser = argparse.ArgumentParser(prog="python -m repro")
-    commands = parser.add_subparsers()
-    for command in COMMANDS:
-        command.add_to(commands)
+    (commands,) = command_line()._subparsers._group_actions
     for name, of_it in commands.choices.items():
         yield f"### `python -m repro {name}`\n"
         yield f"```text\n{of_it.format_help().rstrip()}\n```\n"

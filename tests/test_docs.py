@@ -48,12 +48,17 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("guide", ["tutorial", "new-source", "real-data"])
+@pytest.mark.parametrize(
+    "guide", ["tutorial", "module", "script", "trainers", "new-source", "real-data"]
+)
 def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     """Its files are written and its commands run in their order; each prints what is shown.
 
-    A block of `sh` needs the network, and one of text that is indented is a piece of code.
+    A block of `sh` needs the network, and one of `py` is a piece of code.
     """
+    if guide == "trainers":
+        oracle("transformers")
+        oracle("pytorch_lightning")
     text = (DOCS / f"{guide}.md").read_text()
     environment = {**os.environ, "REPRO_STORE": str(tmp_path / ".repro"), "NO_COLOR": "1"}
     environment["PYTHONPATH"] = str(ROOT)
@@ -68,15 +73,28 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
             assert done.returncode == 0, done.stdout + done.stderr
             said = done.stdout
         elif kind == "text":
-            for line in block.splitlines() if not block.startswith(" ") else ():
+            for line in block.splitlines():
                 shown += 1
                 parts = [re.escape(part) for part in line.split("…")]
                 assert re.search(f"^{'.*'.join(parts)}", said, re.MULTILINE | re.DOTALL), said
-        elif kind != "sh":
+        elif kind not in ("sh", "py"):
             name, _, content = block.removeprefix("# ").partition("\n")
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(content)
-    assert shown > 3
+    assert shown
+
+
+@pytest.mark.processes
+def test_the_first_result_is_what_the_readme_shows():
+    """Only the numbers that a new claim changes may have to be written again."""
+    shown = re.search(r"counts the others:\n\n```text\n(.*?)```", README, re.DOTALL)[1]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "claims/documents"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    for line in shown.splitlines():
+        parts = [re.escape(part) for part in line.split("…")]
+        assert re.search(f"^{'.*'.join(parts)}$", said, re.MULTILINE), said
+    assert "[  0%]" not in said
+    assert said.count("statements of documents") == 1
 
 
 def test_the_page_of_findings_is_current():
@@ -219,10 +237,23 @@ def test_the_site_can_be_built(tmp_path):
     assert "<!-- words" not in words
 
 
-@pytest.mark.parametrize(
-    "name", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
-)
-def test_links_lead_somewhere(name):
-    text = re.sub(r"^```.*?^```", "", name.read_text(), flags=re.DOTALL | re.MULTILINE)
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
-    assert [link for link in links if not (name.parent / link).exists()] == []
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+
+
+def links_of(page):
+    """Return the places that a page leads to, from its folder."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"\]\((?!http)([^)#\s]+)[^)]*\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    assert [link for link in links_of(page) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_led_to_and_leads_on(page):
+    others = [other for other in PAGES if other != page]
+    ways = {other: {(other.parent / link).resolve() for link in links_of(other)} for other in PAGES}
+    assert any(page.resolve() in ways[other] for other in others), "no page links to it"
+    assert any(other.resolve() in ways[page] for other in others), "it links to no page"

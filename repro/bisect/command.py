@@ -18,7 +18,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("claim", metavar="CLAIM", help="its name in the ledger, or its node id")
     parser.add_argument("span", metavar="good..bad", help="the commits to look in")
     parser.add_argument(
-        "--claims", nargs="+", default=["claims"], metavar="PATH", help="where it is (claims)"
+        "--claims",
+        nargs="+",
+        default=["claims"],
+        metavar="PATH",
+        help="the folder of the claim (claims)",
     )
     parser.add_argument("--profile", default="ci", help="ci (default) or paper")
     parser.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")

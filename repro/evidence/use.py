@@ -56,7 +56,7 @@ def use_lines(uses: Sequence[Use]) -> list[str]:
         lines.append(f"trained at {_listed(commits)}, on {_listed(machines)}")
     if changed:
         runs = len(set().union(*changed.values()))
-        lines.append(f"changed since for {runs} runs: {_listed(changed)}")
+        lines.append(f"code has changed since {runs} runs were trained: {_listed(changed)}")
     elif commits:
         lines.append("code and data are the same as when these runs were trained")
     return lines

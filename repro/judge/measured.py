@@ -80,7 +80,7 @@ class Measured(NoArithmetic):
 
     def __eq__(self, other: object) -> bool:
         raise TypeError(
-            f"{self.label} cannot be shown to equal anything, or not to: claim "
+            f"No number of seeds shows that {self.label} equals something, or does not: claim "
             "a.is_within(margin, of=b), a.matches(value, tolerance=...), a > b or a < b"
         )
 
@@ -201,7 +201,7 @@ class Measured(NoArithmetic):
         """
         _same_metric(self, other)
         if not 0 < documented < float("inf"):
-            raise ValueError(f"a ratio of {documented!r} is none: give a positive number")
+            raise ValueError(f"{documented!r} cannot be a ratio: give a positive number")
         if not 1 < within_ratio < float("inf"):
             raise ValueError(
                 f"within_ratio={within_ratio!r} leaves nothing to show: give a ratio above 1, for "
@@ -230,7 +230,7 @@ class Measured(NoArithmetic):
         """
         _same_metric(self, of)
         if not 0 < ratio < float("inf"):
-            raise ValueError(f"a ratio of {ratio!r} is none: give a positive number")
+            raise ValueError(f"{ratio!r} cannot be a ratio: give a positive number")
         bound = Bound(times=ratio)
         term = Comparison(self, of, self.scale, self.metric, bound, below=True)
         return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
@@ -239,9 +239,10 @@ class Measured(NoArithmetic):
         """Judge whether the standard deviation over seeds is at most the documented one.
 
         That is the standard deviation of all seeds there could be. A source that printed what came
-        out `over` few seeds said something weaker: such a number falls short of the true one more
-        often than not, so the bound is the true one that would show the documented one half of the
-        time. Chi-square, on the metric as it is; it needs normal values more than a t test does.
+        out `over` few seeds said something weaker. Such a number falls short of the true one more
+        often than not. So the bound is the true one that would show the documented one half of
+        the time. The test is chi-square, on the metric as it is. It needs normal values more than
+        a t test does.
 
         >>> deep = trials(DEEP)
         >>> assert deep.accuracy.spreads_at_most(0.03)
@@ -249,7 +250,7 @@ class Measured(NoArithmetic):
         refuted
         """
         if not 0 < documented < float("inf"):
-            raise ValueError(f"a spread of {documented!r} is none: give a positive number")
+            raise ValueError(f"{documented!r} cannot be a spread: give a positive number")
         if over is not None and over < 2:
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"

@@ -37,9 +37,7 @@ class Width:
 
     def __post_init__(self) -> None:
         if (self.amount is None) == (self.ratio is None):
-            raise ValueError(
-                "say how near is near enough to say something, with within or with within_ratio"
-            )
+            raise ValueError("say how near is near enough: give within, or within_ratio")
         if self.amount is not None and not 0 < self.amount < float("inf"):
             raise ValueError(f"within={self.amount!r} leaves nothing to show: give a positive one")
         if self.ratio is not None and not 1 < self.ratio < float("inf"):

@@ -37,7 +37,7 @@ def write(chosen: argparse.Namespace) -> int:
     name = folder.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in sys.stdlib_module_names:
         print(
-            f"{name!r} is to be the name of a Python module: give small letters, digits and"
+            f"{name!r} cannot be the name of a Python module: use small letters, digits and"
             " underscores, and no name of the standard library.",
             file=sys.stderr,
         )

@@ -129,8 +129,8 @@ def _filled_in(text: str, given: Mapping[str, Any]) -> str:
         return text.format_map(given)
     except (KeyError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(
-            f"{text!r} names a setting that there is not ({error}); there are {sorted(given)}, and"
-            " braces that are meant as such are doubled."
+            f"{text!r} names a setting that the arm does not have ({error}); it has"
+            f" {sorted(given)}. Write braces twice where they name no setting."
         ) from error
 
 

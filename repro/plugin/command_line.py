@@ -14,78 +14,101 @@ from typing import Any, Literal
 import pytest
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "profile": {"help": "the size: ci (small; default, or that of --evidence) or paper"},
+    "profile": {
+        "metavar": "SIZE",
+        "help": "the size to train: ci (small; the default, or that of --evidence) or paper",
+    },
     "plan": {"action": "store_true", "help": "print what would be trained, and stop"},
-    "device": {"default": "auto", "help": "where to train: auto (default), cpu, cuda or mps"},
-    "engine": {"default": "auto", "help": "how to train: auto (default), loop or stacked"},
+    "device": {
+        "default": "auto",
+        "metavar": "NAME",
+        "help": "where to train: auto (default), cpu, cuda or mps",
+    },
+    "engine": {
+        "default": "auto",
+        "metavar": "NAME",
+        "help": "how to train: one run at a time (loop), many as one (stacked), or auto (default)",
+    },
     "executor": {
         "default": "local",
+        "metavar": "NAME",
         "help": "the machines to train on: local (default), slurm, ray (at RAY_ADDRESS), ray://…",
     },
-    "slurm-partition": {"metavar": "NAME", "help": "the partition of --executor slurm's jobs"},
-    "slurm-account": {"metavar": "NAME", "help": "the account that pays for them"},
+    "slurm-partition": {"metavar": "NAME", "help": "the partition that Slurm's jobs go to"},
+    "slurm-account": {"metavar": "NAME", "help": "the account that pays for Slurm's jobs"},
     "slurm-time": {
         "type": int,
         "default": 60,
         "metavar": "MIN",
-        "help": "the time limit of a job (60); what takes longer goes on in the next",
+        "help": "the time limit of a Slurm job (60); a longer training goes on in the next job",
     },
-    "slurm-memory": {"type": float, "metavar": "GB", "help": "the memory of a job"},
-    "slurm-gpus": {"type": int, "default": 0, "metavar": "N", "help": "the GPUs of a job (0)"},
+    "slurm-memory": {"type": float, "metavar": "GB", "help": "the memory of a Slurm job"},
+    "slurm-gpus": {
+        "type": int,
+        "default": 0,
+        "metavar": "N",
+        "help": "the GPUs of a Slurm job (0)",
+    },
     "slurm-max-jobs": {
         "type": int,
         "default": 100,
         "metavar": "N",
-        "help": "the jobs that are in the queue at once (100)",
+        "help": "the most Slurm jobs in the queue at once (100)",
     },
     "slurm-folder": {
         "metavar": "DIR",
-        "help": "a folder on a disk that all nodes share (default: in the store)",
+        "help": "a folder on a disk that all nodes of Slurm share (default: in the store)",
     },
     "detach": {
         "action": "store_true",
-        "help": "with --executor slurm: submit and end; the same command collects later",
+        "help": "with --executor slurm: submit jobs and end; the same command collects later",
     },
     "same-machine": {
         "action": "store_true",
-        "help": "use only results that this kind of machine trained",
+        "help": "use only results that this kind of machine trained; train the others again",
     },
     "evidence": {
         "nargs": "+",
         "action": "extend",
         "metavar": "FILE",
-        "help": "judge from packed results, and train nothing",
+        "help": "judge from files of packed results, and train nothing",
     },
-    "store": {"metavar": "DIR", "help": "where results are kept (.repro; also REPRO_STORE)"},
+    "store": {"metavar": "DIR", "help": "the folder of the results (.repro; also REPRO_STORE)"},
     "share": {
         "metavar": "URL",
-        "help": "a folder or s3://… that machines share results by (also REPRO_SHARE)",
+        "help": "a folder or s3://… in which machines share results (also REPRO_SHARE)",
     },
-    "seed-budget": {"type": int, "metavar": "N", "help": "the most seeds that an arm may use"},
+    "seed-budget": {"type": int, "metavar": "N", "help": "train each arm with at most N seeds"},
     "gate": {
         "action": "store_true",
-        "help": "skip claims that do not hold by the ledger, as they cannot fail",
+        "help": "skip claims that are refuted or inconclusive in the ledger: they cannot fail",
     },
     "changed-since": {
         "metavar": "REF",
-        "help": "judge the claims that reach what changed since a branch left REF",
+        "help": "judge only claims that use code or files which changed since git's REF",
     },
     "shard": {
         "metavar": "K/N",
-        "help": "train and judge the K-th of N parts; python -m repro merge joins them",
+        "help": "train and judge part K of N only; python -m repro merge joins the parts",
     },
-    "update-ledger": {"action": "store_true", "help": "write the verdicts into the ledger"},
+    "update-ledger": {
+        "action": "store_true",
+        "help": "accept the verdicts: write them into the ledger",
+    },
     "reference-seeds": {
         "type": int,
         "metavar": "N",
-        "help": "with --update-ledger: measure what is reproduced over N seeds (ci: 20, paper: 0)",
+        "help": "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
     },
     "family-wise": {
         "action": "store_true",
-        "help": "add seeds until a finding holds when all claims are counted together",
+        "help": "add seeds until verdicts hold when all claims are counted together",
     },
-    "require-verdict": {"action": "store_true", "help": "fail claims that cannot be run"},
-    "report": {"metavar": "DIR", "help": "write the report into DIR: a page, figures and data"},
+    "require-verdict": {
+        "action": "store_true",
+        "help": "fail claims that cannot be run here, instead of skipping them",
+    },
+    "report": {"metavar": "DIR", "help": "write a report into DIR: a web page, figures and data"},
 }
 """The options by their short names, as argparse takes them."""
 

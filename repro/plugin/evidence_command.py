@@ -28,30 +28,35 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser("evidence", help="pack results into a file, add or audit them")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     packing = actions.add_parser("pack", help="write the results behind claims into one file")
-    packing.add_argument("file", type=Path, metavar="FILE")
+    packing.add_argument("file", type=Path, metavar="FILE", help="the file to write")
     add_claims(packing)
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     packing.add_argument("--engine", default="auto", help="auto (default), loop or stacked")
     packing.add_argument("--shard", metavar="K/N", help="the runs of the K-th of N shards only")
     packing.add_argument(
-        "--gate", action="store_const", const=True, help="with --shard: as in its session"
+        "--gate",
+        action="store_const",
+        const=True,
+        help="with --shard, where its session had --gate",
     )
     packing.add_argument(
-        "--weights", action="store_true", help="with the parameters that other runs start from"
+        "--weights", action="store_true", help="pack the parameters that other runs start from, too"
     )
     packing.set_defaults(run=_pack)
     adding = actions.add_parser("add", help="put the runs of files into the local store")
-    adding.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    adding.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the files to add")
     adding.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
     adding.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     adding.set_defaults(run=_add)
 
     auditing = actions.add_parser("audit", help="train a random sample of a file's runs again")
-    auditing.add_argument("file", type=Path, metavar="FILE")
+    auditing.add_argument("file", type=Path, metavar="FILE", help="the file to check")
     add_claims(auditing)
     auditing.add_argument("--runs", type=_count, default=29, help="runs to draw (default 29)")
-    auditing.add_argument("--minutes", type=_minutes, default=5.0, help="at most (default 5)")
+    auditing.add_argument(
+        "--minutes", type=_minutes, default=5.0, help="the minutes that it may take (default 5)"
+    )
     auditing.add_argument("--seed", type=int, help="draw the same runs again (default: random)")
     auditing.set_defaults(run=_audit)
 
@@ -61,7 +66,7 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
     parser.set_defaults(goes_on="claims")
     parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
-    parser.add_argument("--seed-budget", metavar="N", help="seeds an arm may use at most")
+    parser.add_argument("--seed-budget", metavar="N", help="at most N seeds of each arm")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
 
 

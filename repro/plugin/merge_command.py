@@ -30,7 +30,11 @@ def add_to(commands: Any) -> None:
         "--into", metavar="DIR", dest="store", help="the store for all results (also REPRO_STORE)"
     )
     parser.add_argument(
-        "--claims", nargs="+", default=["claims"], metavar="PATH", help="where they are (claims)"
+        "--claims",
+        nargs="+",
+        default=["claims"],
+        metavar="PATH",
+        help="the folders of the claims (claims)",
     )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     parser.set_defaults(run=_merge, passed_on=[])

@@ -66,6 +66,8 @@ class ProgressDisplay:
         self._settled: dict[str, SettledClaim] = {}
         self._lock = threading.Lock()
         """Held by whoever shows something: the thread, or pytest that reports a test."""
+        self._told_together: list[SettledClaim] = []
+        """Claims of the tests that have run which share a line, told when the last one has run."""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="repro-progress", daemon=True)
         self._thread.start()
@@ -79,17 +81,23 @@ class ProgressDisplay:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
+        claims = [SettledClaim.from_json(text) for text in texts]
         with self._lock:
-            self._announce([SettledClaim.from_json(text) for text in texts])
+            if claims:
+                self._screen.count(report.nodeid)
+            self._told_together += filter(_shares_a_line, claims)
+            self._announce([claim for claim in claims if not _shares_a_line(claim)])
             self._screen.flush()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
         self._stop()
+        self._tell_together()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._stop()
+        self._tell_together()
 
     def pytest_terminal_summary(self, exitstatus: int) -> None:
         statuses = self._left.statuses()
@@ -109,6 +117,11 @@ class ProgressDisplay:
                 self._take()
                 self._screen.erase()
                 self._screen.flush()
+
+    def _tell_together(self) -> None:
+        told, self._told_together = self._told_together, []
+        self._announce(told)
+        self._screen.leave()
 
     def _watch(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN_LOOKS):
@@ -153,6 +166,12 @@ class ProgressDisplay:
             self._screen.keep(progress_line(statuses, counts, now=now, width=width))
 
 
+def _shares_a_line(claim: SettledClaim) -> bool:
+    """Tell whether a claim is counted with others: its statement holds, or it was not run."""
+    is_short = not claim.fails and not claim.details
+    return is_short and (claim.is_only_counted or claim.verdict == NOT_RUN)
+
+
 def _line(news: str | SettledClaim) -> str | None:
     return news if isinstance(news, str) else None
 
@@ -177,10 +196,14 @@ class Screen:
         """Write a line that stays; the verdict that it begins with has its colour."""
         if self._terminal is None:
             return
+        file = self._terminal.currentfspath
         self.erase()
         self._start_line()
+        self._terminal.currentfspath = None
         self._terminal.write(coloured, **MARKUP.get(coloured, {}))
         self._terminal.write_line(line.removeprefix(coloured))
+        if self._terminal.verbosity == 0:
+            self._terminal.currentfspath = file  # else pytest names the file before each test
         self._written = time.monotonic()
         self._erased = 0
 
@@ -206,10 +229,23 @@ class Screen:
     def _start_line(self) -> None:
         """Leave the line on which pytest has written of tests that went before."""
         if self._terminal is not None and not self._is_shown:
-            self._terminal.ensure_newline()
-            if self._terminal._tw.width_of_current_line != self._erased:  # letters, under xdist
-                self._terminal.write_line("")
+            writer = self._terminal._tw
+            if writer.width_of_current_line != self._erased:
+                self._terminal.ensure_newline()
+                if writer.width_of_current_line:  # letters, under xdist
+                    self._terminal.write_line("")
                 self._erased = 0
+
+    def count(self, nodeid: str) -> None:
+        """Count a test without a letter among those that pytest's percentage is of."""
+        reported: set[str] | None = getattr(self._terminal, "_progress_nodeids_reported", None)
+        if reported is not None and self._terminal is not None and self._terminal.verbosity == 0:
+            reported.add(nodeid)
+
+    def leave(self) -> None:
+        """Let pytest begin with what comes after the tests; no file is being told of any more."""
+        if self._terminal is not None:
+            self._terminal.ensure_newline()
 
     def flush(self) -> None:
         """Let all that was written come out."""

@@ -28,10 +28,10 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> Needs | None:
     later = Design(looks=(first, second), level=design.level).boundary(second)
     both = design.one_sided_level + later
     return Needs(
-        f"was open at {first} seeds, in the one look that had its whole level, and now has"
-        f" {second}: a second look is one of looks=({first}, {second}), and with it a false verdict"
-        f" has a chance of up to {both:.2%} on each side, not {design.one_sided_level:.2%}; say"
-        " that in recorded(…), or claim it on runs that are all new"
+        f"was open at {first} seeds, in one look that spent its whole level, and now has {second}."
+        " A second look raises the chance of a false verdict on each side from"
+        f" {design.one_sided_level:.2%} to {both:.2%} at most: say looks=({first}, {second}) in"
+        " recorded(…), or claim it on runs that are all new"
     )
 
 

@@ -29,7 +29,7 @@ from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.report.written import replace_report
 from repro.runs.asked import Asked
-from repro.text import shown
+from repro.text import counted, shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 """Lines of each that the end of a session has without -v, so that all of it has at most 40."""
@@ -92,13 +92,16 @@ def _write_verdicts(
         lacking = max(account["lacking"] for account in accounts)
         without = f"{lacking} not trained, " if lacking else ""
         terminal.write_line(
-            f"{len(asked)} distinct runs needed: {trained} trained now, {without}the rest stored"
+            f"{counted(len(asked), 'distinct run')} needed: {trained} trained now,"
+            f" {without}the rest stored"
         )
     if option(config, "update-ledger") and not option(config, "shard"):  # the merge writes it
         accepted = [record for record in records if _is_acceptable(record)]
         _update(accepted)
         entries = sum(bool(record.change) for record in accepted)
-        terminal.write_line(f"the ledger was updated: {entries} entries changed")
+        terminal.write_line(
+            f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
+        )
     elif changes_of(records) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
 

@@ -99,7 +99,7 @@ class Trials:
     def require(self, condition: Verdict, what: str) -> None:
         """Leave the claim unjudged unless a condition for judging it is reproduced.
 
-        That one arm is as good as another says nothing where both may be guessing.
+        Two arms that both guess are equally good, which says nothing about the claim.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
@@ -467,7 +467,8 @@ class OverEpochs:
             history = values["history"].get(name)
             if history is None:
                 raise AttributeError(
-                    f"Nothing is known of {trial.arm.label} over epochs: it trains outside."
+                    f"{trial.arm.label} has no {name} over epochs: its study does not tell it"
+                    " after each epoch, as run.epoch(…) does."
                 )
             of_index = history if index is None else [entry[index] for entry in history]
             return np.array(of_index, dtype=np.float64)

@@ -49,8 +49,8 @@ def _not_alike(effect: Effect) -> str:
     if r >= t / (seeds - 2 + t**2) ** 0.5:
         return ""
     return (
-        f"paired=True is either not so or worth nothing: the seeds of {effect.label} have nothing"
-        f" in common (r = {r:.2f}); is a seed the same start and the same data order in both?"
+        f"paired=True may be wrong: the seeds of {effect.label} have nothing in common"
+        f" (r = {r:.2f}). Is a seed the same start and the same data order in both?"
     )
 
 

@@ -165,8 +165,8 @@ class Recorded:
         if len(found) > 1:
             apart = [n for n in self.columns.arm if len({dict(chosen)[n] for chosen in found}) > 1]
             raise RecordedError(
-                f"{words or 'Nothing'} is said of {len(found)} arms of {self.path}, which differ in"
-                f" {', '.join(apart)}: say which."
+                f"{words or 'Nothing is named, and that'} fits {len(found)} arms of {self.path},"
+                f" which differ in {', '.join(apart)}: name one of them."
             )
         if self.arms[found[0]].wrong:
             raise RecordedError(f"{self.label_of(found[0])}: {self.arms[found[0]].wrong}")

@@ -26,7 +26,13 @@ def add_to(commands: Any) -> None:
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
     parser = commands.add_parser("badge", help="draw the verdicts of ledgers as an SVG")
-    parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER")
+    parser.add_argument(
+        "ledgers",
+        nargs="+",
+        type=Path,
+        metavar="LEDGER",
+        help="files that pytest wrote, ledger.toml",
+    )
     parser.add_argument(
         "--into", type=Path, metavar="FILE", help="write it into this file instead of printing it"
     )

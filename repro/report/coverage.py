@@ -270,6 +270,7 @@ Every claim of the sources, the test that judges it, the sizes at which it can b
 verdicts in the ledgers, counted over a test's cases. Several claims may share a test. `paper` is
 the documented size; a verdict at `ci` is about the small size, and never stands for it. “Last read”
 is the day on which claim and test were last held against the original text, sentence by sentence.
+[Findings](findings.md) say in prose what was found.
 
 Written by `python -m repro coverage claims --into docs/coverage.md`, from `claims/coverage.toml`,
 the tests and the ledgers.

@@ -27,7 +27,13 @@ def add_to(commands: Any) -> None:
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
     parser = commands.add_parser("findings", help="show the verdicts of ledgers in tables")
-    parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER")
+    parser.add_argument(
+        "ledgers",
+        nargs="+",
+        type=Path,
+        metavar="LEDGER",
+        help="files that pytest wrote, ledger.toml",
+    )
     parser.add_argument(
         "--into",
         type=Path,

@@ -9,7 +9,7 @@ from repro.arm import Run
 from repro.judge import Design
 from repro.runs.forecast import Forecast, by_program
 from repro.runs.profiles import Profile
-from repro.text import shown
+from repro.text import counted, shown
 
 
 def plan_text(
@@ -18,8 +18,9 @@ def plan_text(
     """Return the claims, distinct runs, programs, estimated time and power as text."""
     programs = by_program(missing)
     lines = [
-        f"{claims} claims at profile {profile.name}, {asked} distinct runs at the first"
-        f" look: {asked - len(missing)} stored, {len(missing)} to train",
+        f"{counted(claims, 'claim')} at profile {profile.name},"
+        f" {counted(asked, 'distinct run')} at the first look:"
+        f" {asked - len(missing)} stored, {len(missing)} to train",
         str(Design(looks=profile.looks)),
         "",
         f"{'runs':>6}{'steps':>8}{'minutes':>11}  program",

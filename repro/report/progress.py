@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from repro.report.settled import ERROR, NOT_RUN
 from repro.runs.progress import Status, newest_of, seconds_left
-from repro.text import shown
+from repro.text import counted, shown
 
 BAR = 20
 """Characters of the bar."""
@@ -84,5 +84,6 @@ def plan_line(
     """
     more = f", and about {likely:.0f} more in later looks" if likely >= 0.5 else ""
     guessed = ", a guess until some are timed" if is_guessed else ""
-    runs = f"{open_claims} claims wait for {missing} runs{more}"
+    wait = f"{counted(open_claims, 'claim')} {'waits' if open_claims == 1 else 'wait'}"
+    runs = f"{wait} for {counted(missing, 'run')}{more}"
     return f"{runs}: {about(seconds)} of training{guessed}"

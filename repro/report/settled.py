@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
-from repro.text import shown
+from repro.text import counted, shown
 
 if TYPE_CHECKING:
     from repro.report.record import ClaimRecord
@@ -89,7 +89,7 @@ def unable_line(reason: str, claims: int) -> str:
     >>> unable_line("is judged at one size only: needs --profile paper", 316)
     'not run       316 claims: is judged at one size only: needs --profile paper'
     """
-    return f"{NOT_RUN:14}{claims} claim{'s' * (claims > 1)}: {shown(reason)}"
+    return f"{NOT_RUN:14}{counted(claims, 'claim')}: {shown(reason)}"
 
 
 def counted_line(claims: Iterable[SettledClaim]) -> str:
@@ -100,5 +100,15 @@ def counted_line(claims: Iterable[SettledClaim]) -> str:
     """
     sources = Counter(claim.name.partition("/")[0] for claim in claims)
     listed = ", ".join(f"{shown(source)}: {n}" for source, n in sorted(sources.items()))
-    agree = f"{sources.total()} statements of documents that agree with themselves"
-    return f"{REPRODUCED:14}{agree} ({listed})"
+    return f"{REPRODUCED:14}{agreeing(sources.total())} ({listed})"
+
+
+def agreeing(statements: int) -> str:
+    """Say how many statements of documents hold.
+
+    >>> agreeing(1)
+    '1 statement of a document that agrees with itself'
+    """
+    if statements == 1:
+        return "1 statement of a document that agrees with itself"
+    return f"{statements} statements of documents that agree with themselves"

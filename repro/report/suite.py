@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from repro.judge import SUITE_LEVEL, Outcome, false_shares, holm
 from repro.report.record import ClaimRecord
+from repro.text import counted
 
 SETTLED = (Outcome.REPRODUCED, Outcome.REFUTED)
 
@@ -42,5 +43,6 @@ def over_the_suite(records: Sequence[ClaimRecord], *, family_wise: bool = False)
         if family_wise
         else f"of those, {SUITE_LEVEL:.0%} are false at most, on average"
     )
-    line = f"{standing} of {len(settled)} settled verdicts stand: {promise}"
+    verdicts = counted(len(settled), "settled verdict")
+    line = f"{standing} of {verdicts} {'stands' if len(settled) == 1 else 'stand'}: {promise}"
     return line if standing == len(settled) else f"{line}; the others are marked *"

@@ -9,6 +9,7 @@ from repro.document import ANY_PROFILE
 from repro.judge import Outcome
 from repro.report.counts import ONE
 from repro.report.record import ClaimRecord
+from repro.report.settled import agreeing
 from repro.report.suite import SETTLED
 from repro.text import shown
 
@@ -23,7 +24,7 @@ def verdict_table(records: Sequence[ClaimRecord]) -> list[tuple[str, Outcome | N
     lines: list[tuple[str, Outcome | None]] = []
     told = [record for record in records if not _is_only_counted(record)]
     if len(told) < len(records):
-        agree = f"{len(records) - len(told)} statements of documents that agree with themselves"
+        agree = agreeing(len(records) - len(told))
         lines.append((f"{'REPRODUCED':13}{agree}", Outcome.REPRODUCED))
     for record in told:
         verdict = record.verdict

@@ -11,6 +11,7 @@ from typing import Any
 
 from repro.store.store import Store
 from repro.store.upkeep import DAY, Item, items, remove_old
+from repro.text import counted
 
 DEFAULT_STORE = ".repro"
 """The store of the project that one is in, where neither an option nor REPRO_STORE names one."""
@@ -28,12 +29,14 @@ def add_to(commands: Any) -> None:
     pruning = actions.add_parser(
         "prune", help="remove runs that are old, and are trained again where a claim needs them"
     )
-    pruning.add_argument("--older-than", type=_days, required=True, metavar="DAYS")
-    pruning.add_argument("--damaged", action="store_true", help="damaged runs instead of runs")
+    pruning.add_argument(
+        "--older-than", type=_days, required=True, metavar="DAYS", help="remove what is older"
+    )
+    pruning.add_argument("--damaged", action="store_true", help="remove damaged runs instead")
     pruning.add_argument(
         "--checkpoints",
         action="store_true",
-        help="checkpoints, and folders of unfinished runs, instead",
+        help="remove checkpoints and folders of unfinished runs instead",
     )
     pruning.add_argument("--store", metavar="DIR", default=argparse.SUPPRESS)
     pruning.set_defaults(run=prune)
@@ -118,5 +121,5 @@ def _age(seconds: float) -> str:
     for name, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             count = int(seconds / length)
-            return f"{count} {name}{'s' if count > 1 else ''}"
+            return counted(count, name)
     return "under a minute"

@@ -114,7 +114,7 @@ def test_a_definition_that_has_changed_since_is_named(trained):
     change(trained, "gauss(0.4, 0.3)", "gauss(0.5, 0.3)")
     result = run_apart(trained, "--evidence", FILE)
     result.assert_outcomes(passed=2, skipped=1, xfailed=1)
-    result.stdout.fnmatch_lines(["changed since for * runs: line.train (* runs)"])
+    result.stdout.fnmatch_lines(["code has changed since * runs were trained: line.train (* runs)"])
     result.stdout.no_fnmatch_line("code and data are the same*")
 
 

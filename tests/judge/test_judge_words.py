@@ -339,8 +339,8 @@ def test_misuse_teaches():
     a, b = arms(*around(1, 2))
     other = Measured(judge=a.judge, label="p", metric="perplexity", values=lambda n: np.ones(n))
     cases = [
-        (lambda: a == b, TypeError, "cannot be shown to equal"),
-        (lambda: a != b, TypeError, "cannot be shown to equal"),
+        (lambda: a == b, TypeError, "No number of seeds shows that"),
+        (lambda: a != b, TypeError, "No number of seeds shows that"),
         (lambda: a > other, ValueError, "compare the same metric"),
         (lambda: a.is_within(0.1, of=other), ValueError, "compare the same metric"),
         (lambda: (a - b) > 0.1, TypeError, "by_at_least"),

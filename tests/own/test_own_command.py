@@ -112,7 +112,12 @@ def test_its_environment_is_given_with_the_threads(train):
         ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
         ("", "", {}, "the last line that it printed is ''"),
         ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
-        ("print(1)", "--rate {rate}", {}, r"'{rate}' names a setting that there is not \('rate'\)"),
+        (
+            "print(1)",
+            "--rate {rate}",
+            {},
+            r"'{rate}' names a setting that the arm does not have \('rate'\)",
+        ),
         ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
         ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
         ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),

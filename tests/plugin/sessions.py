@@ -27,5 +27,5 @@ def counted(shown):
 
 def trained(result):
     """Return how many distinct runs were needed, and how many were trained now."""
-    counts = re.search(r"(\d+) distinct runs needed: (\d+) trained now", result.stdout.str())
+    counts = re.search(r"(\d+) distinct runs? needed: (\d+) trained now", result.stdout.str())
     return tuple(map(int, counts.groups()))

@@ -110,3 +110,29 @@ def test_a_case_says_the_number_that_is_documented_of_it(pytester, monkeypatch):
     pytester.runpytest_inprocess("-p", "no:cacheprovider", "--report", "written")
     claims = json.loads((pytester.path / "written" / "results.json").read_text())["claims"]
     assert [each["documented"] for each in claims] == ["a: 22.40 {sic}", "b: 22.95 {sic}"]
+
+
+MANY = """
+import pytest
+from repro import claim
+
+@claim("{share} of 4", source="900, Table")
+@pytest.mark.parametrize("share", ["25%", "30%", "50%", "60%", "75%", "100%"])
+def test_share(document, share):
+    assert document(share).is_share_of(4)
+"""
+
+
+def test_statements_that_hold_share_a_line_and_a_file_is_named_once(pytester, monkeypatch):
+    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
+    pytester.makepyfile(test_many=MANY)
+    shown = run(pytester).stdout.str()
+    assert "reproduced    4 statements of documents that agree with themselves (900: 4)" in shown
+    assert shown.count("statements of documents") == 1
+    before = shown.partition("= FAILURES =")[0]
+    assert before.count("test_many.py") == 1
+    assert [line.split()[1] for line in before.split("\n") if line.startswith("refuted ")] == [
+        "900/share[30%]",
+        "900/share[60%]",
+    ]
+    assert "[100%]" in before

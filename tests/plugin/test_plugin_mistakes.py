@@ -115,7 +115,7 @@ def test_an_exact_metric_is_trained_once_and_matches_without_a_tolerance(project
     )
     result = run(project, claims)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["1 distinct runs needed: 1 trained now*"])
+    result.stdout.fnmatch_lines(["1 distinct run needed: 1 trained now*"])
 
 
 def test_a_metric_that_seeds_change_matches_nothing_without_a_tolerance(project):

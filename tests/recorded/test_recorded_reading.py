@@ -169,7 +169,9 @@ def test_a_wrong_row_costs_its_arm_alone(source):
 def test_arms_that_are_not_told_apart_are_said(source):
     text = "method,width,seed,accuracy\nplain,8,1,0.5\nplain,16,1,0.5\n"
     results = source("a.csv", text, arm=["method", "width"])
-    with pytest.raises(RecordedError, match=r"2 arms of .*, which differ in width: say which"):
+    with pytest.raises(
+        RecordedError, match=r"2 arms of .*, which differ in width: name one of them"
+    ):
         results(method="plain").located()
     assert results(width=8).located().label == "width 8"
     with pytest.raises(RecordedError, match="method is one of plain"):

@@ -89,7 +89,7 @@ def session(tmp_path, share):
 
 
 def trained(output):
-    counts = re.search(r"(\d+) distinct runs needed: (\d+) trained now", output)
+    counts = re.search(r"(\d+) distinct runs? needed: (\d+) trained now", output)
     assert counts, output
     return tuple(map(int, counts.groups()))
 

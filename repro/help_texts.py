@@ -1,0 +1,100 @@
+"""What the help of each command says beside its options: a description, and an example to copy."""
+
+from __future__ import annotations
+
+import argparse
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "badge": (
+        "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
+        "badge claims/ledger.toml --into claims/badge.svg",
+    ),
+    "bisect": (
+        "Find the commit that changed a claim. Commits of the range are checked out beside the"
+        " project, their runs are trained, and their measurements are compared. Commits that change"
+        " no run cost nothing.",
+        'bisect "004/bp_climbs[d256]" v1..main',
+    ),
+    "coverage": (
+        "Show which test judges each sentence of a source, and its verdicts. The command fails"
+        " where a sentence is judged by no test.",
+        "coverage claims --into docs/coverage.md",
+    ),
+    "data": (
+        "List the data sets that repro knows: where each is, and its size, licence and hash.",
+        "data",
+    ),
+    "data fetch": (
+        "Download data sets and check their hashes. A download that was stopped goes on.",
+        "data fetch wikitext-2 sms-spam",
+    ),
+    "evidence": (
+        "Evidence is a file with the results behind verdicts. Others judge from it by"
+        " pytest --evidence FILE, without training.",
+        "evidence pack results.jsonl.gz claims",
+    ),
+    "evidence pack": (
+        "Write the stored runs that claims use into one file.",
+        "evidence pack results.jsonl.gz claims -k 004",
+    ),
+    "evidence add": (
+        "Put the runs of files into the store of this machine. Sessions then find those runs.",
+        "evidence add results.jsonl.gz",
+    ),
+    "evidence audit": (
+        "Draw runs of a file at random, train them again here, and compare the results. The exit"
+        " code is 1 where one differs by more than rounding can explain.",
+        "evidence audit results.jsonl.gz --runs 5",
+    ),
+    "findings": (
+        "Write the verdicts of ledgers as a table in Markdown: by source, or each claim of one"
+        " source.",
+        "findings claims/ledger.toml --source 004",
+    ),
+    "merge": (
+        "Join the files that shards packed, train what is left, and judge all claims in one"
+        " session.",
+        "merge 1.jsonl.gz 2.jsonl.gz --update-ledger",
+    ),
+    "new": (
+        "Write a small project that runs: a study, a claim, a ledger and a workflow for CI.",
+        "new my_study --kind script",
+    ),
+    "recorded": (
+        "Recorded runs are results that exist already, such as a CSV file. This command is about"
+        " those of them that are missing.",
+        "recorded wanted claims",
+    ),
+    "recorded wanted": (
+        "List as CSV the runs that would settle claims which are open, for somebody to train.",
+        "recorded wanted claims",
+    ),
+    "store": (
+        "Show how much the store holds, how old it is, and its runs by arm and code.",
+        "store",
+    ),
+    "store prune": (
+        "Remove old results from the store. A claim that still needs one trains it again.",
+        "store prune --older-than 90",
+    ),
+}
+"""The description of each command, and an example of it behind `python -m repro`."""
+
+
+def describe(parser: argparse.ArgumentParser, command: str = "") -> None:
+    """Give a parser, and those of its commands, their descriptions and examples.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> _ = parser.add_subparsers().add_parser("badge")
+    >>> describe(parser)
+    """
+    if command:
+        description, example = COMMANDS[command]
+        parser.description = description
+        parser.epilog = " ".join(
+            filter(None, (parser.epilog, f"Example: python -m repro {example}"))
+        )
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, of_it in action.choices.items():
+                describe(of_it, f"{command} {name}".strip())
