@@ -24,7 +24,7 @@ def test_a_report_waits_until_the_thread_has_counted_what_fails():
     """Else the claims become more while the thread counts, and that ends it."""
     slow, display = Slow(), ProgressDisplay(None, maxfail=1)
     claim = SettledClaim(name="900/b", verdict=REPRODUCED, measured="3 > 2")
-    report = SimpleNamespace(user_properties=[(PROPERTY, claim.as_json())])
+    report = SimpleNamespace(nodeid="test_b", user_properties=[(PROPERTY, claim.as_json())])
     reporting = threading.Thread(target=display.pytest_runtest_logreport, args=(report,))
     display._settled["900/a"] = slow
     assert slow.is_asked.wait(10)
