@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in
+from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
 from repro.ledger.arrange import Arrangement, join, split
 
 
@@ -40,9 +40,10 @@ def _join(chosen: argparse.Namespace) -> int:
 
 
 def _folder(chosen: argparse.Namespace) -> Path:
-    """Return the folder of claims that is meant; raises LedgerError where it has no ledger."""
+    """Return the folder of claims that is meant; raises LedgerError where no sound ledger is."""
     folder: Path = chosen.folder or Path("claims" if Path("claims").is_dir() else ".")
-    if not any(ledgers_in(each) for each in folders_with_ledgers(folder)):
+    ledgers = [read_ledgers(each) for each in folders_with_ledgers(folder)]
+    if not any(ledgers):
         raise LedgerError(f"There is no ledger in {folder}; pytest --update-ledger writes one.")
     return folder
 
