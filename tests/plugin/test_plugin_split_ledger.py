@@ -144,6 +144,17 @@ def test_a_bad_ledger_of_another_file_costs_a_session_of_one_file_nothing(split)
     result.stderr.fnmatch_lines(["*test_lines.toml cannot be read*"])
 
 
+def test_a_ledger_that_goes_bad_while_claims_train_costs_its_file_alone(split):
+    run(split, "--update-ledger")
+    (split.path / "conftest.py").write_text(
+        "from pathlib import Path\n\ndef pytest_sessionstart(session):\n"
+        "    Path(__file__).parent.joinpath('ledger', 'test_lines.toml').write_text('<<<<')\n"
+    )
+    result = run(split)
+    result.assert_outcomes(passed=1, xfailed=1, errors=4)
+    result.stdout.fnmatch_lines(["*test_lines.toml cannot be read*"])
+
+
 def test_entries_without_a_claim_fail_the_gate_and_go_with_their_ledger(split):
     run(split, "--update-ledger")
     (split.path / "test_more.py").unlink()
