@@ -14,19 +14,14 @@ from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
 from repro.ledger.errors import LedgerError
 from repro.ledger.file import Ledger, write_ledgers
 from repro.ledger.place import (
-    FOLDER,
-    NAME,
     folders_with_ledgers,
     is_ledger,
-    ledger_of,
     ledgers_in,
 )
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
 __all__ = [
-    "FOLDER",
     "KINDS",
-    "NAME",
     "VERDICTS",
     "Entry",
     "Kind",
@@ -37,7 +32,6 @@ __all__ = [
     "entries_at",
     "folders_with_ledgers",
     "is_ledger",
-    "ledger_of",
     "ledgers_in",
     "read_ledgers",
     "short_source",

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError, is_ledger, write_ledgers
+from repro.ledger.text import text_of
 
 ROOT = Path(__file__).parents[2]
 LEDGERS = [
@@ -112,6 +113,11 @@ def test_each_entry_begins_with_a_line_that_no_other_has(entries):
     assert len(heads) == len(entries)
     spaced = [" ".join(each.place) for each in entries]
     assert len(set(heads)) == len(set(spaced))
+
+
+@given(ENTRIES.flatmap(lambda entries: st.tuples(st.just(entries), st.permutations(entries))))
+def test_entries_are_written_in_one_order_however_they_come(both):
+    assert text_of(both[0]) == text_of(both[1])
 
 
 def test_a_file_that_does_not_change_is_not_written(tmp_path):
