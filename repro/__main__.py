@@ -17,6 +17,7 @@ from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
+from repro.plugin import ledger_command as ledger
 from repro.plugin import merge_command as merge
 from repro.plugin import recorded_command as recorded
 from repro.report import badge, coverage, findings
@@ -24,7 +25,7 @@ from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, bisect, coverage, data, evidence, findings, merge, new, recorded, store)
+COMMANDS = (badge, bisect, coverage, data, evidence, findings, ledger, merge, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
 `goes_on` names an argument that is a list and may go on behind options. `passed_on` takes all that

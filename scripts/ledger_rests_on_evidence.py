@@ -1,6 +1,6 @@
 """Fail where a ledger has a verdict that the evidence beside it does not give.
 
-    python scripts/ledger_rests_on_evidence.py claims/ledger.toml REPORT/results.json ...
+    python scripts/ledger_rests_on_evidence.py claims/ledger REPORT/results.json ...
 
 A `results.json` is what `pytest claims --evidence FILE --report REPORT` wrote for one file.
 """
@@ -9,10 +9,10 @@ import json
 import sys
 from pathlib import Path
 
-from repro.ledger import Ledger
+from repro.ledger import Entry, entries_at
 
 
-def disagreements(ledger: Ledger, results: list[Path]) -> list[str]:
+def disagreements(entries: list[Entry], results: list[Path]) -> list[str]:
     """Return a line for each entry that is judged otherwise from evidence, or not at all."""
     judged = {
         (claim["claim"], claim["profile"], claim["data"]): claim["verdict"]
@@ -23,13 +23,13 @@ def disagreements(ledger: Ledger, results: list[Path]) -> list[str]:
     return [
         f"{' '.join(entry.place)}: {entry.verdict} in the ledger,"
         f" {judged.get(entry.place, 'not judged')} from evidence"
-        for entry in ledger.entries.values()
+        for entry in entries
         if judged.get(entry.place) != entry.verdict
     ]
 
 
 if __name__ == "__main__":
     ledger, *results = map(Path, sys.argv[1:])
-    lines = disagreements(Ledger.read(ledger), results)
+    lines = disagreements(entries_at(ledger), results)
     print("\n".join(lines) or f"every verdict of {ledger} is given by the evidence")
     sys.exit(bool(lines))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.ledger import Ledger
+from repro.ledger import entries_at
 from repro.plugin.command_line import OPTIONS as OURS
 from repro.plugin.progress import WIDTH_OF_A_FILE
 from repro.report.coverage import coverage_page
@@ -98,8 +98,8 @@ def test_the_first_result_is_what_the_readme_shows():
 
 
 def test_the_page_of_findings_is_current():
-    ledgers = [ROOT / "claims" / "ledger.toml", ROOT / "claims" / "documents" / "ledger.toml"]
-    entries = [e for path in ledgers for e in Ledger.read(path).entries.values()]
+    ledgers = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
+    entries = [entry for path in ledgers for entry in entries_at(path)]
     page = (DOCS / "findings.md").read_text()
     assert with_table(page, findings_table(entries)) == page, (
         f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in ledgers)}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.ledger import Ledger
+from repro.ledger import entries_at
 from repro.report.findings import BEGIN, END
 from repro.report.source_tables import size_of, source_tables
 
@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs/findings").glob("*.md"))
 ENTRIES = [
     entry
-    for ledger in ("claims/ledger.toml", "claims/documents/ledger.toml")
-    for entry in Ledger.read(ROOT / ledger).entries.values()
+    for ledger in ("claims/ledger", "claims/documents/ledger")
+    for entry in entries_at(ROOT / ledger)
 ]
 CITED = re.compile(r"\[([^\]]+)\]\(\S+coverage\.md#source-(\d+) \"([^\"]+), (\w+), ([^\",]+)\"\)")
 """What a page says of a claim: a verdict or a number, with claim, size and data in the link."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from repro.judge import Excess, Held, Outcome, Standing, held_against, reference
 from repro.judge.explain import wrap
-from repro.ledger import NAME, Entry, Ledger
+from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.gathered import SAID_IN_FULL, Gathered, contradiction, named, outcome_of
 from repro.plugin.second_look import looked_again
@@ -69,8 +68,8 @@ class Gate:
     from_evidence: str = ""
     """The option that names the evidence files which this session judges from."""
 
-    ledgers: dict[Path, Ledger] = field(default_factory=dict)
-    """The ledgers that were read, by folder."""
+    ledgers: Ledgers = field(default_factory=Ledgers)
+    """The ledgers beside the claims, as far as they were read."""
 
     def judge(
         self,
@@ -146,11 +145,8 @@ class Gate:
         return self.ledger_of(item).entry(claim_id(item), profile, named(data))
 
     def ledger_of(self, item: pytest.Item) -> Ledger:
-        """Return the ledger beside the file of a claim; raises LedgerError."""
-        folder = item.path.parent
-        if folder not in self.ledgers:
-            self.ledgers[folder] = Ledger.read(folder / NAME)
-        return self.ledgers[folder]
+        """Return the ledger for the file of a claim; raises LedgerError."""
+        return self.ledgers.of(item.path)
 
     def compare(self, item: pytest.Item, gathered: Gathered, *, holds: bool) -> Compared:
         """Hold a claim against the ledger, and measure it for the next one if it `holds`.

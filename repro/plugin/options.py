@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
 from repro.plugin.command_line import is_set, option, set_option
 from repro.plugin.evidence import check_evidence
 from repro.plugin.slurm import check_slurm, is_about_slurm
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
-
-_NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
 
 
 def store_folder(config: pytest.Config) -> Path:
@@ -113,33 +112,22 @@ def _require_folder(option: str, folder: Path) -> None:
 
 def _check_ledgers(config: pytest.Config) -> None:
     """Raise ValueError where a ledger that this session will need cannot be read."""
-    for path in ledgers_below(config):
-        from repro.ledger import Ledger, LedgerError
-
+    for place in places_with_ledgers(config):
         try:
-            Ledger.read(path)
+            read_ledgers(place)
         except LedgerError as error:
             raise ValueError(str(error)) from error
 
 
-def ledgers_below(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:
-    """Yield the ledgers in the folders that pytest is asked to collect, as it walks them.
+def places_with_ledgers(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:
+    """Yield the files that pytest is to collect, and the folders with ledgers as it walks them.
 
-    Those beside a file that it is asked to collect too, but with `folders_only`.
+    With `folders_only` the files are left out.
     """
     store = store_folder(config).absolute()
     for argument in config.args:
         path = Path(config.invocation_params.dir, argument.partition("::")[0])
-        if folders_only and not path.is_dir():
-            continue
-        start = path if path.is_dir() else path.parent
-        for folder, below, files in os.walk(start):
-            if "ledger.toml" in files or "ledger.toml" in below:
-                yield Path(folder, "ledger.toml")
-            if not path.is_dir():
-                break
-            below[:] = [
-                x
-                for x in below
-                if not x.startswith(".") and x not in _NOT_LOOKED_INTO and Path(folder, x) != store
-            ]
+        if path.is_dir():
+            yield from folders_with_ledgers(path, but=store)
+        elif not folders_only:
+            yield path

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from repro.ledger import Ledger, LedgerError, read_ledgers
 from repro.plugin.claims import name_or_none
 from repro.plugin.command_line import option
 from repro.plugin.completeness import is_about_nothing
-from repro.plugin.options import ledgers_below
+from repro.plugin.options import places_with_ledgers
 
 NAME = "repro-orphans"
 
@@ -30,7 +31,7 @@ class Orphans:
 
     def __init__(self) -> None:
         self.known: set[tuple[str, str]] = set()
-        """Folders and the names of claims in their files."""
+        """Files and the names of claims in them."""
         self.is_partial = False
         self.found: dict[Path, list[str]] = {}
 
@@ -48,7 +49,7 @@ class Orphans:
             if item.get_closest_marker("claim"):
                 name = name_or_none(item)
                 self.is_partial |= name is None  # it may be any of them
-                self.known.add((str(item.path.parent), name or ""))
+                self.known.add((str(item.path), name or ""))
 
     def told(self) -> dict[str, Any]:
         """Return what a worker tells the controller."""
@@ -77,28 +78,31 @@ class Orphans:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _found(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
-        from repro.ledger import Ledger, LedgerError
-
-        for path in ledgers_below(config, folders_only=True):
-            names = {name for folder, name in self.known if Path(folder) == path.parent.absolute()}
-            if names:
+        in_folder: dict[Path, set[str]] = {}
+        for file, name in self.known:
+            in_folder.setdefault(Path(file).parent, set()).add(name)
+        for place in places_with_ledgers(config, folders_only=True):
+            if names := in_folder.get(place.absolute()):
                 try:
-                    claims = {entry.claim for entry in Ledger.read(path).entries.values()}
+                    ledgers = read_ledgers(place)
                 except LedgerError:  # it went bad meanwhile, which its claims say
                     continue
-                if gone := sorted(claims - names):
-                    yield path, gone
+                for ledger in ledgers:
+                    claims = {entry.claim for entry in ledger.entries.values()}
+                    if gone := sorted(claims - names):
+                        yield ledger.path, gone
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        from repro.ledger import Ledger
-
         for path, gone in self.found.items():
             names = ", ".join(gone[:_SHOWN])
             more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
             if option(config, "update-ledger"):
-                Ledger.read(path).forget(gone)
+                try:
+                    Ledger.read(path).forget(gone)
+                except LedgerError as error:
+                    raise pytest.UsageError(str(error)) from error
                 line = f"{path}: entries without a claim were removed: {names}{more}"
             else:
                 line = (

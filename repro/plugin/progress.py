@@ -144,6 +144,8 @@ class ProgressDisplay:
     def _announce(self, claims: list[SettledClaim]) -> None:
         new = {c.name: c for c in claims if c.name not in self._settled}
         self._settled |= new
+        if counted := [claim for claim in new.values() if claim.is_only_counted]:
+            self._screen.write(counted_line(counted), coloured=REPRODUCED)
         for claim in new.values():
             if not claim.is_only_counted and claim.verdict != NOT_RUN:
                 line = settled_line(claim, width=self._screen.width)
@@ -151,8 +153,6 @@ class ProgressDisplay:
             if claim.details:
                 details = textwrap.indent(shown_lines(claim.details), "    ")
                 self._screen.write(details.rstrip())
-        if counted := [claim for claim in new.values() if claim.is_only_counted]:
-            self._screen.write(counted_line(counted), coloured=REPRODUCED)
         reasons = Counter(claim.measured for claim in new.values() if claim.verdict == NOT_RUN)
         for reason, count in reasons.items():
             self._screen.write(unable_line(reason, count)[: self._screen.width])

@@ -136,7 +136,6 @@ class ClaimSession:
         """The claims that cannot be read ahead of their test, and what they need of pytest."""
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests end in an error of their own, and in which."""
-        self._later: dict[Path, LaterLooks] = {}
         self.stopped = ""
         """The reason why what is not settled is not judged any more; empty while it is."""
         self._reporting = bool(asked("report"))
@@ -179,7 +178,7 @@ class ClaimSession:
         for item in self.items:
             try:
                 mark_of(item)
-                self.gate.ledger_of(item)
+                self.gate.ledgers.require_in_place(claim_id(item), item.path)
             except (BadClaim, LedgerError) as error:
                 refused[item] = str(error)
         named = [item for item in self.items if item not in refused]
@@ -274,13 +273,13 @@ class ClaimSession:
         return [item for item in self.items if item not in self.refused and not _is_skipped(item)]
 
     def _later_of(self, item: pytest.Item) -> LaterOf:
-        ledger = self.gate.ledger_of(item)
-        if ledger.path not in self._later:
-            self._later[ledger.path] = LaterLooks(
-                ledger.entries.values(), self.profile.name, looks=self.profile.looks
-            )
-        looks, name = self._later[ledger.path], claim_id(item)
+        looks, name = self._later, claim_id(item)
         return lambda arms: looks.of(name, named(sorted({arm.data for arm in arms})))
+
+    @cached_property
+    def _later(self) -> LaterLooks:
+        """The chances of further seeds, by all ledgers of the session."""
+        return LaterLooks(self.gate.ledgers.entries(), self.profile.name, looks=self.profile.looks)
 
     def _read(self, item: pytest.Item) -> None:
         # that more seeds are needed, or not, is all that a plan has to know

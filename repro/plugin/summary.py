@@ -11,7 +11,7 @@ import pytest
 
 from repro.evidence.use import use_lines
 from repro.judge import Outcome
-from repro.ledger import Entry, Ledger, LedgerError
+from repro.ledger import Entry, Ledger, LedgerError, write_ledgers
 from repro.plugin.about import session_of
 from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of
@@ -171,8 +171,10 @@ def _update(records: list[ClaimRecord]) -> None:
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        for path, entries in by_ledger.items():
-            Ledger.read(Path(path)).accept(entries)
+        ledgers = [Ledger.read(Path(path)) for path in by_ledger]
+        for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
+            ledger.add(entries)
+        write_ledgers(ledgers)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import Entry, Ledger
+from repro.ledger import Entry, entries_at
 from repro.text import shown
 
 COLOURS = {"reproduced": "#1b7346", "refuted": "#b0281f", "inconclusive": "#7d5a00"}
@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
 def badge(entries: Iterable[Entry]) -> str:
     """Return an SVG that says how many verdicts of each kind the ledgers have.
 
-    >>> "2 reproduced" in badge(Ledger.read(Path("claims/ledger.toml")).entries.values())
+    >>> "2 reproduced" in badge(entries_at(Path("claims/ledger")))
     True
     """
     counts = Counter(entry.verdict for entry in entries)
@@ -72,10 +72,7 @@ def badge(entries: Iterable[Entry]) -> str:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    for path in chosen.ledgers:
-        if not path.is_file():
-            return _refuse(f"There is no ledger {path}; pytest --update-ledger writes one.")
-    picture = badge(e for path in chosen.ledgers for e in Ledger.read(path).entries.values())
+    picture = badge(entry for path in chosen.ledgers for entry in entries_at(path))
     if chosen.into is None:
         print(picture, end="")
         return 0

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import NAME as LEDGER
-from repro.ledger import Entry, Ledger
+from repro.ledger import Entry, folders_with_ledgers, read_ledgers
 from repro.report.markdown import as_code, as_text, table_row
 from repro.text import shown
 
@@ -85,8 +84,9 @@ def coverage_page(claims: Path) -> str:
     judges = dict(each for path in files for each in read_judges(path))
     entries = _by_test(
         entry
-        for path in sorted(claims.rglob(LEDGER))
-        for entry in Ledger.read(path).entries.values()
+        for folder in folders_with_ledgers(claims)
+        for ledger in read_ledgers(folder)
+        for entry in ledger.entries.values()
     )
     for row in rows:
         _require_judged(row, judges, claims.parent)

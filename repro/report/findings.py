@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import KINDS, VERDICTS, Entry, Ledger
+from repro.ledger import KINDS, VERDICTS, Entry, entries_at
 from repro.report.counts import MANY
 from repro.report.markdown import as_text, table_row
 from repro.report.source_tables import read_figures, size_of, source_of, source_tables
@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
 def findings_table(entries: Iterable[Entry]) -> str:
     """Return the number of each verdict by source, whose claims, size and data, as Markdown.
 
-    >>> print(findings_table(Ledger.read(Path("claims/ledger.toml")).entries.values()))
+    >>> print(findings_table(entries_at(Path("claims/ledger"))))
     """
     counts: dict[tuple[str, int, int, str], Counter[str]] = {}
     for entry in entries:
@@ -83,10 +83,7 @@ def with_table(text: str, table: str) -> str:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    for path in chosen.ledgers:
-        if not path.is_file():
-            return _refuse(f"There is no ledger {path}; pytest --update-ledger writes one.")
-    entries = [e for path in chosen.ledgers for e in Ledger.read(path).entries.values()]
+    entries = [entry for path in chosen.ledgers for entry in entries_at(path)]
     try:
         if chosen.source is None:
             tables = findings_table(entries)

@@ -38,7 +38,7 @@ def source_tables(
     A verdict is that at the largest size at which a claim was judged on this data. Verdicts on
     generated data are left out where there is one on the data that it stands for.
 
-    >>> print(source_tables(Ledger.read(Path("claims/ledger.toml")).entries.values(), "004"))
+    >>> print(source_tables(entries_at(Path("claims/ledger")), "004"))
     """
     of_it = [entry for entry in entries if source_of(entry) == source]
     if not of_it:

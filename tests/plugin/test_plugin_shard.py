@@ -91,10 +91,12 @@ def test_the_partition_does_not_depend_on_what_is_stored(suite):
     assert table.findall(before) == table.findall(after)
 
 
-def test_nothing_is_trained_twice_and_the_ledger_is_that_of_one_session(suite, monkeypatch):
+@pytest.mark.parametrize("place", ["ledger.toml", "ledger/test_lines.toml"])
+def test_nothing_is_trained_twice_and_the_ledger_is_that_of_one_session(suite, place):
     """The bar of sharding: eight shards and one session give the same ledger byte for byte."""
+    ledger = suite.path / place
+    ledger.parent.mkdir(exist_ok=True)
     run(suite, "--update-ledger", "--store", "whole")
-    ledger = suite.path / "ledger.toml"
     alone = ledger.read_bytes()
     ledger.unlink()
     places = set()

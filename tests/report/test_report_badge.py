@@ -41,6 +41,14 @@ def test_an_empty_ledger_says_so():
     assert texts(badge([])) == ["claims", "none judged"]
 
 
+def test_the_command_counts_a_folder_of_ledgers(tmp_path, capsys):
+    (tmp_path / "ledger").mkdir()
+    for n, each in enumerate(ENTRIES):
+        Ledger(tmp_path / "ledger" / f"test_{n}.toml", []).accept([each])
+    assert main(["badge", str(tmp_path / "ledger")]) == 0
+    assert texts(capsys.readouterr().out) == ["claims", "2 reproduced", "1 refuted"]
+
+
 def test_the_command(tmp_path, capsys):
     ledger, picture = tmp_path / "ledger.toml", tmp_path / "new" / "claims.svg"
     assert main(["badge", str(ledger)]) == 1

@@ -1,5 +1,6 @@
 """The file of a ledger: what is written is what is read, and the ledgers here stay as they are."""
 
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError
+from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError, is_ledger, write_ledgers
+from repro.ledger.text import text_of
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LEDGERS = [
-    path for folder in ("claims", "examples") for path in (ROOT / folder).rglob("ledger.toml")
+    path
+    for folder in ("claims", "examples")
+    for path in sorted((ROOT / folder).rglob("*.toml"))
+    if is_ledger(path)
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -32,6 +37,7 @@ def as_text(entry):
 
 
 @given(ENTRIES)
+@example([entry("a line in a name"), replace(entry("a"), claim="900/x\ny = 1", data="\x7f]]")])
 @example([entry("all of ASCII: " + "".join(map(chr, range(128)))), entry("and \x85\u2028\ufeff\r")])
 def test_what_is_written_is_what_is_read(entries):
     with tempfile.TemporaryDirectory() as folder:
@@ -84,3 +90,66 @@ def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):
         ("900/other", "ci", "reproduced"),
     ):
         assert ledger.opposed(claim, profile, verdict) == []
+
+
+def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
+    """The claims have a ledger a file, and the small examples one each."""
+    claims = {p.relative_to(ROOT).as_posix() for p in LEDGERS if p.is_relative_to(ROOT / "claims")}
+    files = sorted((ROOT / "claims").rglob("test_*.py"))
+    assert claims == {
+        f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
+    }
+    assert {p.name for p in LEDGERS if p.is_relative_to(ROOT / "examples")} == {"ledger.toml"}
+
+
+@given(ENTRIES)
+def test_each_entry_begins_with_a_line_that_no_other_has(entries):
+    """Git finds entries by these lines, so that it never takes one for its neighbour."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.toml"
+        Ledger(path, []).accept(entries)
+        lines = path.read_bytes().split(b"\n")
+    heads = [line for line in lines if line.startswith(b"[[claim]]")]
+    assert len(heads) == len(entries)
+    spaced = [" ".join(each.place) for each in entries]
+    assert len(set(heads)) == len(set(spaced))
+
+
+@given(ENTRIES.flatmap(lambda entries: st.tuples(st.just(entries), st.permutations(entries))))
+def test_entries_are_written_in_one_order_however_they_come(both):
+    assert text_of(both[0]) == text_of(both[1])
+
+
+def test_a_file_that_does_not_change_is_not_written(tmp_path):
+    path = tmp_path / "ledger.toml"
+    Ledger(path, []).accept([entry("one")])
+    os.utime(path, (1, 1))
+    Ledger.read(path).accept([entry("one")])
+    assert path.stat().st_mtime == 1
+    Ledger.read(path).accept([entry("two")])
+    assert path.stat().st_mtime > 1
+
+
+def test_of_several_ledgers_none_is_written_where_one_cannot_be(tmp_path):
+    good, bad = (Ledger(tmp_path / name, []) for name in ("a.toml", "b.toml"))
+    good.add([entry("whole")])
+    bad.add([entry("half of a smile: \ud83d")])
+    with pytest.raises(LedgerError):
+        write_ledgers([good, bad])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path):
+    ledger = Ledger(tmp_path / "gone" / "ledger.toml", [])
+    with pytest.raises(LedgerError, match=r"ledger\.toml cannot be written \(No such file") as said:
+        ledger.accept([entry("one")])
+    assert "\n" not in str(said.value)
+
+
+def test_the_ledger_of_one_file_goes_with_its_last_entry(tmp_path):
+    for path in (tmp_path / "ledger" / "test_a.toml", tmp_path / "ledger.toml"):
+        path.parent.mkdir(exist_ok=True)
+        Ledger(path, []).accept([entry("one")])
+        Ledger.read(path).forget(["900/rises"])
+    assert not (tmp_path / "ledger" / "test_a.toml").exists()
+    assert (tmp_path / "ledger.toml").read_text().count("[[claim]]") == 0

@@ -1,0 +1,39 @@
+"""The ledger: the last accepted verdicts, as text beside the claims, under version control.
+
+It has one entry for each claim, profile and data set. A claim that was reproduced and is not any
+more fails; one that was not is an expected failure, with the finding as its reason. An entry of a
+reproduced claim says on what machine, and how far past their bounds its comparisons were, because
+another kind of machine trains other runs.
+
+The entries of a folder's claims are in one file, `ledger.toml`, or in the folder `ledger`, where
+each file of claims has a ledger of its own.
+"""
+
+from repro.ledger.changes import changed_entries
+from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
+from repro.ledger.errors import LedgerError
+from repro.ledger.file import Ledger, write_ledgers
+from repro.ledger.place import (
+    folders_with_ledgers,
+    is_ledger,
+    ledgers_in,
+)
+from repro.ledger.read import Ledgers, entries_at, read_ledgers
+
+__all__ = [
+    "KINDS",
+    "VERDICTS",
+    "Entry",
+    "Kind",
+    "Ledger",
+    "LedgerError",
+    "Ledgers",
+    "changed_entries",
+    "entries_at",
+    "folders_with_ledgers",
+    "is_ledger",
+    "ledgers_in",
+    "read_ledgers",
+    "short_source",
+    "write_ledgers",
+]

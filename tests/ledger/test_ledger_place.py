@@ -1,0 +1,132 @@
+"""The places of ledgers: one file for a folder of claims, or one for each file of claims."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from repro.ledger import Entry, Ledger, LedgerError, Ledgers, entries_at, is_ledger, read_ledgers
+from repro.ledger.place import folders_with_ledgers, is_split, ledger_of, ledgers_in
+
+
+def entry(claim, **more):
+    return Entry(claim, "ci", "points", "reproduced", "It rises", "", "", **more)
+
+
+def write(path, *claims):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Ledger(path, []).accept(map(entry, claims))
+
+
+def test_without_a_folder_for_ledgers_there_is_one_of_all_claims(tmp_path):
+    assert ledgers_in(tmp_path) == []
+    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger.toml"
+    write(tmp_path / "ledger.toml", "900/a")
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
+    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger.toml"
+
+
+def test_in_a_folder_for_ledgers_each_file_of_claims_has_its_own(tmp_path):
+    (tmp_path / "ledger").mkdir()
+    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger" / "test_a.toml"
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    assert ledger_of(tmp_path / "test_b.py") == tmp_path / "ledger" / "test_b.toml"
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger" / "test_a.toml"]
+    assert ledger_of(tmp_path / "nested" / "test_a.py") == tmp_path / "nested" / "ledger.toml"
+
+
+def test_both_forms_at_once_are_refused(tmp_path):
+    write(tmp_path / "ledger.toml", "900/a")
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    for ask in (ledgers_in, is_split, lambda folder: ledger_of(folder / "test_a.py")):
+        with pytest.raises(LedgerError, match=r"There are both .*ledger\.toml and the folder "):
+            ask(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["books.csv", "README.md"])
+def test_a_folder_of_that_name_with_other_things_is_no_ledger(tmp_path, name):
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "ledger" / name).touch()
+    assert not is_split(tmp_path)
+
+
+def test_a_package_of_that_name_is_no_ledger(tmp_path):
+    write(tmp_path / "ledger.toml", "900/a")
+    (tmp_path / "ledger").mkdir()
+    for name in ("__init__.py", "settings.toml"):
+        (tmp_path / "ledger" / name).touch()
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
+    assert not is_ledger(tmp_path / "ledger" / "settings.toml")
+
+
+@pytest.mark.parametrize("name", ["test_a.toml.orig", ".#test_b.toml", "README.md"])
+def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path, name):
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    (tmp_path / "ledger" / name).write_text("<<<<<<<")
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger" / "test_a.toml"]
+
+
+def test_folders_that_pytest_does_not_walk_have_no_ledgers(tmp_path):
+    for folder in ("claims", ".venv", "venv", "claims/store", "claims/more"):
+        write(tmp_path / folder / "ledger.toml", "900/a")
+    found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
+    assert [path.relative_to(tmp_path) for path in found] == [Path("claims"), Path("claims/more")]
+
+
+def test_a_ledger_is_read_only_for_the_files_that_ask(tmp_path):
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    (tmp_path / "ledger" / "test_b.toml").write_text("<<<<<<<")
+    assert [ledger.path.name for ledger in read_ledgers(tmp_path / "test_a.py")] == ["test_a.toml"]
+    assert read_ledgers(tmp_path / "test_c.py") == []
+    ledgers = Ledgers()
+    ledgers.require_in_place("900/a", tmp_path / "test_a.py")
+    assert [each.claim for each in ledgers.entries()] == ["900/a"]
+    with pytest.raises(LedgerError, match=r"test_b\.toml cannot be read"):
+        ledgers.of(tmp_path / "test_b.py")
+    with pytest.raises(LedgerError, match=r"test_b\.toml cannot be read"):
+        read_ledgers(tmp_path)
+
+
+def test_a_bad_ledger_is_read_once(tmp_path, monkeypatch):
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    (tmp_path / "ledger" / "test_b.toml").write_text("<<<<<<<")
+    read = []
+    usual = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or usual(path))
+    ledgers = Ledgers()
+    for _ in range(3):
+        with pytest.raises(LedgerError):
+            ledgers.of(tmp_path / "test_b.py")
+        with pytest.raises(LedgerError):
+            ledgers.require_in_place("900/new", tmp_path / "test_a.py")
+    assert sorted(read) == ["test_a.toml", "test_a.toml", "test_b.toml", "test_b.toml"]
+
+
+def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):
+    write(tmp_path / "ledger" / "test_a.toml", "900/a", "900/b")
+    Ledgers().require_in_place("900/new", tmp_path / "test_b.py")
+    with pytest.raises(LedgerError) as said:
+        Ledgers().require_in_place("900/b", tmp_path / "test_b.py")
+    assert str(said.value) == (
+        f"The ledger {tmp_path}/ledger/test_a.toml has 900/b, whose claim is in test_b.py: let"
+        f" python -m repro ledger split {tmp_path} move it into test_b.toml."
+    )
+
+
+def test_a_claim_in_two_ledgers_is_named_with_both(tmp_path):
+    write(tmp_path / "ledger" / "test_a.toml", "900/a", "900/b")
+    write(tmp_path / "ledger" / "test_b.toml", "900/b")
+    twice = re.escape(f"The ledgers {tmp_path}/ledger/test_a.toml and")
+    with pytest.raises(LedgerError, match=rf"{twice} .*test_b.toml both have 900/b: remove it"):
+        read_ledgers(tmp_path)
+
+
+def test_entries_are_those_of_a_file_or_of_a_folder_of_ledgers(tmp_path):
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        entries_at(tmp_path / "ledger")
+    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    write(tmp_path / "ledger" / "test_b.toml", "900/b")
+    assert [each.claim for each in entries_at(tmp_path / "ledger")] == ["900/a", "900/b"]
+    assert [each.claim for each in entries_at(tmp_path / "ledger" / "test_b.toml")] == ["900/b"]
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        entries_at(tmp_path)
