@@ -7,7 +7,7 @@ import argparse
 COMMANDS: dict[str, tuple[str, str]] = {
     "badge": (
         "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
-        "badge claims/ledger.toml --into claims/badge.svg",
+        "badge claims/ledger --into claims/badge.svg",
     ),
     "bisect": (
         "Find the commit that changed a claim. Commits of the range are checked out beside the"
@@ -49,7 +49,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "findings": (
         "Write the verdicts of ledgers as a table in Markdown: by source, or each claim of one"
         " source.",
-        "findings claims/ledger.toml --source 004",
+        "findings claims/ledger --source 004",
+    ),
+    "ledger": (
+        "Bring ledgers into one of two forms: one file a folder, or one for each file of claims."
+        " No entry changes.",
+        "ledger split claims",
+    ),
+    "ledger split": (
+        "Give each file of claims a ledger of its own, in the folder ledger beside it. Branches"
+        " that change different claims then merge.",
+        "ledger split claims",
+    ),
+    "ledger join": (
+        "Put the ledgers of a folder into one file, ledger.toml.",
+        "ledger join claims",
     ),
     "merge": (
         "Join the files that shards packed, train what is left, and judge all claims in one"

@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
         nargs="+",
         type=Path,
         metavar="LEDGER",
-        help="files that pytest wrote, ledger.toml",
+        help="ledgers: files, or folders of them",
     )
     parser.add_argument(
         "--into", type=Path, metavar="FILE", help="write it into this file instead of printing it"
