@@ -1,4 +1,4 @@
-"""The results of runs on disk, verified whenever they are read.
+"""The results of runs on disk, verified before they are used.
 
 A run's folder is named by its key. It is written elsewhere and renamed into place when it is whole.
 A damaged one is moved aside and the run is trained again.
