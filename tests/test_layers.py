@@ -103,5 +103,7 @@ def test_a_command_that_asks_for_no_claims_loads_no_pytest():
 def test_no_two_files_of_tests_have_one_name():
     """One process may collect the claims and the tests, and pytest imports both by their names."""
     root = PACKAGE.parent
-    names = [path.name for folder in ("claims", "tests") for path in (root / folder).rglob("test_*")]
+    names = [
+        path.name for folder in ("claims", "tests") for path in (root / folder).rglob("test_*")
+    ]
     assert len(names) == len(set(names)), sorted(x for x in set(names) if names.count(x) > 1)

@@ -20,7 +20,7 @@ from repro.judge import (
     Outcome,
     Scale,
     Verdict,
-    conjunction,
+    all_of,
 )
 from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
@@ -175,7 +175,7 @@ class Trials:
     @property
     def p(self) -> float | None:
         """The p of all findings together, for the error over the whole suite."""
-        return conjunction(*self.findings).p if self.findings else None
+        return all_of(self.findings).p if self.findings else None
 
     @property
     def arms_used(self) -> list[ArmData]:
