@@ -17,7 +17,6 @@ from repro.judge import (
     Ladder,
     Measured,
     OneLook,
-    Outcome,
     Scale,
     Verdict,
     all_of,
@@ -105,7 +104,7 @@ class Trials:
         >>> trials.require(is_clear, "a deep arm that stands clear of chance")
         >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
-        if condition.outcome is not Outcome.REPRODUCED:
+        if not condition:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
 
     def _distinct(self, arms: Sequence[Arm], size: str | None) -> list[Trial]:

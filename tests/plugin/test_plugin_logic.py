@@ -85,6 +85,7 @@ def test_an_operator_that_findings_do_not_have_says_what_to_write(project, line)
         ("assert (hi > lo) & (lo > hi)", "refuted"),
         ("assert either(lo > hi, hi > lo)", "reproduced"),
         ("assert either(lo > hi, hi < lo)", "refuted"),
+        ("trials.require(hi > lo, 'a rise'); assert hi > 0", "reproduced"),
         ("assert either(lo > hi, hi > lo) & (hi > 0)", "reproduced"),
         ("assert either(lo > hi, hi > lo) & (lo > hi)", "refuted"),
         ("assert conjunction(hi > lo, hi > 0)", "reproduced"),
