@@ -1,7 +1,8 @@
 """Realised error rates and power of every word of the judge, by simulation.
 
     python benchmarks/calibration.py            # a few minutes on two cores
-    python benchmarks/calibration.py --quick    # some seconds, larger Monte Carlo errors
+    python benchmarks/calibration.py --quick    # a minute, larger Monte Carlo errors
+    python benchmarks/calibration.py --noise tied ceiling    # only these noises
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -320,13 +321,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--level", type=float, default=0.01, help="both sides together")
+    parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="only these")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
     print(f"{'false refuted':<15}power")
     worst: dict[tuple[str, str], list[float]] = {}
-    settings = list(product(NOISES, PAIRINGS))
+    settings = list(product(options.noise, PAIRINGS))
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         tables = pool.map(
             partial(table, level=options.level, samples=samples), *zip(*settings, strict=True)

@@ -26,7 +26,7 @@ EXAMPLES = 300
 SHARE = Scale("log-odds", count=EXAMPLES)
 IDENTITY = Scale("identity")
 SIX_POINTS = 0.3569
-"""The skill by which an arm of `_answers` is six points better, over all examples there could be."""
+"""The skill by which an arm of `_answers` is better by six points on a population of examples."""
 
 Draw = Callable[[np.random.Generator], list[Array]]
 Word = Callable[[list[Measured]], Verdict]
