@@ -1,7 +1,8 @@
 """Realised error rates and power of every word of the judge, by simulation.
 
     python benchmarks/calibration.py            # a few minutes on two cores
-    python benchmarks/calibration.py --quick    # some seconds, larger Monte Carlo errors
+    python benchmarks/calibration.py --quick    # a minute, larger Monte Carlo errors
+    python benchmarks/calibration.py --noise tied ceiling    # only these noises
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -16,9 +17,17 @@ same; that is also where its power is, at a width of 6 standard deviations.
 The tests are exact for normal values. The other noises show what they do where values are not:
 `heavy` is Student's t with 3 degrees of freedom, `skewed` a centred lognormal (sigma 1, skewness
 6.2), mirrored on every second arm so that the differences stay skewed: the worst case. `alike` is
-the same without the mirror: where two arms are skewed alike, their difference is not. Every arm has
-standard deviation 1; `paired` arms correlate by 0.8 over seeds, `unpaired` ones not at all. What
-arms share is normal, so the spread of one arm is judged at its worst in the unpaired rows.
+the same without the mirror: where two arms are skewed alike, their difference is not. In every
+second arm of `collapse` a tenth of the seeds lies six standard deviations of the others lower.
+Every arm has standard deviation 1; `paired` arms correlate by 0.8 over seeds, `unpaired` ones not
+at all. What arms share is normal, so the spread of one arm is judged at its worst in the unpaired
+rows.
+
+The values of `tied` and `ceiling` are counts of right answers: one example is right on half of the
+seeds of an arm, or on 95 % of them. Arms that are paired are alike on four seeds of five, and there
+are seeds on which all arms tie. An example is 1, and the metric says so where it is compared as it
+is (`Scale("identity", count=1)`); their standard deviation is 0.5 or 0.22. The spread has no row
+there, since a spread of half an example is not told from none.
 
 Costs that do not depend on the seed are read off and have no error rate.
 """
@@ -43,7 +52,10 @@ from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((3,), (5,), (8,), (10,), (20,), (5, 8, 12), (3, 5, 8, 12, 20))
 PAIRINGS = {"paired": 0.8, "unpaired": 0.0}
-NOISES = ("normal", "heavy", "alike", "skewed")
+STEPS = {"tied": 0.5, "ceiling": 0.05}
+"""The noises that move in whole examples, with the chance that the example is wrong."""
+
+NOISES = ("normal", "heavy", "alike", "skewed", "collapse", *STEPS)
 EFFECT = 1.5
 MOST_SEEDS = 20
 
@@ -76,6 +88,7 @@ def curve(epochs: list[Measured]) -> Curve:
         metric="m",
         epochs=range(1, 1 + len(epochs)),
         values=lambda seeds: list(np.stack([epoch.values(seeds) for epoch in epochs], axis=1)),
+        scale=epochs[0].scale,
     )
 
 
@@ -171,7 +184,15 @@ def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
         return rng.standard_t(3, size=shape) / 3**0.5
     if kind in ("skewed", "alike"):
         return np.asarray((rng.lognormal(size=shape) - np.exp(0.5)) / ((np.e - 1) * np.e) ** 0.5)
+    if kind in STEPS:
+        return STEPS[kind] - (rng.random(shape) < STEPS[kind])
     return rng.standard_normal(shape)
+
+
+def collapsing(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Draws of which a tenth lies six standard deviations of the others lower; mean 0, sd 1."""
+    low = 0.6 - 6.0 * (rng.random(shape) < 0.1)
+    return np.asarray((low + rng.standard_normal(shape)) / (36 * 0.1 * 0.9 + 1) ** 0.5)
 
 
 @lru_cache(maxsize=2)
@@ -181,11 +202,20 @@ def standard_arms(
     """Values (seeds, samples) of arms with mean 0; the same draws for the same question."""
     rng = np.random.default_rng(stream)
     shape = seeds, samples
+    if kind in STEPS:  # counts are shared or not: in between they would be none
+        common = noise(kind, shape, rng)
+        return [
+            np.where(rng.random(shape) < correlation, common, noise(kind, shape, rng))
+            for _ in range(MOST_ARMS)
+        ]
     shared = rng.standard_normal(shape) * correlation**0.5
     own = (1 - correlation) ** 0.5
     mirrored = kind == "skewed"
     return [
-        shared + own * (-1 if mirrored and i % 2 else 1) * noise(kind, shape, rng)
+        shared
+        + own
+        * (-1 if mirrored and i % 2 else 1)
+        * (collapsing(shape, rng) if kind == "collapse" and i % 2 == 0 else noise(kind, shape, rng))
         for i in range(MOST_ARMS)
     ]
 
@@ -217,7 +247,8 @@ def stated(
         arms[0] -= documented_runs(
             word, len(means), kind=kind, correlation=correlation, samples=samples
         )
-    scale = Scale(word.scale)
+    counted = kind in STEPS and word.scale == "identity"
+    scale = Scale(word.scale, count=1 if counted else None)
     word.claim(
         [
             Measured(
@@ -265,6 +296,8 @@ def table(
         "samples": samples,
     }
     for looks, (name, word) in product(DESIGNS, WORDS.items()):
+        if name == "spreads" and kind in STEPS:
+            continue
         design = Design(looks=looks, level=level)
         rows.append((",".join(map(str, looks)), name, errors_and_power(word, design, **simulated)))
     return rows
@@ -288,13 +321,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--level", type=float, default=0.01, help="both sides together")
+    parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="only these")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
     print(f"{'false refuted':<15}power")
     worst: dict[tuple[str, str], list[float]] = {}
-    settings = list(product(NOISES, PAIRINGS))
+    settings = list(product(options.noise, PAIRINGS))
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         tables = pool.map(
             partial(table, level=options.level, samples=samples), *zip(*settings, strict=True)

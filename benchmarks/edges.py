@@ -25,6 +25,8 @@ SEEDS = 12
 EXAMPLES = 300
 SHARE = Scale("log-odds", count=EXAMPLES)
 IDENTITY = Scale("identity")
+SIX_POINTS = 0.3569
+"""The skill by which an arm of `_answers` is better by six points on a population of examples."""
 
 Draw = Callable[[np.random.Generator], list[Array]]
 Word = Callable[[list[Measured]], Verdict]
@@ -39,6 +41,8 @@ class Row:
     true: bool | None
     """None where the truth lies on the bound, so that both verdicts are false."""
     scale: Scale = IDENTITY
+    by_example: bool = False
+    """True where answers to single examples are drawn, [seeds, examples], that count as drawn."""
 
 
 def _borderline(rng: np.random.Generator) -> list[Array]:
@@ -100,6 +104,16 @@ def _best_at_first(epochs: list[Measured], **how: float) -> Verdict:
     return curve.bottoms_at(1, **how)
 
 
+def _answers(rng: np.random.Generator, *, better: float) -> list[Array]:
+    """Right answers of two arms; examples are hard for both, and some for one of them."""
+    hard = rng.normal(size=EXAMPLES)
+    arms = []
+    for skill in (0.9 + better, 0.9):
+        chance = 1 / (1 + np.exp(hard + 0.6 * rng.normal(size=EXAMPLES) - skill))
+        arms.append((rng.random((SEEDS, EXAMPLES)) < chance).astype(float))
+    return arms
+
+
 def _and(arms: list[Measured]) -> Verdict:
     return (arms[0] > arms[1]) & (arms[2] > arms[3]) & (arms[4] > arms[5])
 
@@ -137,9 +151,33 @@ ROWS = {
         )
         for margin in (0.01, 0.3, 1.0, 3.0)
     },
+    "a > b, means over 300 examples": Row(
+        partial(_answers, better=0.0), lambda a: a[0] > a[1], None, by_example=True
+    ),
+    "... equal but for six points": Row(
+        partial(_answers, better=SIX_POINTS), lambda a: a[0] > a[1], True, by_example=True
+    ),
+    "... within six points, on the edge": Row(
+        partial(_answers, better=SIX_POINTS),
+        lambda a: a[0].is_within(0.06, of=a[1]),
+        None,
+        by_example=True,
+    ),
     "best epoch of 20, by one sd": Row(_curves, _best_at_first, True),
     "... best in half of the runs": Row(_curves, partial(_best_at_first, in_at_least=0.5), False),
 }
+
+
+def _measured(row: Row, judge: Judge, label: str, drawn: Array) -> Measured:
+    values = drawn.mean(axis=1) if row.by_example else drawn
+    return Measured(
+        judge=judge,
+        label=label,
+        metric="m",
+        values=lambda n: values[:n],
+        scale=row.scale,
+        by_example=(lambda n: drawn[:n]) if row.by_example else None,
+    )
 
 
 def judged(row: Row, looks: tuple[int, ...], samples: int) -> tuple[float, float]:
@@ -148,16 +186,7 @@ def judged(row: Row, looks: tuple[int, ...], samples: int) -> tuple[float, float
     rng = np.random.default_rng(sum(looks))
     for _ in range(samples):
         judge = Judge(Design(looks=looks), explains=False)
-        arms = [
-            Measured(
-                judge=judge,
-                label=str(i),
-                metric="m",
-                values=lambda n, at=values: at[:n],  # type: ignore[misc]
-                scale=row.scale,
-            )
-            for i, values in enumerate(row.draw(rng))
-        ]
+        arms = [_measured(row, judge, str(i), drawn) for i, drawn in enumerate(row.draw(rng))]
         counts[row.word(arms).outcome] += 1
     return counts[Outcome.REPRODUCED] / samples, counts[Outcome.REFUTED] / samples
 

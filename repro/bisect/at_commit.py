@@ -19,7 +19,7 @@ import pytest
 from repro.arm import Needs, Run
 from repro.data.locate import DataError
 from repro.evidence.errors import EvidenceError
-from repro.judge import Design, Judge, MeasuringJudge, Verdict, distances
+from repro.judge import Design, Judge, MeasuringJudge, Verdict, distances, statements_of
 from repro.judge.scale import ScaleError
 from repro.plugin.claims import claim_id
 from repro.plugin.reading import with_claims
@@ -104,8 +104,8 @@ def _digests(trials: Trials, seeds: int) -> list[str]:
 
 def _told(verdict: Verdict, seeds: int) -> str:
     """Return what was measured in words, as a judge of so many seeds says it."""
-    assert verdict.judged is not None
-    return Judge(Design(looks=(seeds,))).decide(verdict.judged).measured
+    judge = Judge(Design(looks=(seeds,)))
+    return "; ".join(judge.decide(each).measured for each in statements_of(verdict))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
-from repro.judge.comparing import Held, distances, held_against, reference
+from repro.judge.comparing import Held, distances, held_against, reference, statements_of
 from repro.judge.curve import Curve
 from repro.judge.design import Design, OneLook
 from repro.judge.divergence import Divergence
@@ -21,7 +21,7 @@ from repro.judge.scale import Scale, ScaleError
 from repro.judge.shrinkage import Excess, Standing, chance_of_less, chance_unchanged, standing
 from repro.judge.suite import SUITE_LEVEL, false_shares, holm
 from repro.judge.terms import Statement
-from repro.judge.verdict import Outcome, Verdict, conjunction, either
+from repro.judge.verdict import Outcome, Verdict, all_of, conjunction, either
 
 __all__ = [
     "SUITE_LEVEL",
@@ -46,6 +46,7 @@ __all__ = [
     "Standing",
     "Statement",
     "Verdict",
+    "all_of",
     "chance_of_less",
     "chance_unchanged",
     "conjunction",
@@ -56,4 +57,5 @@ __all__ = [
     "holm",
     "reference",
     "standing",
+    "statements_of",
 ]

@@ -86,7 +86,7 @@ def held_against(
     """
     held, before = [], 0
     for verdict in findings:
-        comparisons = sum(len(each.terms) for each in _statements(verdict))
+        comparisons = sum(len(each.terms) for each in statements_of(verdict))
         own = accepted[before : before + comparisons]
         held.append(_held(verdict, own, among=len(accepted), has=has))
         before += comparisons
@@ -137,15 +137,15 @@ def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     Empty where one has no distance: a value is not finite, or has no place on its scale; nothing
     scatters where a spread is claimed. What nothing could fail has none to lose: it is 0.
     """
-    found = [_distances(statement, seeds) for statement in _statements(verdict)]
+    found = [_distances(statement, seeds) for statement in statements_of(verdict)]
     return [excess for each in found for excess in each] if all(found) else []
 
 
-def _statements(verdict: Verdict) -> list[Statement]:
+def statements_of(verdict: Verdict) -> list[Statement]:
     """Return the statements that were decided for a finding, or for its parts."""
     if verdict.judged is not None:
         return [verdict.judged]
-    return [statement for part in verdict.parts for statement in _statements(part)]
+    return [statement for part in verdict.parts for statement in statements_of(part)]
 
 
 def _distances(statement: Statement, seeds: int) -> list[Excess]:

@@ -17,7 +17,7 @@ from repro.judge import futility
 from repro.judge.design import Design
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import tail
+from repro.judge.student import critical, tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
@@ -45,6 +45,8 @@ class Evidence:
     """The degrees of freedom of its t test."""
     fixed_variance: float = 0.0
     """The part of the variance of the mean that more seeds do not make smaller."""
+    examples: int = 0
+    """The number of examples that this part comes from."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
     error: Any = None
@@ -63,13 +65,16 @@ def weigh(
     exact: bool = False,
     least_spread: Any = 0.0,
     sampling_variance: float = 0.0,
+    of_seeds: float = 0.0,
     examples: int = 0,
 ) -> Evidence:
     """Test the mean against 0 by Student's t, in both directions.
 
     `sampling_variance` is that of the mean over the `examples` that all seeds were measured on. It
-    does not shrink with more seeds, and is added to the variance of the mean over seeds; the
-    degrees of freedom are then Satterthwaite's (`_freedom`).
+    is added to the variance of the mean over seeds; the degrees of freedom are then Satterthwaite's
+    (`_freedom`). It does not shrink with more seeds, but for its part `of_seeds`: what single runs
+    answer to single examples differs by chance. (That part is in both variances, so that the test
+    errs more rarely than allowed.)
 
     Differences without any spread (up to `resolution`, the rounding of their terms) are read off if
     they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise the spread is at
@@ -101,7 +106,8 @@ def weigh(
         p_against=np.where(none, read_off_against, tail(-t, freedom))[()],
         alike=(none & (not exact))[()],
         freedom=freedom,
-        fixed_variance=sampling_variance,
+        fixed_variance=max(sampling_variance - of_seeds, 0.0),
+        examples=examples,
     )
 
 
@@ -155,11 +161,11 @@ def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design)
     last, every = design.looks[-1], [*needed, *implied]
     return futility.is_hopeless(
         [
-            (term.p_for, boundary, _known(term, last))
+            (_with_freedom_at(last, term, term.p_for), boundary, _known(term, last))
             for term, boundary in zip(needed, to_hold(needed, design, seeds=last), strict=True)
         ],
         [
-            (term.p_against, boundary, _known(term, last))
+            (_with_freedom_at(last, term, term.p_against), boundary, _known(term, last))
             for term, boundary in zip(every, to_fail(every, design, seeds=last), strict=True)
         ],
     )
@@ -187,8 +193,25 @@ def to_fail(terms: Sequence[Evidence], design: Design, *, seeds: int | None = No
     ]
 
 
+def _with_freedom_at(last: int, term: Evidence, p: Any) -> Any:
+    """Return a p as the same t has it with the degrees of freedom of all seeds up to `last`.
+
+    Where the mean is known but for its examples, further seeds do not move it. But they show that
+    its variance over seeds is small, and with that the degrees of freedom of the examples count.
+    """
+    if not term.fixed_variance:
+        return p
+    freedom = _freedom(_over_seeds(term) ** 0.5, last, term.fixed_variance, term.examples)
+    return tail(critical(p, term.freedom), freedom)
+
+
+def _over_seeds(term: Evidence) -> Any:
+    """The variance over seeds alone, with that of their answers to single examples."""
+    return np.maximum(term.spread**2 - term.seeds * term.fixed_variance, 0.0)
+
+
 def _known(term: Evidence, last: int) -> Any:
     """Return the share of what all seeds up to `last` would tell about a mean that is known."""
-    over_seeds = np.maximum(term.spread**2 - term.seeds * term.fixed_variance, 0.0)
+    over_seeds = _over_seeds(term)
     now, then = (over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
     return np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)

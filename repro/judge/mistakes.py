@@ -29,6 +29,20 @@ class NoArithmetic:
     __rsub__ = __pow__ = __neg__ = __abs__ = _no_arithmetic
 
 
+class NoLogic:
+    """Operators that a finding does not have: what they made of it, nothing would have judged."""
+
+    def _no_operator(self, *others: object) -> NoReturn:
+        raise TypeError(
+            "findings have no other operators than `&`: write either(a > b, c > d) for an"
+            " alternative, and a < b or a.is_within(margin, of=b) for the contrary of a > b"
+        )
+
+    __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _no_operator
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
+    __lt__ = __le__ = __gt__ = __ge__ = _no_operator
+
+
 def _no_order(label: str, sign: str, instead: str) -> str:
     return f"{label} {sign} … says that it may be equal, which no test shows: claim {instead}"
 

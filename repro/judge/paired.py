@@ -107,34 +107,41 @@ class Paired(ABC):
         left, right = self.parts(readings)
         largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
         differences = self.differences(readings)
-        variance, examples = self._sampling_variance(len(differences))
+        variance, of_seeds, examples = self._sampling_variance(len(differences))
         return weigh(
             differences,
             resolution=ROUNDING * largest,
             exact=all(side.is_exact for side in self.sides),
             least_spread=np.maximum(self.scale.half_example(left), self.scale.half_example(right)),
             sampling_variance=variance,
+            of_seeds=of_seeds,
             examples=examples,
         )
 
     def is_trivial(self, readings: Readings) -> Any:
         return False
 
-    def _sampling_variance(self, seeds: int) -> tuple[float, int]:
+    def _sampling_variance(self, seeds: int) -> tuple[float, float, int]:
         """The variance that the mean difference has from having measured on these examples alone.
 
-        The examples, whose number comes with it, are the same on every seed, so their error is that
-        of the mean over seeds.
+        The examples, whose number comes last, are the same on every seed, so their error is that of
+        the mean over seeds. A part of it, the second number, is what single seeds differ by on
+        single examples (the interaction of both), which is smaller with more seeds.
         """
         weighted = [
-            weight * examples.mean(axis=0)
+            weight * examples
             for weight, side in zip(self.weights, self.sides, strict=True)
             if (examples := side.examples(seeds)) is not None
         ]
         if not weighted:
-            return 0.0, 0
-        differences: Array = np.sum(weighted, axis=0)  # one for each example
-        return float(differences.var(ddof=1) / len(differences)), len(differences)
+            return 0.0, 0.0, 0
+        differences: Array = np.sum(weighted, axis=0)
+        of_examples = differences.mean(axis=0)
+        rest = differences - of_examples
+        rest -= rest.mean(axis=1, keepdims=True)
+        count = len(of_examples)
+        squares = float((rest**2).sum()) / ((seeds - 1) * (count - 1))
+        return float(of_examples.var(ddof=1) / count), squares / (seeds * count), count
 
     def report(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
         mean, spread, seeds = float(evidence.mean), float(evidence.spread), evidence.seeds

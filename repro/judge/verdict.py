@@ -6,11 +6,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Protocol
 
 from repro.judge import explain, html
 from repro.judge.effect import Effect, Sample
 from repro.judge.findings import Findings
+from repro.judge.mistakes import NoLogic
 from repro.judge.ranking import Ranking
 from repro.judge.terms import Statement
 
@@ -34,7 +36,7 @@ class Judges(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(NoLogic):
     """The outcome of a statement and its evidence; true only if it was reproduced.
 
     Do not write `assert not (a > b)`: an undecided comparison would pass. Claim `a < b`, or
@@ -69,6 +71,8 @@ class Verdict:
     """The seeds of each arm with which it would probably be settled; None where none would do."""
     parts: tuple[Verdict, ...] = ()
     """The verdicts that this one joins."""
+    is_either: bool = False
+    """True where one of its parts is enough, and not all are needed."""
     judge: Judges | None = field(default=None, repr=False, compare=False)
     """The judge that decided it, and can judge it together with others."""
     judged: Statement | None = field(default=None, repr=False, compare=False)
@@ -91,9 +95,16 @@ class Verdict:
 
     @property
     def weakest(self) -> Effect | None:
-        """The needed comparison that is least far past its bound, if any was judged."""
-        effects = [effect for effect in self.effects if effect.needed]
-        return min(effects, key=lambda effect: effect.distance, default=None)
+        """The needed comparison that is least far past its bound, if any was judged.
+
+        Of an alternative, that of the part which comes closest to being reproduced.
+        """
+        if self.is_either:
+            effects = iter(self.effects)
+            weakest = [_weakest(list(islice(effects, len(part.effects)))) for part in self.parts]
+            found = [effect for effect in weakest if effect is not None]
+            return max(found, key=lambda effect: effect.distance, default=None)
+        return _weakest(self.effects)
 
     @property
     def measured(self) -> str:
@@ -128,21 +139,16 @@ class Verdict:
 
     def __and__(self, other: Verdict) -> Verdict:
         """Judge both as one statement, which has one level."""
-        if self.judge is None or self.judge is not other.judge:
-            return conjunction(self, other)
-        if self.judged and other.judged:
-            return self.judge.join((self, other))
-        joined = replace(conjunction(self, other), judge=self.judge)
-        findings: Findings[Verdict] = self.judge.findings
-        return findings.replace((self, other), joined)
+        judge = self.judge
+        if judge is not None and judge is other.judge and self.judged and other.judged:
+            return judge.join((self, other))
+        return conjunction(self, other)
 
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
         title = explain.wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
         if self.parts:
-            # The parts that keep a conjunction from being reproduced, or all of them if it is.
-            narrow = [part for part in self.parts if not part] or self.parts
-            parts = [textwrap.indent(str(part), "  ") for part in narrow]
+            parts = [textwrap.indent(str(part), "  ") for part in self._deciding]
             return "\n".join((title, *parts, explain.wrap(f"joint level: {100 * self.level:.2g}%")))
         lines = []
         if self.means:
@@ -155,6 +161,16 @@ class Verdict:
             lines += [self._budget(), *explain.quality(self.effects)]
         lines += [line for line in (self.reason, self.advice) if line]
         return "\n".join((title, *map(explain.wrap, lines)))
+
+    @property
+    def _deciding(self) -> Sequence[Verdict]:
+        """The parts that keep a conjunction from being reproduced, or make an alternative so.
+
+        All parts where there are none of these.
+        """
+        holding = [part.outcome is Outcome.REPRODUCED for part in self.parts]
+        pairs = zip(self.parts, holding, strict=True)
+        return [part for part, holds in pairs if holds is self.is_either] or self.parts
 
     def _repr_html_(self) -> str:
         """The verdict as a notebook shows it."""
@@ -180,6 +196,11 @@ class Verdict:
         if any(effect.kind == "run" for effect in self.effects):  # it is left on two sides
             return f"{100 * (1 - self.level / 2):g}% prediction intervals"
         return f"{100 * (1 - self.level):g}% intervals"
+
+
+def _weakest(effects: Sequence[Effect]) -> Effect | None:
+    needed = [effect for effect in effects if effect.needed]
+    return min(needed, key=lambda effect: effect.distance, default=None)
 
 
 def either(*verdicts: Verdict) -> Verdict:
@@ -215,6 +236,7 @@ def alternative(parts: Sequence[Verdict]) -> Verdict:
     p = min(settled, default=1.0) if outcome is Outcome.REPRODUCED else max(settled, default=1.0)
     return replace(
         _together(parts, " or ", outcome),
+        is_either=True,
         level=parts[0].level,
         p=1.0 if outcome is Outcome.INCONCLUSIVE else p,
     )
@@ -232,7 +254,17 @@ def conjunction(*verdicts: Verdict) -> Verdict:
     ...     deep.accuracy > shallow.accuracy, deep.perplexity < shallow.perplexity
     ... )
     """
-    parts = tuple(part for verdict in verdicts for part in (verdict.parts or (verdict,)))
+    joined = all_of(verdicts)
+    judge = verdicts[0].judge
+    if judge is None or any(verdict.judge is not judge for verdict in verdicts):
+        return joined
+    findings: Findings[Verdict] = judge.findings
+    return findings.replace(verdicts, replace(joined, judge=judge))
+
+
+def all_of(verdicts: Sequence[Verdict]) -> Verdict:
+    """Join verdicts into the one that all of them hold, without telling their judge."""
+    parts = [part for verdict in verdicts for part in _parts_of_all(verdict)]
     outcomes = [part.outcome for part in parts]
     if not parts:
         raise ValueError("a conjunction needs at least one verdict")
@@ -251,13 +283,24 @@ def conjunction(*verdicts: Verdict) -> Verdict:
     return replace(joined, p=min(1.0, p), level=sum(part.level for part in parts))
 
 
+def _parts_of_all(verdict: Verdict) -> Sequence[Verdict]:
+    """Return the parts of a conjunction; anything else, an alternative too, is one part."""
+    return verdict.parts if verdict.parts and not verdict.is_either else [verdict]
+
+
 def _together(parts: Sequence[Verdict], word: str, outcome: Outcome) -> Verdict:
+    samples = tuple(dict.fromkeys(sample for part in parts for sample in part.samples))
+    place = {sample: i for i, sample in enumerate(samples)}
     return Verdict(
         outcome=outcome,
         statement=word.join(part.statement for part in parts),
         scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
-        samples=tuple(dict.fromkeys(sample for part in parts for sample in part.samples)),
-        effects=tuple(effect for part in parts for effect in part.effects),
+        samples=samples,
+        effects=tuple(
+            replace(effect, sides=tuple(place[part.samples[side]] for side in effect.sides))
+            for part in parts
+            for effect in part.effects
+        ),
         seeds=max(part.seeds for part in parts),
         looks=max((part.looks for part in parts), key=len),
         reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),

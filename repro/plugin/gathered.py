@@ -75,20 +75,27 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
     """Say how the end of a test contradicts its findings; empty where it does not.
 
     Python's logic is not that of findings: `assert not (a > b)` passes where `a > b` is open, and
-    `assert a > b or c > d` where one of two was refuted. So a test that passes has no finding that
-    is not reproduced, and one that fails has exactly one, which the failing assert asked for.
+    `assert a > b or c > d` where one of two was refuted, and `assert (a > b) != (c > d)` asks for
+    the truth of neither. So a test that passes asks for that of each finding, and each is
+    reproduced; one that fails has exactly one that is not, which the failing assert asked for.
     """
     failing = _failing(gathered)
-    if raised is None:
-        if not failing:
-            return ""
+    if raised is None and failing:
         return (
             f"The test passed although one of its findings is {failing[0].outcome} "
             f"({_first_line(failing[0])}). {_HOW_TO_CLAIM}"
         )
+    if raised is None:
+        idle = [each for each in gathered.findings if not _is_asked(each, gathered)]
+        if not idle:
+            return ""
+        return (
+            f"The test passed, and one of its findings was not asserted by itself "
+            f"({_first_line(idle[0])}). {_HOW_TO_CLAIM}"
+        )
     if not isinstance(raised, AssertionError):
         return ""
-    if not any(failed is asked for failed in failing for asked in gathered.asserted):
+    if not any(_is_asked(failed, gathered) for failed in failing):
         return f"The assertion that failed is none of the claim's findings. {_HOW_TO_CLAIM}"
     if len(failing) > 1:
         return (
@@ -96,6 +103,10 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
             f"{_first_line(failing[1])}). {_HOW_TO_CLAIM}"
         )
     return ""
+
+
+def _is_asked(finding: Finding, gathered: Gathered) -> bool:
+    return any(finding is asked for asked in gathered.asserted)
 
 
 def _failing(gathered: Gathered) -> list[Finding]:

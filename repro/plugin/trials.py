@@ -17,10 +17,9 @@ from repro.judge import (
     Ladder,
     Measured,
     OneLook,
-    Outcome,
     Scale,
     Verdict,
-    conjunction,
+    all_of,
 )
 from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
@@ -106,7 +105,7 @@ class Trials:
         >>> trials.require(is_clear, "a deep arm that stands clear of chance")
         >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
-        if condition.outcome is not Outcome.REPRODUCED:
+        if not condition:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
 
     def _distinct(self, arms: Sequence[Arm], size: str | None) -> list[Trial]:
@@ -177,7 +176,7 @@ class Trials:
     @property
     def p(self) -> float | None:
         """The p of all findings together, for the error over the whole suite."""
-        return conjunction(*self.findings).p if self.findings else None
+        return all_of(self.findings).p if self.findings else None
 
     @property
     def arms_used(self) -> list[ArmData]:

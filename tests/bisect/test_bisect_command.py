@@ -121,6 +121,21 @@ def test_the_commit_is_found_and_the_users_tree_stays_as_it_is(project, capsys):
     assert re.search(r"before: line - 0.3 = 0\.6\d* .*12 seeds\nafter:  line - 0.3 = -0", answer)
 
 
+def test_a_claim_of_joined_findings_is_measured_part_by_part(project, capsys):
+    claims = project.folder / "claims" / "test_lines.py"
+    alternative = "either(trials(Line()).slope > above, trials(Line()).slope > 2)"
+    text = CLAIM.replace("trials(Line()).slope > above", alternative)
+    claims.write_text(
+        text.replace("import pytest", "import pytest\nfrom repro.judge import either")
+    )
+    project.commit("Another claim", DOCSTRING)
+    project.commit("Faster loss", ("1.0 * arm.target", "arm.target * 0.2"))
+    assert main(["bisect", "900/rises[0.3]", f"{project.names[1]}..main"]) == 0
+    said = capsys.readouterr().out
+    assert "Ann: Faster loss\nis the first commit that changes 900/rises[0.3]\n" in said
+    assert re.search(r"before: line - 0.3 = 0\.6.* seeds; line - 2 = -1.* seeds\n", said)
+
+
 def test_commits_that_compute_the_same_cost_nothing_and_change_nothing(project, capsys):
     project.commit("Words", DOCSTRING)
     project.commit("Order", ORDER)

@@ -116,6 +116,20 @@ def test_where_values_are_not_normal_the_level_breaks_as_documented():
     assert 0.2 < false_verdicts("spreads", "alike") < 0.35
 
 
+@pytest.mark.parametrize("kind", calibration.STEPS)
+@pytest.mark.parametrize("correlation", calibration.PAIRINGS.values())
+def test_no_word_errs_more_where_values_tie(kind, correlation):
+    settings = {"kind": kind, "correlation": correlation, "samples": 8_000}
+    words = [name for name in calibration.WORDS if name != "spreads"]
+    for looks in ((5,), CI):
+        design = Design(looks=looks)
+        allowed = design.one_sided_level + 3.8 * (design.one_sided_level / 8_000) ** 0.5
+        for name in words:
+            word = calibration.WORDS[name]
+            reproduced, refuted, _ = calibration.errors_and_power(word, design, **settings)
+            assert max(reproduced, refuted) <= allowed, (name, looks)
+
+
 @pytest.mark.parametrize("looks", [CI, PAPER])
 @pytest.mark.parametrize("statistic", [SMALL_SPREAD, LARGE_SPREAD])
 def test_the_threshold_of_a_spread_is_exact_when_every_look_is_simulated(looks, statistic):

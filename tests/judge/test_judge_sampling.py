@@ -1,10 +1,12 @@
 """Comparisons that count the error of having measured on these examples and no others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from repro.judge import Design, Judge, Measured, Outcome, Scale
+from repro.judge import Design, Judge, Measured, Outcome, Scale, evidence
 from repro.judge.evidence import weigh
 
 LOOKS = (5, 8, 12)
@@ -163,3 +165,32 @@ def test_where_examples_rule_more_of_them_are_advised():
     verdict = measured(one) > measured(other, label="b")
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "more examples would settle it, more seeds would not" in verdict.advice
+
+
+@pytest.mark.parametrize("looks", [LOOKS, (3, *LOOKS)])
+def test_giving_up_knows_that_further_seeds_bring_degrees_of_freedom(looks, monkeypatch):
+    """Few seeds leave few of them, however many examples; that is no sign that more are in vain."""
+    rng, found = np.random.default_rng(16), {True: 0, False: 0}
+    drawn = []
+    for _ in range(150):
+        hard = rng.normal(size=300)
+        own = 0.6 * rng.normal(size=(2, 300))
+        drawn.append([answers(rng, hard + o, s) for o, s in zip(own, (1.26, 0.9), strict=True)])
+    for gives_up in found:
+        if not gives_up:
+            monkeypatch.setattr(evidence, "is_hopeless", lambda *look: False)
+        for one, other in drawn:
+            judge = Judge(Design(looks=looks), explains=False)
+            a, b = (replace(measured(each), judge=judge) for each in (one, other))
+            found[gives_up] += (a > b).outcome is Outcome.REPRODUCED
+    assert found[False] > 0.65 * 150
+    assert found[True] > found[False] - 0.05 * 150
+
+
+def test_where_further_seeds_tell_nothing_they_are_not_trained():
+    rng = np.random.default_rng(17)
+    right = np.tile(answers(rng, rng.normal(size=300), 0.9, seeds=1), (12, 1))
+    other = right.copy()
+    other[:, :9] = 1 - other[:, :9]  # as many gained as lost, nearly
+    verdict = measured(right) > measured(other, label="b")
+    assert verdict.seeds == LOOKS[0]

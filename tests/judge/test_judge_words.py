@@ -27,6 +27,7 @@ from repro.judge import (
     ScaleError,
     Verdict,
     conjunction,
+    either,
 )
 from repro.judge.unusual import unusual
 from tests.example_arms import scope
@@ -383,6 +384,45 @@ def test_conjunction_rules():
     assert len((joint & yes).parts) == 4
     with pytest.raises(ValueError, match="at least one"):
         conjunction()
+
+
+@pytest.mark.parametrize("join", [conjunction, lambda *both: both[0] & both[1]])
+def test_an_alternative_is_one_part_of_what_is_joined_with_it(join):
+    a, b, c = arms(*around(0.9, 0.5, 0.4))
+    yes = join(either(b > a, a > b), a > c)
+    assert yes.outcome is Outcome.REPRODUCED
+    assert yes.p == max(2 * (a > b).p, (a > c).p)
+    assert len(yes.parts) == 2
+    assert join(either(b > a, c > a), a > c).outcome is Outcome.REFUTED
+    assert join(either(b > a, a > b), c > a).outcome is Outcome.REFUTED
+
+
+def test_an_alternative_tells_the_part_that_decides_it():
+    a, b, _ = arms(*around(0.9, 0.5, 0.4))
+    one = either(b > a, a > b)
+    assert "REPRODUCED: a exceeds b" in str(one)
+    assert "REFUTED" not in str(one)
+    assert one.measured.startswith("a - b = ")
+    none = either(b > a, b > 0.6)
+    assert str(none).count("REFUTED: ") == 3
+
+
+def test_the_comparisons_of_joined_findings_name_their_own_sides():
+    a, b, c = arms(*around(0.9, 0.5, 0.4))
+    for joined in (conjunction(a > b, a > c), either(a > b, c > b), conjunction(a > b, b > a)):
+        for effect in joined.effects:
+            labels = [joined.samples[place].label for place in effect.sides]
+            assert effect.label == " - ".join(labels)
+
+
+def test_what_is_joined_by_conjunction_is_one_finding():
+    a, b, c = arms(*around(0.9, 0.5, 0.4))
+    joined = conjunction(a > b, a > c)
+    assert a.judge.findings.made == [joined]
+    assert a.judge.findings.asked == []
+    assert joined
+    assert str(joined)
+    assert a.judge.findings.asked == [joined]
 
 
 def test_the_explanation_is_complete_and_narrow():

@@ -9,7 +9,7 @@ import re
 
 import pytest
 from repro import claim
-from repro.judge import either
+from repro.judge import conjunction, either
 from line import Line
 
 @claim("x", source="900")
@@ -38,6 +38,11 @@ def run(project, *lines):
         "assert lo > hi or hi < lo",
         "assert (hi > lo) and 1 + 1 == 3",
         "assert all([lo > hi, hi < lo])",
+        "assert (hi > lo) != (hi > 0)",
+        "assert (hi > lo) is not None",
+        "assert [hi > lo]",
+        "hi > lo",
+        "assert hi > lo; hi > 0",
     ],
 )
 def test_what_contradicts_the_findings_is_an_error_with_a_sentence(project, line):
@@ -55,6 +60,22 @@ def test_a_finding_is_not_compared_with_true(project):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "assert (hi > lo) | (lo > hi)",
+        "assert (hi > lo) ^ (lo > hi)",
+        "assert ~(lo > hi)",
+        "assert max(hi > lo, lo > hi)",
+        "assert sum([hi > lo, lo > hi]) == 1",
+    ],
+)
+def test_an_operator_that_findings_do_not_have_says_what_to_write(project, line):
+    text = run(project, line).stdout.str()
+    assert "findings have no other operators than `&`: write either(a > b, c > d)" in text
+    assert "1 failed" in text
+
+
+@pytest.mark.parametrize(
     ("line", "verdict"),
     [
         ("assert hi > lo", "reproduced"),
@@ -64,6 +85,13 @@ def test_a_finding_is_not_compared_with_true(project):
         ("assert (hi > lo) & (lo > hi)", "refuted"),
         ("assert either(lo > hi, hi > lo)", "reproduced"),
         ("assert either(lo > hi, hi < lo)", "refuted"),
+        ("trials.require(hi > lo, 'a rise'); assert hi > 0", "reproduced"),
+        ("assert either(lo > hi, hi > lo) & (hi > 0)", "reproduced"),
+        ("assert either(lo > hi, hi > lo) & (lo > hi)", "refuted"),
+        ("assert conjunction(hi > lo, hi > 0)", "reproduced"),
+        ("assert conjunction(hi > lo, lo > hi)", "refuted"),
+        ("assert conjunction(lo > hi, hi < lo)", "refuted"),
+        ("assert conjunction(either(lo > hi, hi > lo), hi > 0)", "reproduced"),
         ("assert all(a > b for a, b in [(hi, lo), (lo, hi), (hi, lo)])", "refuted"),
     ],
 )
