@@ -1,7 +1,7 @@
 """Error rates and power of the gate: claims that a ledger holds as reproduced, judged anew.
 
-    python benchmarks/agreement.py            # about half an hour
-    python benchmarks/agreement.py --quick    # some minutes, with larger Monte Carlo errors
+    python benchmarks/agreement.py            # some ten minutes
+    python benchmarks/agreement.py --quick    # two minutes, with larger Monte Carlo errors
 
 Claims whose comparisons lie so many standard deviations over seeds past their bounds are judged at
 the looks of `ci`. Those that are reproduced get a reference, as `--update-ledger` gives them. Then

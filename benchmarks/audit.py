@@ -2,6 +2,7 @@
 
     python benchmarks/audit.py FILE                 # a true pack: audits without training
     python benchmarks/audit.py FILE --train 4       # and so many runs of each study, three times
+    python benchmarks/audit.py FILE --train 2 --seconds 3    # only runs that took no longer
 
 Runs of the pack are forged in five ways, and audited as if training again gave what was packed. So
 the first table is about the sampling: an audit finds a forged run where it draws one. It stands
@@ -114,18 +115,21 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("claims", nargs="*", default=["claims"])
     parser.add_argument("--train", type=int, default=0, metavar="N", help="runs of each study")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of a run, at most")
     options = parser.parse_args()
     evidence = [f"--evidence={options.file}"]
-    with_claims(options.claims, evidence, lambda session: audits(session, options.train))
+    with_claims(
+        options.claims, evidence, lambda session: audits(session, options.train, options.seconds)
+    )
 
 
-def audits(session: ClaimSession, train: int) -> None:
+def audits(session: ClaimSession, train: int, seconds: float) -> None:
     for item in session.trained:
         session.stops_at(item)
     frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
     by_sampling(frame)
     if train:
-        by_comparison(frame, train)
+        by_comparison(frame, train, seconds)
 
 
 def by_sampling(frame: Frame) -> None:
@@ -171,11 +175,11 @@ def is_recognised(plan: Plan, drawn: Drawable, forged: Values) -> bool:
     return check(plan, trained).finding is Finding.WRONG
 
 
-def by_comparison(frame: Frame, count: int) -> None:
+def by_comparison(frame: Frame, count: int, seconds: float) -> None:
     """Print how often drawn runs of another machine are recognised, and suspected."""
     plan = Plan(frame, draws=DRAWS, seconds=float("inf"), seed=0, device="cpu")
     recognised = {way: [0, 0] for way in ("true", *WAYS)}
-    for drawn, here, elsewhere, packed in trained_thrice(frame, count):
+    for drawn, here, elsewhere, packed in trained_thrice(frame, count, seconds):
         known = {run: record.result.values for run, record in frame.runs.items()}
         forger = Forger({**known, drawn.run: packed}, random.Random(drawn.run.seed))
         for way, counts in recognised.items():
@@ -199,7 +203,9 @@ def of_another_machine(drawn: Drawable, values: Values) -> Drawable:
     return replace(drawn, record=replace(drawn.record, result=changed))
 
 
-def trained_thrice(frame: Frame, count: int) -> Iterator[tuple[Drawable, Values, Values, Values]]:
+def trained_thrice(
+    frame: Frame, count: int, seconds: float
+) -> Iterator[tuple[Drawable, Values, Values, Values]]:
     """Yield runs with their values here, as another processor rounds, and as a third one does.
 
     What is packed stands for here, if this machine packed it; a run costs two trainings then.
@@ -207,17 +213,22 @@ def trained_thrice(frame: Frame, count: int) -> Iterator[tuple[Drawable, Values,
     engines = {run: record.result.identity["engine"] for run, record in frame.runs.items()}
     studies: dict[str, list[Drawable]] = {}
     for each in frame.drawable:
-        studies.setdefault(each.run.arm.study, []).append(each)
-    for drawables in studies.values():
-        for drawn in random.Random(1).sample(drawables, min(count, len(drawables))):
+        if each.record.result.provenance["seconds"] <= seconds:
+            studies.setdefault(each.run.arm.study, []).append(each)
+    drawn_runs = [
+        drawn
+        for drawables in studies.values()
+        for drawn in random.Random(1).sample(drawables, min(count, len(drawables)))
+    ]
+    with (
+        again.elsewhere(engines, device="cpu") as other,
+        again.elsewhere(engines, device="cpu", settings=PACKED_BY) as packer,
+    ):
+        for drawn in drawn_runs:
             here = drawn.record.result.values
-            if not is_of_this_machine(drawn.record, "cpu"):
+            if not is_of_this_machine(drawn, "cpu"):
                 here = again.Again(engines, device="cpu").values(drawn.run)
-            with again.elsewhere(engines, device="cpu") as other:
-                elsewhere = other.values(drawn.run)
-            with again.elsewhere(engines, device="cpu", settings=PACKED_BY) as packer:
-                packed = packer.values(drawn.run)
-            yield drawn, here, elsewhere, packed
+            yield drawn, here, other.values(drawn.run), packer.values(drawn.run)
 
 
 if __name__ == "__main__":

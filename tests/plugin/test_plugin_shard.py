@@ -1,12 +1,12 @@
 """Sessions that judge one shard of their claims, and the merge of what they leave."""
 
 import re
+import sys
 
 import pytest
 
-from repro.__main__ import main
 from repro.plugin.shard import Shard
-from tests.evidence.packs import evidence, read_code_again
+from tests.evidence.packs import command, evidence
 from tests.plugin.sessions import run, run_apart, trained
 
 CLAIMS = """
@@ -53,8 +53,10 @@ def shard(project, number, of, *arguments):
 
 
 def merge(files, *arguments):
-    read_code_again()
-    return main(["merge", *files, "--claims", ".", *arguments])
+    """Run the command `merge` in the folder of the project, and print what it says."""
+    done = command("merge", *files, "--claims", ".", *arguments)
+    sys.stderr.write(done.stderr.str())
+    return done.ret
 
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "8", "a/b", "1/0", "-1/2"])
