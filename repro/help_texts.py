@@ -1,4 +1,4 @@
-"""What the help of each command says beside its options: a description, and an example to copy."""
+"""The help of each command beside its options: a description, and an example to copy."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Changes:
     commit: str
     paths: frozenset[Path]
     unknown: frozenset[Path] = frozenset()
-    """Those of the paths that git does not know yet."""
+    """Return the paths among these that git does not know yet."""
     _texts: dict[Path, bytes | None] = field(default_factory=dict)
 
     @classmethod

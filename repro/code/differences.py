@@ -1,4 +1,4 @@
-"""What differs between the definitions that something reached and those that it reaches now."""
+"""The differences between the definitions that something reached and those that it reaches now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Reached:
-    """What some roots reach: the changes among it, by name, and the folders that it stands in."""
+    """The reach of some roots: the changes within it, by name, and the folders of its files."""
 
     changed: tuple[str, ...]
     folders: frozenset[Path]

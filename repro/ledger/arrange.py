@@ -21,7 +21,7 @@ class Arrangement:
     """The ledgers of a folder as they are to be, and the files that are to go."""
 
     place: Path
-    """Where the entries are then: a file, or a folder of ledgers."""
+    """The place of the entries afterwards: a file, or a folder of ledgers."""
     ledgers: list[Ledger]
     goes: list[Path]
     moved: int

@@ -38,7 +38,7 @@ JUDGING = (
     Root("repro.judge", "Judge"),
     Root("repro.document", "Document"),
 )
-"""What every verdict comes from; it changes where repro is developed in the same repository."""
+"""The package that every verdict comes from; it may be developed in the same repository."""
 
 SETTINGS = (
     *("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini"),

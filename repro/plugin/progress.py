@@ -65,7 +65,7 @@ class ProgressDisplay:
         self._maxfail = maxfail
         self._settled: dict[str, SettledClaim] = {}
         self._lock = threading.Lock()
-        """Held by whoever shows something: the thread, or pytest that reports a test."""
+        """The lock of whoever shows something: the thread, or pytest that reports a test."""
         self._told_together: list[SettledClaim] = []
         """Claims of the tests that have run which share a line, told when the last one has run."""
         self._stopped = threading.Event()
