@@ -62,7 +62,9 @@ def test_it_filters_and_sorts_them_all(page):
 def test_a_claim_opens_with_its_plots_and_the_way_back_keeps_the_filter(page):
     page.fill("[name=text]", "claim_1151")
     page.locator(f"{ROWS}:visible a").click()
+    page.wait_for_url("**/claims/*.html*")  # which ends when the page has loaded
     shown = page.locator("details[open]")
+    shown.first.wait_for()
     assert shown.count() == 1
     assert "claim_1151" in shown.locator("summary").first.text_content()
     assert shown.locator("svg").count() > 0
@@ -70,6 +72,7 @@ def test_a_claim_opens_with_its_plots_and_the_way_back_keeps_the_filter(page):
     assert page.locator(f"{ROWS}:visible").count() == 1
     page.locator(f"{ROWS}:visible a").click()
     page.get_by_role("link", name="All claims").click()
+    page.wait_for_url("**/index.html*")
     assert page.locator(ROWS).count() == COUNT
 
 
