@@ -13,11 +13,8 @@ from repro.ledger.changes import changed_entries
 from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
 from repro.ledger.errors import LedgerError
 from repro.ledger.file import Ledger, write_ledgers
-from repro.ledger.place import (
-    folders_with_ledgers,
-    is_ledger,
-    ledgers_in,
-)
+from repro.ledger.notes import leave_note
+from repro.ledger.place import folders_with_ledgers, is_ledger, ledgers_in
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
 __all__ = [
@@ -32,6 +29,7 @@ __all__ = [
     "entries_at",
     "folders_with_ledgers",
     "is_ledger",
+    "leave_note",
     "ledgers_in",
     "read_ledgers",
     "short_source",

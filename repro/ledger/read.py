@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,7 +53,9 @@ class Ledgers:
     PosixPath('claims/ledger/test_depth_ladder.toml')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, notes: Path | None = None) -> None:
+        self._notes = notes
+        """The folder in which other processes leave notes of ledgers."""
         self._read: dict[Path, Ledger | LedgerError] = {}
         self._of: dict[Path, Ledger | LedgerError] = {}
         """The ledger of each file of claims."""
@@ -64,7 +67,7 @@ class Ledgers:
         return _once(self._of, file, lambda file: self._at(ledger_of(file)))
 
     def _at(self, path: Path) -> Ledger:
-        return _once(self._read, path, Ledger.read)
+        return _once(self._read, path, partial(Ledger.read, notes=self._notes))
 
     def require_in_place(self, claim: str, file: Path) -> None:
         """Raise LedgerError where a claim has its entries in the ledger of another file.

@@ -11,6 +11,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from repro.ledger.entry import KINDS, VERDICTS, Entry
@@ -29,6 +30,11 @@ def entries_in(content: bytes) -> list[Entry]:
     >>> entries_in(b"")
     []
     """
+    return list(_entries_in(content))
+
+
+@lru_cache(maxsize=64)  # a session reads a ledger several times
+def _entries_in(content: bytes) -> tuple[Entry, ...]:
     tables = tomllib.loads(content.decode())
     if unknown := tables.keys() - {"claim"}:
         raise ValueError(f"it has {sorted(unknown)[0]!r} where only [[claim]] tables belong")
@@ -38,7 +44,7 @@ def entries_in(content: bytes) -> list[Entry]:
         if entry.place in entries:
             raise ValueError(f"{entry.claim} has two entries at {entry.profile} on {entry.data}")
         entries[entry.place] = entry
-    return list(entries.values())
+    return tuple(entries.values())
 
 
 def tables_in(content: bytes) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from repro.code.differences import Differences, Reached
 from repro.data.locate import DataError
 from repro.ledger import changed_entries, is_ledger
 from repro.own.arm import OwnArm
-from repro.plugin.announce import needed_of_pytest
+from repro.plugin.call import needed_of_pytest
 from repro.plugin.claims import BadClaim, name_or_none
 from repro.plugin.survey import Survey, starts_of
 from repro.recorded.arm import RecordedArm

@@ -49,13 +49,19 @@ class FirstReading:
         self._elsewhere: set[str] = set()
         """The names of the claims that another process read."""
 
-    def readings(self, read: Callable[[range], Reading]) -> Iterator[Reading]:
-        """Read the chunks that no other process reads, and yield all of them in the end."""
+    def readings(
+        self, read: Callable[[range], Reading], *, first: str | None = None
+    ) -> Iterator[Reading]:
+        """Read the chunks that no other process reads, and yield all of them in the end.
+
+        The one with the `first` claim that this process has to judge comes first, and those before
+        it come last.
+        """
         if self._folder is None or not self._folder.is_dir():  # it may be on another machine
             yield from map(read, self._chunks)
             return
         held = []
-        for chunk in self._chunks:
+        for chunk in self._from(first):
             reading = self._noted(chunk) or self._read(chunk, read, waits=False)
             if reading is None:
                 held.append(chunk)
@@ -65,6 +71,10 @@ class FirstReading:
             reading = self._noted(chunk) or self._read(chunk, read, waits=True)
             assert reading is not None
             yield reading
+
+    def _from(self, first: str | None) -> list[range]:
+        start = self._names.index(first) // CLAIMS if first in self._names else 0
+        return self._chunks[start:] + self._chunks[:start]
 
     def is_elsewhere(self, name: str) -> bool:
         """Return whether another process read a claim."""

@@ -77,8 +77,12 @@ class Gate:
         call: pytest.CallInfo[None],
         report: pytest.TestReport,
         gathered: Gathered,
+        compared: Compared | None = None,
     ) -> Compared:
-        """Set the outcome of a claim's report, and attach the record of its verdict."""
+        """Set the outcome of a claim's report, and attach the record of its verdict.
+
+        What was `compared` when the same evidence was gathered before need not be compared again.
+        """
         raised = call.excinfo.value if call.excinfo else None
         if raised is None and not gathered.findings:
             report.outcome, report.longrepr = "failed", NOTHING_JUDGED
@@ -92,10 +96,11 @@ class Gate:
                 report.longrepr = _said(raised)
             # not a finding but an error in the test or in training: pytest reports it
             return Compared()
+        is_judged = outcome is not Outcome.NOT_RUN
         try:
-            is_judged = outcome is not Outcome.NOT_RUN
-            holds = outcome is Outcome.REPRODUCED
-            compared = self.compare(item, gathered, holds=holds) if is_judged else Compared()
+            if compared is None:
+                holds = outcome is Outcome.REPRODUCED
+                compared = self.compare(item, gathered, holds=holds) if is_judged else Compared()
         except TrainingFailed as failed:
             report.outcome, report.longrepr = "failed", _said(failed)
             return Compared()

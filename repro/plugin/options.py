@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
+from repro.ledger import LedgerError, folders_with_ledgers, leave_note, read_ledgers
 from repro.plugin.command_line import is_set, option, set_option
 from repro.plugin.evidence import check_evidence
 from repro.plugin.slurm import check_slurm, is_about_slurm
@@ -117,6 +117,13 @@ def _check_ledgers(config: pytest.Config) -> None:
             read_ledgers(place)
         except LedgerError as error:
             raise ValueError(str(error)) from error
+
+
+def leave_notes_of_ledgers(config: pytest.Config, folder: Path) -> None:
+    """Let the other processes of a session read its ledgers faster than this one did."""
+    for place in places_with_ledgers(config):
+        for ledger in read_ledgers(place):
+            leave_note(folder, ledger.path)
 
 
 def places_with_ledgers(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:

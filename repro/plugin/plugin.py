@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import sys
@@ -18,7 +20,7 @@ from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
-from repro.plugin.options import check_options, store_folder
+from repro.plugin.options import check_options, leave_notes_of_ledgers, store_folder
 from repro.plugin.orphans import Orphans
 from repro.plugin.shard import register_shards, shards_of
 from repro.report.settled import PROPERTY
@@ -136,6 +138,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         show_sentences(items)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
     marked = [item for item in session.items if _takes_results(item)]
     shards = shards_of(session.config)
@@ -146,8 +149,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
     session.config.stash[SESSION] = claims
+    _let_python_end_quickly()
+    if hasattr(session.config, "workerinput"):
+        from repro.plugin.scheduling import note_claims
+
+        note_claims(session.config)
     if shards:
         shards.session = claims
+
+
+def _let_python_end_quickly() -> None:
+    """Spare Python the search for garbage at its end, which takes a second where many claims are.
+
+    Python promises nothing of what is found there.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -159,7 +176,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         shards = shards_of(session.config)
         partition = shards.plan_text() if shards else ""
         session.config.stash[PLAN_TEXT] = partition + claims.describe_plan()
-        session.testsfailed += len(claims.unreadable) + len(claims.refused)
+        session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
         session.config.stash[WAITS_FOR_A_CLAIM] = True
@@ -172,7 +189,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     if _takes_results(item) and item.config.stash.get(WAITS_FOR_A_CLAIM, False):
         item.config.stash[WAITS_FOR_A_CLAIM] = False
-        item.config.stash[SESSION].train()
+        item.config.stash[SESSION].train(first=item)
     return (yield)
 
 
@@ -191,6 +208,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """xdist, on the controller: the workers are about to start."""
+    from repro.plugin.progress import display_of
+
+    leave_notes_of_ledgers(config, display_of(config).folder)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """xdist, on the controller: a worker is about to start."""
     from repro.plugin.progress import NAME, SHARED, display_of, folder_for
@@ -198,6 +223,14 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput[NAME] = folder_for(node.config)
     node.workerinput[SHARED] = str(display_of(node.config).folder)
     node.workerinput[PROFILE] = option(node.config, "profile")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """xdist, on the controller: it asks how tests are dealt out to workers."""
+    from repro.plugin.scheduling import scheduling_for
+
+    return scheduling_for(config, log)
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
@@ -231,6 +264,12 @@ def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
     plot: Plot = session.plot_of(request.node)
     yield plot
     request.node.user_properties.append(("repro.figure", json.dumps(plot.figure)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    session = pyfuncitem.config.stash.get(SESSION, None)
+    return True if session is not None and session.ends_as_before(pyfuncitem) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -287,6 +326,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["repro"] = claims.account()
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if config.stash.get(SESSION, None) is not None:
+        gc.unfreeze()  # the process may go on to other things
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """xdist, on the controller: a worker has finished."""
@@ -316,6 +360,8 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     if not announced and not figures:
         return
     from repro.plugin.summary import summarise
+
+    _let_python_end_quickly()
 
     own = config.stash.get(SESSION, None)
     accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([own.account()] if own else [])

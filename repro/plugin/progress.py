@@ -75,7 +75,7 @@ class ProgressDisplay:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         """Make way for the first claim's test where everything is trained."""
-        if self._left.is_trained():
+        if not self._stopped.is_set() and self._left.is_trained():
             self._stop()
 
     @pytest.hookimpl(trylast=True)

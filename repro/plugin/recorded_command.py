@@ -44,7 +44,7 @@ def _read(session: ClaimSession) -> Wanted:
 
     from repro.arm import Needs
     from repro.judge import Outcome
-    from repro.plugin.announce import call
+    from repro.plugin.call import call
     from repro.plugin.claims import claim_id
     from repro.recorded.design import RunsWanted
     from repro.recorded.errors import RecordedError

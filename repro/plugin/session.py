@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,14 +21,9 @@ from repro.evidence.errors import EvidenceError
 from repro.evidence.results import EvidenceResults
 from repro.evidence.use import Use, use_of
 from repro.judge import SUITE_LEVEL
-from repro.ledger import LedgerError
-from repro.plugin.announce import (
-    announced,
-    call,
-    is_called_alike,
-    needed_of_pytest,
-    settled_of,
-)
+from repro.ledger import LedgerError, Ledgers
+from repro.plugin.announce import announced, settled_of
+from repro.plugin.call import call, is_called_alike, needed_of_pytest
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
 from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of, evidence_option
@@ -38,6 +34,7 @@ from repro.plugin.later import LaterLooks
 from repro.plugin.options import share_url, store_folder
 from repro.plugin.plot import Plot
 from repro.plugin.progress import shared_folder, watch_for
+from repro.plugin.reader import End, Reader
 from repro.plugin.slurm import slurm_settings
 from repro.plugin.trials import Trials
 from repro.plugin.watch import EnoughFailed
@@ -55,8 +52,6 @@ from repro.share import SharedStore, objects_at
 from repro.store import Store, StoreError
 from repro.store.errors import warn
 from repro.text import shown
-
-_LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 
 
 class Account(TypedDict):
@@ -121,6 +116,7 @@ class ClaimSession:
             seeds=self.profile.looks[-1],
             reference=reference_of(config),
             from_evidence=evidence_option(config),
+            ledgers=Ledgers(notes=shared_folder(config)),
         )
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.figures = [item for item in items if item.get_closest_marker("figure")]
@@ -134,11 +130,11 @@ class ClaimSession:
             item: needed for item in self.trained if (needed := needed_of_pytest(item))
         }
         """The claims that cannot be read ahead of their test, and what they need of pytest."""
-        self.unreadable: dict[pytest.Item, str] = {}
-        """The claims whose tests end in an error of their own, and in which."""
+        self.reader = Reader(self.trials_of)
         self.stopped = ""
         """The reason why what is not settled is not judged any more; empty while it is."""
         self._reporting = bool(asked("report"))
+        self._is_debugged = bool(config.getoption("usepdb") or config.getoption("trace"))
         self.asked = Asked()
         self.evidence: dict[pytest.Item, Gathered] = {}
         """The findings that a claim's test has gathered, until the claim is judged."""
@@ -184,9 +180,7 @@ class ClaimSession:
         named = [item for item in self.items if item not in refused]
         return cases_alike(named) | namesakes(named) | refused
 
-    def trials_of(
-        self, item: pytest.Item, *, explains: bool = True, trains: bool = False
-    ) -> Trials:
+    def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
         """Make a fresh view of the results for one reading of a claim.
 
         It `trains` what it misses itself where reading it ahead of its test may miss something.
@@ -197,20 +191,34 @@ class ClaimSession:
             self.asked,
             only_at=mark_of(item).only_at,
             spared=partial(self.gate.spared, item),
-            explains=explains,
             until=self.until,
             train=self._train_now if trains and self._may_miss_runs(item) else None,
         )
 
     def trials_for(self, item: pytest.Item) -> Trials:
-        """Make the fixture of a claim, from which its test is judged."""
-        trials = self.trials_of(item, trains=True)
+        """Return the fixture of a claim, from which its test is judged."""
+        end = self._end_of(item)
+        trials = self.trials_of(item, trains=True) if end is None else end.trials
         self.evidence[item] = trials
         return trials
 
     def _may_miss_runs(self, item: pytest.Item) -> bool:
         is_elsewhere = self.reading.is_elsewhere(claim_id(item))  # what is stored may go meanwhile
         return is_elsewhere or item in self.unplanned or not is_called_alike(item)
+
+    def ends_as_before(self, item: pytest.Item) -> bool:
+        """Let a claim's test end as it did when it was read; False where it has to be called.
+
+        Raises what the test raised.
+        """
+        end = self._end_of(item)
+        if end is None:
+            return False
+        end.again()
+        return True
+
+    def _end_of(self, item: pytest.Item) -> End | None:
+        return None if self._is_debugged else self.reader.ends.get(item)
 
     def document_of(self, item: pytest.Item) -> Document:
         """Make the fixture of a claim about a document, which gathers what it says."""
@@ -282,25 +290,7 @@ class ClaimSession:
         return LaterLooks(self.gate.ledgers.entries(), self.profile.name, looks=self.profile.looks)
 
     def _read(self, item: pytest.Item) -> None:
-        # that more seeds are needed, or not, is all that a plan has to know
-        takes_trials = "trials" in getattr(item, "fixturenames", ())
-        trials = {"trials": self.trials_of(item, explains=False)} if takes_trials else {}
-        holds = False
-        try:
-            call(item, **trials)
-            holds = True
-        except (RunsMissing, StoreError, KeyboardInterrupt):
-            raise
-        except AssertionError:
-            pass
-        except BaseException as error:  # also sys.exit: whatever it is, the test will say it again
-            is_of_its_own = not isinstance(error, (*SAID_IN_FULL, *_LEFT_OUT))
-            if is_of_its_own and is_called_alike(item):
-                self.unreadable[item] = f"{type(error).__name__}: {error}"
-            return
-        if takes_trials:
-            measures = holds and self.gate.reference > 0  # else it takes no more seeds than it has
-            self.gate.compare(item, trials["trials"], holds=measures)
+        self.reader.read(item, self.gate)
 
     def _settle(self, item: pytest.Item) -> None:
         """Announce a claim that can be judged now, unless another process has or pytest has to."""
@@ -309,12 +299,16 @@ class ClaimSession:
         if not is_called_alike(item) or not self.watch.is_first(name):
             return
         try:
-            if _is_about_a_document(item):
+            if item in self.reader.ends:
+                end = self.reader.ends[item]
+                settled = announced(item, self.gate, end.trials, end.again, end.compared)
+            elif _is_about_a_document(item):
                 document = self.document_of(item)
-                settled = announced(item, self.gate, document, document=document)
+                test = partial(call, item, document=document)
+                settled = announced(item, self.gate, document, test)
             else:
                 trials = self.trials_of(item)
-                settled = announced(item, self.gate, trials, trials=trials)
+                settled = announced(item, self.gate, trials, partial(call, item, trials=trials))
         except StoreError:
             raise
         except Exception:  # its test will come to the same, and be reported with it
@@ -322,8 +316,10 @@ class ClaimSession:
         if settled is not None:
             self.watch.settle(settled)
 
-    def train(self) -> None:
+    def train(self, *, first: pytest.Item | None = None) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds.
+
+        The claims are read from the first on that this process has to judge.
 
         Where some are open, the others are announced as they are found: those about documents,
         then what is stored. Else nothing is, for the tests come at once.
@@ -333,24 +329,26 @@ class ClaimSession:
                 self.watch.say(line)
         if self.work is not None:
             with self._training_may_stop():
-                self._train_planned(self.work)
+                self._train_planned(self.work, first)
         self.watch.finish()
 
-    def _train_planned(self, work: Work) -> None:
+    def _train_planned(self, work: Work, first: pytest.Item | None) -> None:
         plan = self.plan()
-        self._read_first(plan, work)
+        self._read_first(plan, work, claim_id(first) if first in self.trained else None)
         missing = plan.missing()
         if missing:
             if self.watch.is_first("the plan"):
                 self.watch.say(self._about_to_train(work, plan, missing))
             work.train(plan, self.watch.status)
 
-    def _read_first(self, plan: Plan, work: Work) -> None:
+    def _read_first(self, plan: Plan, work: Work, first: str | None) -> None:
         """Read each claim in one process of the session; announce what is decided if not all is."""
+        gc.freeze()  # as are the tests that were collected
         items = self._planned()
         ready: list[pytest.Item] = []
         is_any_open = False
-        for reading in self.reading.readings(partial(self._read_chunk, plan, work)):
+        read = partial(self._read_chunk, plan, work)
+        for reading in self.reading.readings(read, first=first):
             decided = [place for place in reading.places if place not in reading.open]
             self.settled.update(items[place] for place in decided)
             if reading.here:
@@ -368,10 +366,10 @@ class ClaimSession:
                 ready.clear()
 
     def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
-        asked = len(list(self.asked))
         is_open = frozenset(place for place in places if not plan.read(place))
+        gc.freeze()  # results are kept until the session ends, so none of them becomes garbage
         work.store.note_verified()  # the others need not do it again
-        return Reading(places, is_open, self.asked.told(since=asked))
+        return Reading(places, is_open, self.asked.news())
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
@@ -439,7 +437,9 @@ class ClaimSession:
     ) -> ClaimRecord | None:
         """Turn a claim's test report into its verdict, held against the ledger; return that."""
         evidence = self.evidence.pop(item, None) or self.trials_of(item)
-        compared = self.gate.judge(item, call, report, evidence)
+        end = self.reader.ends.pop(item, None)
+        known = end.compared if end and end.trials is evidence else None
+        compared = self.gate.judge(item, call, report, evidence, known)
         self.reports += [
             f"{claim_id(item)} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
             f" it took {held.seeds} to tell"
@@ -462,8 +462,9 @@ class ClaimSession:
 
     def is_left_out(self, item: pytest.Item) -> bool:
         """Return whether a claim is not judged since training was stopped before it was settled."""
-        needs_runs = item in self.items and not _is_about_a_document(item)
-        return bool(self.stopped) and needs_runs and item not in self.settled
+        if not self.stopped or item in self.settled or item.get_closest_marker("claim") is None:
+            return False
+        return not _is_about_a_document(item)
 
     def close(self) -> None:
         """Note what was verified; let other machines have what was trained here, where they may."""
@@ -498,7 +499,9 @@ class ClaimSession:
         missing, forecast = self.plan().missing(), self.work.forecast
         text = plan_text(len(self.items), len(self.asked), missing, forecast, self.profile)
         text = "\n".join([text, *self.work.plan_lines(missing)])
-        cannot = [f"{claim_id(x)} cannot be judged: {why}" for x, why in self.unreadable.items()]
+        cannot = [
+            f"{claim_id(x)} cannot be judged: {why}" for x, why in self.reader.unreadable.items()
+        ]
         cannot += [f"{item.nodeid} cannot be judged: {why}" for item, why in self.refused.items()]
         recorded = recorded_lines([self.known.files])
         text = "\n".join([text, *recorded, *self.not_ahead(), *map(shown, cannot)])

@@ -6,7 +6,7 @@ goes on to the next one. Stores, timings and other sessions have no part in what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -16,12 +16,13 @@ from repro.data.locate import DataError
 from repro.judge import Design, Judge, Outcome, Verdict
 from repro.judge.terms import Statement
 from repro.ledger import LedgerError
-from repro.plugin.announce import call, needed_of_pytest
+from repro.plugin.call import call, needed_of_pytest
 from repro.plugin.claims import BadClaim, claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
 from repro.recorded.results import WithRecorded
+from repro.runs.asked import Asked
 from repro.runs.engines import USUAL_RATE
 from repro.runs.plan import RunsMissing
 from repro.runs.profiles import Profile, profile_named
@@ -76,6 +77,9 @@ class _Nothing:
     def get(self, run: Run) -> Result | None:
         return None
 
+    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
+        return [None for _ in seeds]
+
     def key(self, run: Run) -> str:
         raise AssertionError("there is no result to have a key")
 
@@ -126,7 +130,7 @@ class Survey:
         if "trials" not in getattr(item, "fixturenames", ()):
             return None
         known = WithRecorded(_Nothing())
-        trials = SurveyedTrials(known, self.profile, set(), only_at=mark_of(item).only_at)
+        trials = SurveyedTrials(known, self.profile, Asked(), only_at=mark_of(item).only_at)
         trials.judge = _Assuming(Design(looks=self.profile.looks))
         try:
             call(item, trials=trials)

@@ -53,7 +53,7 @@ class Trials:
         self,
         results: KnownResults,
         profile: Profile,
-        asked: Asked | set[Run],
+        asked: Asked,
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
@@ -257,35 +257,34 @@ class Trials:
             self._complete.clear()
 
     def _missing(self, runs: Iterable[Run]) -> list[Run]:
-        return [run for run in runs if self._result(run) is None]
+        return [run for run in runs if self._lacks(run, self.results.get(run))]
 
     def _missing_of(self, arm: Arm, count: int) -> list[Run]:
         """Return the runs that an arm's first seeds miss; what is there is looked up once."""
         found = self._found.setdefault(arm, [])
         if len(found) >= count:
             return []
-        missing = []
-        for seed in arm.seeds(count)[len(found) :]:
-            run = Run(arm, seed)
-            result = self._result(run)
-            if result is None:
-                missing.append(run)
-            elif not missing:
+        seeds = arm.seeds(count)[len(found) :]
+        missing: list[Run] = []
+        for seed, result in zip(seeds, self.results.of(arm, seeds), strict=True):
+            if result is None or missing:
+                run = Run(arm, seed)
+                missing += [run] if self._lacks(run, result) else []
+            else:
                 found.append(result)
         return missing
 
+    def _lacks(self, run: Run, result: Result | None) -> bool:
+        """Return whether a run is missing; raises `TrainingFailed` where it will not come."""
+        if result is None and (why := self.results.failed(run)) is not None:
+            raise TrainingFailed(why, details=self.results.details.get(run, ""))
+        return result is None
+
     def _results(self, arm: Arm, count: int) -> list[Result]:
         """Return the results of an arm's first seeds, as many as there are."""
-        found = self._found.get(arm, ())
-        if len(found) < count:
+        if len(self._found.get(arm, ())) < count:
             self._missing_of(arm, count)
-        return list(self._found[arm][:count])
-
-    def _result(self, run: Run) -> Result | None:
-        why = self.results.failed(run)
-        if why is not None:
-            raise TrainingFailed(why, details=self.results.details.get(run, ""))
-        return self.results.get(run)
+        return self._found[arm][:count]
 
     def _require(self, count: int) -> None:
         if count in self._complete:
@@ -300,7 +299,8 @@ class Trials:
         starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
         for arm in seeds:
             known = len(self._found.get(arm, ()))
-            self.asked.update(Run(arm, seed) for seed in arm.seeds(seeds[arm])[known:])
+            if known < seeds[arm]:
+                self.asked.ask(arm, arm.seeds(seeds[arm])[known:])
         self.asked.update(starts)
         missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]
         if missing and self._train:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from repro.arm import Arm, Run
 
@@ -25,37 +24,49 @@ class Asked:
     """
 
     def __init__(self) -> None:
-        self._own: dict[Run, None] = {}
+        self._own: dict[Arm, dict[int, None]] = {}
+        """The seeds that this process asked for, in order."""
+        self._untold: dict[str, list[int]] = {}
         self._names: dict[Arm, str] = {}
         self._seeds: dict[str, set[int]] = {}
 
-    def update(self, *runs: Iterable[Run]) -> None:
+    def ask(self, arm: Arm, seeds: Iterable[int]) -> None:
+        """Add runs of an arm that a claim asks for."""
+        own = self._own.setdefault(arm, {})
+        new = [seed for seed in seeds if seed not in own]
+        if new:
+            name = self._name(arm)
+            own.update(dict.fromkeys(new))
+            self._untold.setdefault(name, []).extend(new)
+            self._seeds.setdefault(name, set()).update(new)
+
+    def update(self, runs: Iterable[Run]) -> None:
         """Add runs that a claim asks for."""
-        for run in chain(*runs):
-            if run not in self._own:
-                self._own[run] = None
-                self._seeds.setdefault(self._name(run.arm), set()).add(run.seed)
+        for run in runs:
+            self.ask(run.arm, [run.seed])
 
     def tell(self, told: Told) -> None:
         """Add what another process told of."""
         for name, seeds in told.items():
             self._seeds.setdefault(name, set()).update(seeds)
 
-    def told(self, *, since: int = 0) -> dict[str, list[int]]:
-        """Return what to tell another process: the runs of this one, but for the first so many."""
-        told: dict[str, list[int]] = {}
-        for run in list(self._own)[since:]:
-            told.setdefault(self._name(run.arm), []).append(run.seed)
-        return told
+    def told(self) -> dict[str, list[int]]:
+        """Return what to tell another process: the runs of this one."""
+        return {self._name(arm): list(seeds) for arm, seeds in self._own.items() if seeds}
+
+    def news(self) -> dict[str, list[int]]:
+        """Return the runs of this process that are new since this was called last."""
+        news, self._untold = self._untold, {}
+        return news
 
     def __contains__(self, run: object) -> bool:
         if not isinstance(run, Run):
             return False
-        return run in self._own or run.seed in self._seeds.get(self._name(run.arm), ())
+        return run.seed in self._seeds.get(self._name(run.arm), ())
 
     def __iter__(self) -> Iterator[Run]:
         """Yield the runs that this process asked for."""
-        return iter(self._own)
+        return (Run(arm, seed) for arm, seeds in self._own.items() for seed in seeds)
 
     def __len__(self) -> int:
         return sum(map(len, self._seeds.values()))

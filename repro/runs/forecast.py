@@ -164,12 +164,12 @@ class Forecast:
 
     def _look(self) -> None:
         """Learn from what has been read of the store since the last look."""
-        read = self._results.read()
-        if len(read) == self._read:
+        count = self._results.count
+        if count == self._read:
             return
-        self._read = len(read)
+        self._read = count
         self._seen = {}
-        for run, result in list(read.items()):
+        for run, result in self._results.read().items():
             made = result.provenance
             if self._machine not in (None, made.get("machine")) or "seconds" not in made:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -28,6 +28,9 @@ class KnownResults(Protocol):
 
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where there is none."""
+
+    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
+        """Return the results of an arm's runs with these seeds; None where there is none."""
 
     def key(self, run: Run) -> str:
         """Return the key of a run that there is a result of."""
@@ -67,8 +70,7 @@ class Results:
         """The reason why nothing that is missing can be trained any more, if there is one."""
         self.details: dict[Run, str] = {}
         """The traceback and the output of runs whose training raised."""
-        self._read: dict[Run, Result] = {}
-        self._keys: dict[Run, str] = {}
+        self._read: dict[Arm, dict[int, Result]] = {}
         self._texts: dict[tuple[Arm, str], tuple[str, str]] = {}
         """The text of an arm's identities by its engine, before and after the seed."""
         self._sound: set[Arm] = set()
@@ -83,20 +85,45 @@ class Results:
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
         """Say what is not in today's keys, though it had a part in these runs: see `remarks`."""
-        return remarks_on({run: result for run in runs if (result := self.get(run)) is not None})
+        seeds: dict[Arm, list[int]] = {}
+        for run in runs:
+            seeds.setdefault(run.arm, []).append(run.seed)
+        return remarks_on(
+            {
+                Run(arm, seed): result
+                for arm in seeds
+                for seed, result in zip(seeds[arm], self.of(arm, seeds[arm]), strict=True)
+                if result is not None
+            }
+        )
 
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None where there is none."""
-        if run not in self._read:
-            stored = self._store.measured(self.key(run)) if self._has_key(run) else None
-            if stored is None or self._is_from_elsewhere(stored):
-                return None
-            self._read[run] = stored
-        return self._read[run]
+        return self.of(run.arm, [run.seed])[0]
+
+    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
+        """Return the stored results of an arm's runs with these seeds, without their weights."""
+        read = self._read.setdefault(arm, {})
+        unread = [seed for seed in seeds if seed not in read]
+        if unread and self._has_key(arm):
+            keys = [self.key(Run(arm, seed)) for seed in unread]
+            for seed, stored in zip(unread, self._store.measured_all(keys), strict=True):
+                if stored is not None and not self._is_from_elsewhere(stored):
+                    read[seed] = stored
+        return [read.get(seed) for seed in seeds]
 
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
-        return self._read
+        return {
+            Run(arm, seed): result
+            for arm, of_arm in list(self._read.items())
+            for seed, result in list(of_arm.items())
+        }
+
+    @property
+    def count(self) -> int:
+        """The number of results that this process has read so far."""
+        return sum(map(len, list(self._read.values())))
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""
@@ -121,8 +148,6 @@ class Results:
 
     def key(self, run: Run) -> str:
         """Return the key that a run is stored under. Its engine must be settled."""
-        if run in self._keys:
-            return self._keys[run]
         if self._machine is not None:
             return run_key(self.identity(run))
         speed = self._engines.of(run.arm)
@@ -132,8 +157,7 @@ class Results:
             before, seed, after = text.rpartition(_SEED)  # the last one is the run's own
             self._texts[place] = before + seed.removesuffix("0"), after
         before, after = self._texts[place]
-        self._keys[run] = key_of(f"{before}{run.seed}{after}")
-        return self._keys[run]
+        return key_of(f"{before}{run.seed}{after}")
 
     def identity(self, run: Run) -> Identity:
         """Return the identity of a run. Its engine must be settled.
@@ -150,9 +174,9 @@ class Results:
             return {**everywhere, "machine": self._machine}
         return everywhere
 
-    def _has_key(self, run: Run) -> bool:
-        starts = run.arm.starts_from
-        return self._engines.of(run.arm) is not None and (starts is None or self._has_key(starts))
+    def _has_key(self, arm: Arm) -> bool:
+        starts = arm.starts_from
+        return self._engines.of(arm) is not None and (starts is None or self._has_key(starts.arm))
 
     def _is_from_elsewhere(self, stored: Result) -> bool:
         machine = self._machine

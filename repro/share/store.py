@@ -82,8 +82,9 @@ class SharedStore(Store):
             return super().at(key) if self._fetch(key) else None
         return self._noted(key, stored)
 
-    def measured(self, key: str) -> Result | None:
-        return self._noted(key, super().measured(key))
+    def measured_all(self, keys: Sequence[str]) -> list[Result | None]:
+        every = super().measured_all(keys)
+        return [self._noted(key, result) for key, result in zip(keys, every, strict=True)]
 
     def put(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
 from repro.store.locks import Locks
 from repro.store.scratch import Scratch
-from repro.store.verified import Verified, looks_of
+from repro.store.verified import Looks, Verified, looks_of
 
 RUNS = "runs"
 """The folder of stored runs in a store."""
@@ -83,10 +83,16 @@ class Store:
         It is verified once. While its files look as they did then, the index of verified runs is
         believed: that takes a tenth of the time.
         """
-        looks = looks_of(f"{self.root}/{RUNS}/{key[:2]}/{key}")
-        known = self._verified.get(key, looks) if looks is not None else None
-        if known is not None:
-            return known
+        return self.measured_all([key])[0]
+
+    def measured_all(self, keys: Sequence[str]) -> list[Result | None]:
+        """Return the stored runs of these keys, as `measured` does."""
+        looks = {key: looks_of(f"{self.root}/{RUNS}/{key[:2]}/{key}") for key in keys}
+        known = self._verified.get({key: seen for key, seen in looks.items() if seen is not None})
+        return [known.get(key) or self._verify(key, looks[key]) for key in keys]
+
+    def _verify(self, key: str, looks: Looks | None) -> Result | None:
+        """Return the stored run of a key, verified, and note its looks before that."""
         stored = self.at(key)
         if stored is None:
             return None

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +28,9 @@ SETTLED_SECONDS = 2.0
 MOST_PENDING = 500
 """The verified runs that are kept in memory until they are written at once."""
 
+MOST_ASKED = 500
+"""The keys that are asked for at once: SQLite takes 999 values in any version."""
+
 BUSY_SECONDS = 1.0
 """Time to wait for another process that writes to the index."""
 
@@ -35,6 +38,7 @@ _TABLE = """
 create table if not exists verified (key text primary key, digest blob, content blob)
 without rowid
 """
+_SELECT = "select key, digest, content from verified where key in"
 _ROW = "insert or replace into verified values (?, ?, ?)"
 
 Looks = str
@@ -46,7 +50,7 @@ class Verified:
 
     >>> verified = Verified(folder)
     >>> verified.keep(result, looks_of(place))
-    >>> verified.get(result.key, looks_of(place)) == result
+    >>> verified.get({result.key: looks_of(place)}) == {result.key: result}
     True
     """
 
@@ -58,24 +62,34 @@ class Verified:
         """The process that opened the database; a forked child opens it for itself."""
         self._is_usable = True
 
-    def get(self, key: str, looks: Looks) -> Result | None:
-        """Return a verified run; None where there is none, or where its files changed since."""
-        if key in self._pending:
-            seen, result = self._pending[key]
-            return result if seen == looks else None
-        database = self._open()
-        if database is None:
-            return None
+    def get(self, looks: Mapping[str, Looks]) -> dict[str, Result]:
+        """Return the verified runs among these keys whose files look as they did then."""
+        found = {
+            key: self._pending[key][1]
+            for key, seen in looks.items()
+            if key in self._pending and self._pending[key][0] == seen
+        }
+        asked = [key for key in looks if key not in self._pending]
+        database = self._open() if asked else None
+        for key, digest, content in self._rows(database, asked) if database else ():
+            if digest == _digest(key, looks[key], content):
+                found[key] = Result(key, *json.loads(zlib.decompress(content)))
+        return found
+
+    def _rows(
+        self, database: sqlite3.Connection, keys: Sequence[str]
+    ) -> list[tuple[str, bytes, bytes]]:
+        """Return what the index has of these keys; nothing where it cannot be read."""
+        rows: list[tuple[str, bytes, bytes]] = []
         try:
-            row = database.execute(
-                "select digest, content from verified where key = ?", (key,)
-            ).fetchone()
+            for start in range(0, len(keys), MOST_ASKED):
+                some = keys[start : start + MOST_ASKED]
+                marks = ",".join("?" * len(some))
+                rows += database.execute(f"{_SELECT} ({marks})", some).fetchall()
         except sqlite3.Error as error:
             self._give_up(error)
-            return None
-        if row is None or row[0] != _digest(key, looks, row[1]):
-            return None
-        return Result(key, *json.loads(zlib.decompress(row[1])))
+            return []
+        return rows
 
     def keep(self, result: Result, looks: Looks) -> None:
         """Note a run that was verified, with the looks that its files had before."""
@@ -138,10 +152,10 @@ def looks_of(folder: str) -> Looks | None:
     >>> looks_of("nowhere")
     """
     try:
-        looks = [os.lstat(folder), *(os.lstat(f"{folder}/{name}") for name in FILES)]
+        looks = [os.lstat(folder), *[os.lstat(f"{folder}/{name}") for name in FILES]]
     except OSError:
         return None
-    return " ".join(f"{x.st_ino} {x.st_size} {x.st_mtime_ns} {x.st_ctime_ns}" for x in looks)
+    return " ".join([f"{x.st_ino} {x.st_size} {x.st_mtime_ns} {x.st_ctime_ns}" for x in looks])
 
 
 def _newest(looks: Looks) -> float:

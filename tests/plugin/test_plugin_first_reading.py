@@ -56,6 +56,14 @@ def test_two_at_a_time_share_the_chunks(tmp_path):
     assert sorted(first + second) == list(range(60))
 
 
+def test_a_process_begins_at_the_first_claim_that_it_has_to_judge(tmp_path):
+    read = []
+    readings = FirstReading(tmp_path, NAMES).readings(reader(read), first=NAMES[30])
+    assert all_of(readings).keys() == set(range(60))
+    assert read == [*range(25, 60), *range(25)]
+    assert list(FirstReading(tmp_path, NAMES).readings(reader([]), first="900/another"))
+
+
 def test_a_chunk_that_is_being_read_is_waited_for_at_the_end(tmp_path, monkeypatch):
     reading, waited = FirstReading(tmp_path, NAMES), []
     held = try_lock(reading._path(range(first_reading.CLAIMS)).with_suffix(".lock"))

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from repro.arm import Arm, Metric, Needs
+from repro.arm import Arm, Metric, Needs, Run
 from repro.judge import Measured, Outcome
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
+from repro.runs.asked import Asked
 from repro.runs.plan import RunsMissing
 from repro.runs.profiles import Profile
 from repro.store import Result
@@ -60,6 +61,9 @@ class Stored:
         known = self.by_seed.get(run.seed)
         return None if known is None else Result("", {}, known, {})
 
+    def of(self, arm, seeds):
+        return [self.get(Run(arm, seed)) for seed in seeds]
+
 
 def values(seed):
     """Runs of odd seeds stop before their last measurement, at epoch 5."""
@@ -78,7 +82,7 @@ def values(seed):
 
 def trial(by_seed=None):
     stored = {seed: values(seed) for seed in range(1, 9)} if by_seed is None else by_seed
-    return Trials(Stored(stored), Profile("ci", (8,)), set())(Reader())
+    return Trials(Stored(stored), Profile("ci", (8,)), Asked())(Reader())
 
 
 def test_curves_of_runs_that_stopped_at_different_epochs():
@@ -98,7 +102,7 @@ class ToldTheTruth(Reader):
 
 def test_one_value_of_a_list_can_be_exact_and_the_others_not():
     runs = {1: {"measures": {"alignment": [0.3, 1.0]}}}
-    told = Trials(Stored(runs), Profile("ci", (8,)), set())(ToldTheTruth())
+    told = Trials(Stored(runs), Profile("ci", (8,)), Asked())(ToldTheTruth())
     assert told.alignment[1].matches(1.0, tolerance=1e-4).outcome is Outcome.REPRODUCED
     with pytest.raises(RunsMissing):
         told.alignment[0].matches(0.3, tolerance=0.1)
@@ -144,7 +148,7 @@ def test_a_curve_asks_for_its_runs_like_any_measure():
 
 def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
     stored = Stored({seed: values(seed) for seed in range(1, 9)})
-    trials = Trials(stored, Profile("ci", (8,)), set())
+    trials = Trials(stored, Profile("ci", (8,)), Asked())
     many = trials([Reader(recipe=RECIPE.but(lr=0.1 * rate)) for rate in range(1, 10)])
     many.perplexity.climbs()
     assert stored.looked_up == 9 * 8
@@ -155,7 +159,7 @@ def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
 
 def scored(baseline, shared):
     """Trials of two arms, and their scores on eight seeds each."""
-    trials = Trials(Stored({}), Profile("ci", (5, 8)), set())
+    trials = Trials(Stored({}), Profile("ci", (5, 8)), Asked())
     arms = [
         Measured(judge=trials.judge, label=label, metric="score", values=lambda n, v=v: v[:n])
         for label, v in (("baseline", np.asarray(baseline)), ("shared", np.asarray(shared)))

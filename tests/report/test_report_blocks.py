@@ -85,11 +85,11 @@ def test_what_two_pages_show_is_read_and_drawn_once(results, store, tmp_path, mo
     wanted = next(each for each in results.claims if each.claim == "004/climbs")
     many = [replace(wanted, claim=f"004/{n}") for n in range(9)]
     drawn, read = [], []
-    usual, at = claim.training, store.at
+    usual, measured = claim.training, store.measured
     monkeypatch.setattr(
         claim, "training", lambda *a, **k: drawn.append(k["name"]) or usual(*a, **k)
     )
-    monkeypatch.setattr(store, "at", lambda key: read.append(key) or at(key))
+    monkeypatch.setattr(store, "measured", lambda key: read.append(key) or measured(key))
     pages = pages_of(tmp_path, replace(results, claims=many, figures=[]), store)
     assert len(pages) == 4
     assert len(drawn) == 1

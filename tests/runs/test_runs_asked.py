@@ -36,7 +36,11 @@ def test_settings_of_other_types_are_other_arms():
     assert Run(Wide(width=1.0), 1) not in asked_for(Run(Wide(width=1), 1))
 
 
-def test_what_was_told_before_need_not_be_told_again():
+def test_only_what_is_new_is_news():
     asked = asked_for(Run(Wide(), 1))
+    assert list(asked.news().values()) == [[1]]
     asked.update([Run(Wide(), 1), Run(Wide(), 2)])
-    assert list(asked.told(since=1).values()) == [[2]]
+    asked.ask(Wide(), [2, 3])
+    assert list(asked.news().values()) == [[2, 3]]
+    assert asked.news() == {}
+    assert list(asked.told().values()) == [[1, 2, 3]]

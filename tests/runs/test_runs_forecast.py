@@ -62,6 +62,10 @@ class Known:
     def read(self):
         return self.results
 
+    @property
+    def count(self):
+        return len(self.results)
+
 
 @pytest.fixture
 def known():

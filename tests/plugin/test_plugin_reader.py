@@ -1,0 +1,158 @@
+"""A claim's test is called once where that is enough, and what it judged then is its verdict."""
+
+import logging
+import warnings
+
+import pytest
+
+from repro.plugin.call import listening
+from tests.plugin.sessions import run, run_apart, trained
+
+CLAIMS = """
+import logging
+import warnings
+from pathlib import Path
+
+import pytest
+from repro import claim
+from line import Line
+
+def compare(trials, name):
+    with Path(__file__).with_name("called").open("a") as file:
+        file.write(name + " ")
+    steep, flat = trials(Line(target=4.0), Line(target=1.0))
+    return steep.slope, flat.slope
+
+@claim("steeper targets give steeper lines", source="900, Text")
+def test_holds(trials):
+    steep, flat = compare(trials, "holds")
+    assert steep > flat
+
+@claim("flat targets give steeper lines", source="900, Text")
+def test_fails(trials):
+    steep, flat = compare(trials, "fails")
+    assert flat > steep
+
+@claim("a claim that prints", source="900, Text")
+def test_prints(trials):
+    steep, flat = compare(trials, "prints")
+    print("the steep one is", steep.label)
+    assert flat > steep
+
+@claim("a claim that logs", source="900, Text")
+def test_logs(trials):
+    steep, flat = compare(trials, "logs")
+    logging.getLogger("mine").warning("logged")
+    assert steep > flat
+
+@claim("a claim that warns", source="900, Text")
+def test_warns(trials):
+    steep, flat = compare(trials, "warns")
+    warnings.warn("old", DeprecationWarning)
+    assert steep > flat
+
+@claim("a claim with a slip", source="900, Text")
+def test_slips(trials):
+    steep, flat = compare(trials, "slips")
+    assert steep > flat
+    assert 1 + 1 == 3
+
+@claim("a claim without a statement", source="900, Text")
+def test_says_nothing(trials):
+    compare(trials, "nothing")
+"""
+EVERY = ("holds", "fails", "prints", "logs", "warns", "slips", "nothing")
+
+
+@pytest.fixture
+def called(project):
+    """Tells how often the test of each claim was called since it was asked last."""
+    project.makepyfile(test_lines=CLAIMS)
+    file = project.path / "called"
+
+    def told():
+        calls = file.read_text().split()
+        file.unlink()
+        return {name: calls.count(name) for name in EVERY}
+
+    return told
+
+
+def test_a_stored_claim_is_called_once_unless_pytest_has_to_show_what_else_it_did(project, called):
+    first = run(project)
+    called()
+    again = run(project)
+    twice = dict.fromkeys(("prints", "logs", "warns", "nothing"), 2)
+    assert called() == {"holds": 1, "fails": 1, "slips": 1} | twice
+    for result in (first, again):
+        result.assert_outcomes(passed=3, failed=4, warnings=1)
+        shown = result.stdout.str()
+        assert "the steep one is" in shown  # what pytest captures of a test that fails
+        assert "The assertion that failed is none of the claim's findings" in shown
+        assert "passed without judging anything" in shown
+    assert first.parseoutcomes() == again.parseoutcomes()
+    assert trained(again)[1] == 0
+
+
+def test_a_warning_that_is_an_error_in_a_test_is_one_in_a_claim(project, called):
+    run(project)
+    result = run(project, "-W", "error::DeprecationWarning", "-k", "test_warns")
+    result.assert_outcomes(failed=1, deselected=6)
+    result.stdout.fnmatch_lines(["*DeprecationWarning: old*"])
+
+
+def test_a_debugger_sees_the_call_of_the_test(project, called):
+    run(project)
+    called()
+    run(project, "--pdb", "-k", "test_holds")
+    assert called()["holds"] == 2
+
+
+def test_a_verdict_says_the_same_where_its_test_was_called_again(project, called):
+    run(project)
+    once = run(project, "-k", "test_fails").stdout.str()
+    again = run(project, "-k", "test_fails", "--pdb", "--pdbcls=line:NoDebugger").stdout.str()
+    said = [
+        line for line in once.splitlines() if line.lstrip().startswith(("E ", "line", "claimed"))
+    ]
+    assert said
+    assert all(line in again for line in said)
+
+
+@pytest.mark.processes
+def test_workers_judge_claims_where_they_were_read(outside_project):
+    claims = CLAIMS.split("@claim")[0] + (
+        """
+@claim("steeper targets give steeper lines", source="900, Text")
+@pytest.mark.parametrize("number", range(100))
+def test_holds(trials, number):
+    steep, flat = compare(trials, f"{number}")
+    assert steep > flat
+"""
+    )
+    outside_project.makepyfile(test_lines=claims)
+    run_apart(outside_project, "-k", "test_holds[0]")
+    file = outside_project.path / "called"
+    file.unlink()
+    result = run_apart(outside_project, "-n", "2", "--update-ledger", "--reference-seeds", "0")
+    result.assert_outcomes(passed=100)
+    calls = file.read_text().split()
+    assert set(calls) == {str(number) for number in range(100)}
+    assert len(calls) < 125  # all of them are called twice where tests are dealt out in pieces
+
+
+def test_whatever_is_printed_logged_or_warned_is_heard():
+    with listening() as heard:
+        pass
+    assert not heard
+    for sound in (
+        lambda: print("x"),
+        lambda: logging.getLogger("mine").error("x"),
+        lambda: warnings.warn("x", DeprecationWarning, stacklevel=1),
+    ):
+        with listening() as heard:
+            sound()
+        assert heard
+    with pytest.raises(ZeroDivisionError), listening():
+        print(1 / 0)
+    assert not [each for each in logging.getLogger().handlers if type(each).__name__ == "_Counting"]
