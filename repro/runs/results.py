@@ -70,6 +70,8 @@ class Results:
         """The reason why nothing that is missing can be trained any more, if there is one."""
         self.details: dict[Run, str] = {}
         """The traceback and the output of runs whose training raised."""
+        self.count = 0
+        """The number of results that this process has read so far."""
         self._read: dict[Arm, dict[int, Result]] = {}
         self._texts: dict[tuple[Arm, str], tuple[str, str]] = {}
         """The text of an arm's identities by its engine, before and after the seed."""
@@ -110,6 +112,7 @@ class Results:
             for seed, stored in zip(unread, self._store.measured_all(keys), strict=True):
                 if stored is not None and not self._is_from_elsewhere(stored):
                     read[seed] = stored
+                    self.count += 1
         return [read.get(seed) for seed in seeds]
 
     def read(self) -> Mapping[Run, Result]:
@@ -119,11 +122,6 @@ class Results:
             for arm, of_arm in list(self._read.items())
             for seed, result in list(of_arm.items())
         }
-
-    @property
-    def count(self) -> int:
-        """The number of results that this process has read so far."""
-        return sum(map(len, list(self._read.values())))
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""

@@ -108,17 +108,6 @@ def test_a_debugger_sees_the_call_of_the_test(project, called):
     assert called()["holds"] == 2
 
 
-def test_a_verdict_says_the_same_where_its_test_was_called_again(project, called):
-    run(project)
-    once = run(project, "-k", "test_fails").stdout.str()
-    again = run(project, "-k", "test_fails", "--pdb", "--pdbcls=line:NoDebugger").stdout.str()
-    said = [
-        line for line in once.splitlines() if line.lstrip().startswith(("E ", "line", "claimed"))
-    ]
-    assert said
-    assert all(line in again for line in said)
-
-
 @pytest.mark.processes
 def test_workers_judge_claims_where_they_were_read(outside_project):
     claims = CLAIMS.split("@claim")[0] + (
