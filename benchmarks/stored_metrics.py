@@ -91,7 +91,8 @@ def groups(folder: Path, types: dict[str, type[Arm]]) -> list[Group]:
         for name, metric in kind.metrics.items():
             value = measures.get(name)
             group = found.setdefault((study, name), Group(study, name, metric))
-            for index, each in enumerate(value if metric.listed and value else [value]):
+            listed = metric.listed and value is not None
+            for index, each in enumerate(value if listed else [value]):
                 if each is not None and np.isfinite(each):
                     group.arms[json.dumps([arm, index])][identity["seed"]] = float(each)
     return [found[key] for key in sorted(found) if found[key].varying()]

@@ -106,6 +106,9 @@ def test_a_store_is_read_and_stays_as_it_is(tmp_path):
         measures = {"accuracy": 0.5 + seed / 100, "alignment": [0.1 * seed, 0.2], "other": 1.0}
         store.put(settings, {"measures": measures, "history": {}, "steps": 1}, {})
     store.put({**settings, "seed": 7}, {"diverged_at": 3}, {})
+    without_blocks = {"accuracy": 0.4, "alignment": []}  # a list of one value a block
+    frozen = {**settings, "arm": LADDER.but(depth=0, trained=0).settings()}
+    store.put(frozen, {"measures": without_blocks, "history": {}, "steps": 1}, {})
     [damaged] = (
         f.parent for f in tmp_path.glob("runs/*/*/identity.json") if '"seed": 0' in f.read_text()
     )
@@ -114,6 +117,7 @@ def test_a_store_is_read_and_stays_as_it_is(tmp_path):
     found = {group.metric: group for group in groups(tmp_path, {"LadderArm": type(LADDER)})}
     assert sorted(tmp_path.rglob("*")) == before
     assert list(found) == ["accuracy", "alignment"]
-    [values] = found["accuracy"].arms.values()
-    assert len(values) == 5, "one was damaged, one diverged"
+    values, other = found["accuracy"].arms.values()
+    counts = sorted((len(values), len(other)))
+    assert counts == [1, 5], "one was damaged, one diverged, one is of another arm"
     assert isinstance(judged(found["accuracy"]), Row)
