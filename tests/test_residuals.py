@@ -85,6 +85,17 @@ def test_arms_that_were_judged_against_themselves_are_settled_by_chance_alone():
     assert wrong < 0.03 * calls
 
 
+def test_an_arm_without_a_place_on_the_scale_is_left_out_and_said():
+    group = made(share, scale="log-odds", arms=11)
+    group.arms[identity(99)] = dict(enumerate([0.0, 0.1, 0.2, 0.3, 0.1, 0.2]))
+    found = judged(group)
+    assert found.pairs == 11 * 10 // 2
+    assert found.left_out == (
+        "study: 1 arm has values of metric that have no place on the scale 'log-odds': left out"
+    )
+    assert judged(made(share, scale="log-odds")).left_out == ""
+
+
 def test_a_few_pairs_have_no_rates():
     found = judged(made(normal, arms=3))
     assert found.rates == [None] * 5
