@@ -1,6 +1,6 @@
 """How often `bisect` names the commit that changed an effect, and how often an innocent one.
 
-    python benchmarks/guilty.py                      # simulated histories, some minutes
+    python benchmarks/guilty.py                      # simulated histories, a minute
     python benchmarks/guilty.py --planted            # faults in copies of this project: it trains
     python benchmarks/guilty.py --planted WORD …     # only faults whose names have one of the words
 
@@ -44,17 +44,21 @@ from repro.bisect.search import LOOKS, Measurement, find_change
 from repro.judge import Excess
 
 HISTORIES = 5000
-EFFECTS = [(1.5, 0.0), (2.0, 0.0), (2.0, 1.0), (3.0, 0.0), (0.0, 2.0)]
-UNCHANGED = [(1.0, 1.0), (2.0, 2.0), (0.0, 0.0)]
+CHANGES = [
+    *((1.5, 0.0, 1.0), (2.0, 0.0, 1.0), (2.0, 1.0, 1.0), (3.0, 0.0, 1.0), (0.0, 2.0, 1.0)),
+    *((1.0, 1.0, 1.0), (2.0, 2.0, 1.0), (0.0, 0.0, 1.0)),
+    *((2.0, 0.0, 3.6), (4.0, 0.0, 3.6), (8.0, 0.0, 3.6), (2.0, 2.0, 3.6)),
+]
+"""The effect before the guilty commit and after it, and the deviation over seeds after it."""
 
 ANSWERS = ("right", "among several", "another", "none", "an error")
 
 
-def simulated(effect: float, changed: float, generator: np.random.Generator) -> str:
+def simulated(effect: float, changed: float, spread: float, generator: np.random.Generator) -> str:
     """Return what the search finds in one history: right, another, several, or none."""
     guilty = int(generator.integers(1, COMMITS))
-    effects = [effect] * guilty + [changed] * (COMMITS - guilty)
-    values = [generator.normal(each, 1, LOOKS[-1]) for each in effects]
+    commits = [(effect, 1.0)] * guilty + [(changed, spread)] * (COMMITS - guilty)
+    values = [generator.normal(*commit, LOOKS[-1]) for commit in commits]
 
     def measure(place: int, seeds: int) -> Measurement:
         first = values[place][:seeds]
@@ -73,12 +77,12 @@ def print_simulated() -> None:
     """Print a row for each change, and for each history without one."""
     answers = ANSWERS[:-1]
     print(f"{HISTORIES} histories of {COMMITS} commits a row; effects in deviations over seeds")
-    print(f"{'effect':>8}{'then':>6}" + "".join(f"{each:>15}" for each in answers))
-    for row, (effect, changed) in enumerate([*EFFECTS, *UNCHANGED]):
+    print(f"{'effect':>8}{'then':>6}{'spread':>8}" + "".join(f"{each:>15}" for each in answers))
+    for row, change in enumerate(CHANGES):
         generator = np.random.default_rng(row)
-        found = [simulated(effect, changed, generator) for _ in range(HISTORIES)]
+        found = [simulated(*change, generator) for _ in range(HISTORIES)]
         shares = "".join(f"{found.count(each) / HISTORIES:15.1%}" for each in answers)
-        print(f"{effect:8}{changed:6}{shares}", flush=True)
+        print("{:8}{:6}{:8}".format(*change) + shares, flush=True)
 
 
 def print_searched(searches: Searches, fault: Fault, found: Moved, places: int) -> Counter[str]:

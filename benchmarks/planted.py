@@ -278,7 +278,7 @@ class Searches:
         done = run_in(folder, self.shop.store, [*command, "--claims", file])
         said = done.stdout.rpartition("\n\n")[2]
         named = [int(place) for place in re.findall(r": commit (\d+)$", said, re.MULTILINE)]
-        is_answer = bool(named) or "no commit between changes" in said
+        is_answer = bool(named) or "cannot be told apart" in said
         return hidden.answer(named) if is_answer else "an error", done.stdout + done.stderr
 
     def by_measurements(self, hidden: Hidden, claim: str) -> str:
