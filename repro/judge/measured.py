@@ -9,6 +9,7 @@ from typing import TypeAlias
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
+    is_count,
     require_number,
     require_same_data,
     require_share,
@@ -255,7 +256,7 @@ class Measured(NoArithmetic):
         """
         if not 0 < documented < float("inf"):
             raise ValueError(f"{documented!r} cannot be a spread: give a positive number")
-        if over is not None and over < 2:
+        if over is not None and not is_count(over, least=2):
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"
         at_most = documented
@@ -298,7 +299,7 @@ class Measured(NoArithmetic):
         ...     ratio, runs=3, within_ratio=1.25, times=deep.perplexity
         ... )
         """
-        if runs < 1:
+        if not is_count(runs, least=1):
             raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
         if times is not None and plus is not None:
             raise ValueError("the number is a multiple of an arm or an amount above it, not both")
@@ -433,7 +434,12 @@ def _side(arm: Measured, other: Other) -> Side:
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
-    """Return the other arm, or raise ValueError where the two cannot be compared."""
+    """Return the other arm, or raise an error where the two cannot be compared."""
+    if not isinstance(other, Measured):
+        raise TypeError(
+            f"this word compares {arm.label} with another arm, and got {other!r}: write a > b, or"
+            f" a.matches({other!r}, tolerance=...) for a number"
+        )
     if (arm.metric, arm.scale) != (other.metric, other.scale):
         raise ValueError(
             f"{arm.label} is measured in {arm.metric} ({arm.scale.name}) and {other.label} in "

@@ -47,6 +47,12 @@ class NoLogic:
     __lt__ = __le__ = __gt__ = __ge__ = _no_operator
 
 
+def is_count(number: object, *, least: int) -> bool:
+    """Return whether this is a whole number that is large enough."""
+    is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return is_whole and number >= least  # type: ignore[operator]
+
+
 def require_findings(findings: Sequence[object], kind: type) -> None:
     """Raise TypeError where something else is joined with findings."""
     for each in findings:

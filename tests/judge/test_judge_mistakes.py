@@ -87,3 +87,30 @@ def test_a_finding_is_joined_with_findings_alone(join):
     a, b = pair()
     with pytest.raises(TypeError, match="a bool is no finding: join what a comparison gave"):
         join(a > b)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        lambda a: a.is_within(1, of=3),
+        lambda a: a.is_at_most(1, below=3),
+        lambda a: a.is_times(2, 3, within_ratio=1.1),
+        lambda a: a.is_at_most_times(1.1, of=3),
+        lambda a: a.agrees_with(1.1, runs=1, within=1, plus=3),
+        lambda a: a.agrees_with(1.1, runs=1, within_ratio=2, times=3),
+    ],
+)
+def test_a_word_about_two_arms_takes_no_number(claim):
+    a, _ = pair()
+    with pytest.raises(TypeError, match=r"compares a with another arm.* a\.matches\(3, tolerance="):
+        claim(a)
+
+
+@pytest.mark.parametrize("runs", [1.5, float("nan"), 0, True, "1"])
+def test_runs_of_a_source_are_counted(runs):
+    a, _ = pair()
+    with pytest.raises(ValueError, match="how many runs the source took the mean of"):
+        a.agrees_with(1.0, runs=runs, within=1)
+    if runs is not True:  # 1 is too few here
+        with pytest.raises(ValueError, match="seeds have no spread: give at least 2"):
+            a.spreads_at_most(1.0, over=runs)
