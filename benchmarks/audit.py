@@ -126,6 +126,8 @@ def main() -> None:
 def audits(session: ClaimSession, train: int, seconds: float) -> None:
     for item in session.trained:
         session.stops_at(item)
+    session.read_for_the_ledger()
+    session.read_figures()
     frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
     by_sampling(frame)
     if train:

@@ -227,6 +227,18 @@ class Row:
             " is more nearly normal"
         )
 
+    @property
+    def left_out(self) -> str:
+        """Which arms are left out; empty where none is."""
+        group, count = self.group, len(self.group.outside())
+        if not count:
+            return ""
+        arms = "1 arm has" if count == 1 else f"{count} arms have"
+        return (
+            f"{group.study}: {arms} values of {group.metric} that have no place on the scale"
+            f" {group.kind.scale!r}: left out"
+        )
+
 
 def row(group: Group, rng: np.random.Generator) -> Row:
     """Return the rates of one metric."""
@@ -275,6 +287,8 @@ def main() -> None:
         rows.append(row(group, rng))
         print(rows[-1], flush=True)
     print(f"\n{together(rows)}")
+    for each in filter(None, (each.left_out for each in rows)):
+        print(each)
     print("\n".join(filter(None, (each.warning for each in rows))) or "no scale is clearly wrong")
 
 

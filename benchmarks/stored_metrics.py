@@ -19,7 +19,7 @@ import numpy as np
 import repro.studies
 from repro.arm import Arm, Metric
 from repro.judge import Scale
-from repro.judge.scale import Array
+from repro.judge.scale import Array, ScaleError
 from repro.store.entry import Damaged, read
 
 FEWEST = 5
@@ -45,9 +45,23 @@ class Group:
         return self.scale.of(np.array([values[seed] for seed in sorted(values)]), self.metric)
 
     def varying(self) -> list[str]:
-        """The arms with enough seeds that are not all alike."""
+        """The arms with enough seeds that are not all alike, on their scale."""
+        return [arm for arm in self._varying() if self._has_a_place(arm)]
+
+    def outside(self) -> list[str]:
+        """The arms that are left out, since their scale has no place for one of their values."""
+        return [arm for arm in self._varying() if not self._has_a_place(arm)]
+
+    def _varying(self) -> list[str]:
         enough = [arm for arm, values in self.arms.items() if len(values) >= FEWEST]
         return [arm for arm in enough if len(set(self.arms[arm].values())) > 2]
+
+    def _has_a_place(self, arm: str) -> bool:
+        try:
+            self.scaled(arm)
+        except ScaleError:
+            return False
+        return True
 
 
 def arm_types(modules: list[str]) -> dict[str, type[Arm]]:
@@ -91,7 +105,8 @@ def groups(folder: Path, types: dict[str, type[Arm]]) -> list[Group]:
         for name, metric in kind.metrics.items():
             value = measures.get(name)
             group = found.setdefault((study, name), Group(study, name, metric))
-            for index, each in enumerate(value if metric.listed and value else [value]):
+            listed = metric.listed and value is not None
+            for index, each in enumerate(value if listed else [value]):
                 if each is not None and np.isfinite(each):
                     group.arms[json.dumps([arm, index])][identity["seed"]] = float(each)
     return [found[key] for key in sorted(found) if found[key].varying()]

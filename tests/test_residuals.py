@@ -85,6 +85,17 @@ def test_arms_that_were_judged_against_themselves_are_settled_by_chance_alone():
     assert wrong < 0.03 * calls
 
 
+def test_an_arm_without_a_place_on_the_scale_is_left_out_and_said():
+    group = made(share, scale="log-odds", arms=11)
+    group.arms[identity(99)] = dict(enumerate([0.0, 0.1, 0.2, 0.3, 0.1, 0.2]))
+    found = judged(group)
+    assert found.pairs == 11 * 10 // 2
+    assert found.left_out == (
+        "study: 1 arm has values of metric that have no place on the scale 'log-odds': left out"
+    )
+    assert judged(made(share, scale="log-odds")).left_out == ""
+
+
 def test_a_few_pairs_have_no_rates():
     found = judged(made(normal, arms=3))
     assert found.rates == [None] * 5
@@ -106,6 +117,9 @@ def test_a_store_is_read_and_stays_as_it_is(tmp_path):
         measures = {"accuracy": 0.5 + seed / 100, "alignment": [0.1 * seed, 0.2], "other": 1.0}
         store.put(settings, {"measures": measures, "history": {}, "steps": 1}, {})
     store.put({**settings, "seed": 7}, {"diverged_at": 3}, {})
+    without_blocks = {"accuracy": 0.4, "alignment": []}  # a list of one value a block
+    frozen = {**settings, "arm": LADDER.but(depth=0, trained=0).settings()}
+    store.put(frozen, {"measures": without_blocks, "history": {}, "steps": 1}, {})
     [damaged] = (
         f.parent for f in tmp_path.glob("runs/*/*/identity.json") if '"seed": 0' in f.read_text()
     )
@@ -114,6 +128,7 @@ def test_a_store_is_read_and_stays_as_it_is(tmp_path):
     found = {group.metric: group for group in groups(tmp_path, {"LadderArm": type(LADDER)})}
     assert sorted(tmp_path.rglob("*")) == before
     assert list(found) == ["accuracy", "alignment"]
-    [values] = found["accuracy"].arms.values()
-    assert len(values) == 5, "one was damaged, one diverged"
+    values, other = found["accuracy"].arms.values()
+    counts = sorted((len(values), len(other)))
+    assert counts == [1, 5], "one was damaged, one diverged, one is of another arm"
     assert isinstance(judged(found["accuracy"]), Row)

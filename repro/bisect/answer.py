@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from repro.bisect.history import Commit
-from repro.bisect.search import Found, Measurement
+from repro.bisect.search import ENDS_DIFFER, Difference, Found, Measurement
+from repro.judge import Excess, chance_of_less
 from repro.text import shown
 
 
 def answer(claim: str, commits: Sequence[Commit], found: Found) -> list[str]:
     """Return the lines that say what was found."""
+    if found.unclear is not None:
+        return _open(claim, found, found.unclear)
     lines = []
     if not found.suspects:
         lines.append(f"no commit between changes {shown(claim)}")
-        if found.bad.is_same(found.good):
-            lines.append("all its runs are the same to the last bit at both ends")
-        else:
-            lines += ["what differs is no more than chance:", *_both(found.good, found.bad)]
+        lines.append("all its runs are the same to the last bit at both ends")
         return lines
     suspects = [commits[place] for place in found.suspects]
     if len(suspects) == 1:
@@ -38,6 +40,30 @@ def answer(claim: str, commits: Sequence[Commit], found: Found) -> list[str]:
     if found.difference is not None:
         lines.append(f"the ends differ with p = {found.difference.chance:.2g}")
     return lines
+
+
+def _open(claim: str, found: Found, unclear: Difference) -> list[str]:
+    """Return the lines about ends that are not told apart."""
+    lines = [
+        f"the ends cannot be told apart by {shown(claim)}: no commit is named",
+        *_both(found.good, found.bad),
+        f"they differ with p = {unclear.chance:.2g} over {found.bad.seeds} seeds;"
+        f" {ENDS_DIFFER:g} is asked for",
+    ]
+    ratio = _clear_ratio(found.good.excesses[unclear.place], found.bad.excesses[unclear.place])
+    if ratio is not None:
+        lines.append(f"the runs spread {ratio:.2g} times as widely over seeds at the bad end")
+    return lines
+
+
+def _clear_ratio(good: Excess, bad: Excess) -> float | None:
+    """Return the spread of the bad end over that of the good one, if they clearly differ."""
+    if not good.spread or not bad.spread:
+        return None
+    # of a spread, the distance to a bound has a test of its own
+    of_spreads = [Excess(-np.log(each.spread), None, each.seeds) for each in (good, bad)]
+    wider, narrower = chance_of_less(*of_spreads), chance_of_less(*reversed(of_spreads))
+    return bad.spread / good.spread if 2 * min(wider, narrower) < ENDS_DIFFER else None
 
 
 def _both(before: Measurement, after: Measurement) -> list[str]:

@@ -85,7 +85,9 @@ class Found:
     good: Measurement
     bad: Measurement
     difference: Difference | None = None
-    """None where the ends are the same, or where the bad end has no finite value."""
+    """None where the ends are not told apart, or where the bad end has no finite value."""
+    unclear: Difference | None = None
+    """The clearest difference of ends that are not told apart."""
     last_unchanged: int = 0
     first_changed: int = 0
     """The places of the commits between which it changed; equal where it did not."""
@@ -125,10 +127,12 @@ def find_change(commits: int, measure: Measure, tell: Tell = lambda *_: None) ->
         tell(commits - 1, State.UNCHANGED, "the same to the last bit")
         return found
     if bad.excesses:
-        found.difference, found.bad = _difference(good, bad, commits - 1, measure)
-        if found.difference is None:
+        difference, found.bad = _difference(good, bad, commits - 1, measure)
+        if difference.chance >= ENDS_DIFFER:
+            found.unclear = difference
             tell(commits - 1, State.OPEN, f"no difference over {_seeds(found.bad)}")
             return found
+        found.difference = difference
     tell(commits - 1, State.CHANGED, _seeds(found.bad))
     _Halving(found, commits, measure, tell).run()
     return found
@@ -136,8 +140,8 @@ def find_change(commits: int, measure: Measure, tell: Tell = lambda *_: None) ->
 
 def _difference(
     good: Measurement, bad: Measurement, place: int, measure: Measure
-) -> tuple[Difference | None, Measurement]:
-    """Return how the ends differ, if they do, and the bad one over the seeds that it took."""
+) -> tuple[Difference, Measurement]:
+    """Return how the ends differ most, and the bad one over the seeds that it took to see it."""
     for seeds in (look for look in LOOKS if look >= DECISIVE):
         bad = measure(place, seeds)
         if len(bad.excesses) != len(good.excesses):
@@ -152,8 +156,8 @@ def _difference(
         ]
         chance, i, is_less = min(chances)
         if chance < ENDS_DIFFER:
-            return Difference(i, is_less, chance), bad
-    return None, bad
+            break
+    return Difference(i, is_less, min(chance, 1.0)), bad
 
 
 @dataclass

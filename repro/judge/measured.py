@@ -9,6 +9,7 @@ from typing import TypeAlias
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
+    is_count,
     require_number,
     require_same_data,
     require_share,
@@ -90,6 +91,7 @@ class Measured(NoArithmetic):
         """The gain of this arm over another, to compare with another gain."""
         if not isinstance(other, Measured):
             self._no_arithmetic(other)
+        _require_another(self.label, self.origin, other.origin)
         return Gain(high=self, low=_same_metric(self, other))
 
     def exceeds(
@@ -159,6 +161,7 @@ class Measured(NoArithmetic):
         >>> print(shallow.parameters.matches(10_451).outcome)
         refuted
         """
+        documented = require_number(documented, self.label, self.metric)
         if tolerance is None:
             if not self.is_exact:
                 raise ValueError(
@@ -207,6 +210,7 @@ class Measured(NoArithmetic):
                 f"within_ratio={within_ratio!r} leaves nothing to show: give a ratio above 1, for "
                 "example 1.1 for 10 % more or as much less"
             )
+        _require_another(self.label, self.origin, other.origin)
         text = f"{self.label} is {documented:g} times {other.label}"
         least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
         lower, upper = (
@@ -231,6 +235,7 @@ class Measured(NoArithmetic):
         _same_metric(self, of)
         if not 0 < ratio < float("inf"):
             raise ValueError(f"{ratio!r} cannot be a ratio: give a positive number")
+        _require_another(self.label, self.origin, of.origin)
         bound = Bound(times=ratio)
         term = Comparison(self, of, self.scale, self.metric, bound, below=True)
         return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
@@ -251,7 +256,7 @@ class Measured(NoArithmetic):
         """
         if not 0 < documented < float("inf"):
             raise ValueError(f"{documented!r} cannot be a spread: give a positive number")
-        if over is not None and over < 2:
+        if over is not None and not is_count(over, least=2):
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"
         at_most = documented
@@ -294,14 +299,15 @@ class Measured(NoArithmetic):
         ...     ratio, runs=3, within_ratio=1.25, times=deep.perplexity
         ... )
         """
-        if runs < 1:
+        if not is_count(runs, least=1):
             raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
         if times is not None and plus is not None:
             raise ValueError("the number is a multiple of an arm or an amount above it, not both")
+        documented = require_number(documented, self.label, self.metric)
         width = Width(within, within_ratio)
         require_share(documented if times is None else 0.0, self.scale, self.metric)
         text, bound = f"{documented:g}", Bound()
-        side: Side = Fixed(float(documented))
+        side: Side = Fixed(documented)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
             text += f" times {times.label}"
@@ -350,6 +356,9 @@ class Gain:
                 "write a.exceeds(b, by_at_least=...)"
             )
         _same_metric(self.high, other.high)
+        ends = [(each.high.origin, each.low.origin) for each in (self, other)]
+        if None not in ends[0]:
+            _require_another(f"the gain {self.label}", *ends)
         return GainComparison(
             self.high, self.low, other.high, other.low, self.high.scale, self.high.metric
         )
@@ -386,12 +395,16 @@ def above(
 def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
     """Compare two sides as a metric is compared; raises ValueError where they are one."""
     require_same_data(high, low)
-    first, second = (getattr(side, "origin", None) for side in (high, low))
+    _require_another(arm.label, *(getattr(side, "origin", None) for side in (high, low)))
+    return Comparison(high, low, arm.scale, arm.metric, bound)
+
+
+def _require_another(label: str, first: object, second: object) -> None:
+    """Raise ValueError where something is compared with itself."""
     if first is not None and first == second:
         raise ValueError(
-            f"The claim compares {arm.label} with itself: let the two arms differ in a setting."
+            f"The claim compares {label} with itself: let the two arms differ in a setting."
         )
-    return Comparison(high, low, arm.scale, arm.metric, bound)
 
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
@@ -421,7 +434,12 @@ def _side(arm: Measured, other: Other) -> Side:
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
-    """Return the other arm, or raise ValueError where the two cannot be compared."""
+    """Return the other arm, or raise an error where the two cannot be compared."""
+    if not isinstance(other, Measured):
+        raise TypeError(
+            f"this word compares {arm.label} with another arm, and got {other!r}: write a > b, or"
+            f" a.matches({other!r}, tolerance=...) for a number"
+        )
     if (arm.metric, arm.scale) != (other.metric, other.scale):
         raise ValueError(
             f"{arm.label} is measured in {arm.metric} ({arm.scale.name}) and {other.label} in "

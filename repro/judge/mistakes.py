@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NoReturn
+
+import numpy as np
 
 from repro.judge.scale import Scale
 
@@ -43,14 +47,36 @@ class NoLogic:
     __lt__ = __le__ = __gt__ = __ge__ = _no_operator
 
 
+def is_count(number: object, *, least: int) -> bool:
+    """Return whether this is a whole number that is large enough."""
+    is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return is_whole and number >= least  # type: ignore[operator]
+
+
+def require_findings(findings: Sequence[object], kind: type) -> None:
+    """Raise TypeError where something else is joined with findings."""
+    for each in findings:
+        if not isinstance(each, kind):
+            raise TypeError(
+                f"a {type(each).__name__} is no finding: join what a comparison gave, and assert"
+                " anything else by itself"
+            )
+
+
 def _no_order(label: str, sign: str, instead: str) -> str:
     return f"{label} {sign} … says that it may be equal, which no test shows: claim {instead}"
 
 
 def require_number(other: object, label: str, metric: str) -> float:
-    """Return the number that a metric is compared with; raises TypeError where it is none."""
-    if isinstance(other, int | float) or hasattr(other, "__float__"):
-        return float(other)
+    """Return the number that a metric is compared with; raises an error where it is none."""
+    is_truth = isinstance(other, bool | np.bool_)
+    if not is_truth and (isinstance(other, int | float) or hasattr(other, "__float__")):
+        number = float(other)
+        if math.isfinite(number):
+            return number
+        raise ValueError(
+            f"{metric} of {label} is compared with {number}, which is no finite number"
+        )
     raise TypeError(
         f"{metric} of {label} is compared with a {type(other).__name__}, which is neither a number"
         f" nor a metric: name the same metric of it, as in b.{metric.replace(' ', '_')}"

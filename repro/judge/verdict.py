@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from repro.judge import explain, html
 from repro.judge.effect import Effect, Sample
 from repro.judge.findings import Findings
-from repro.judge.mistakes import NoLogic
+from repro.judge.mistakes import NoLogic, require_findings
 from repro.judge.ranking import Ranking
 from repro.judge.terms import Statement
 
@@ -139,10 +139,13 @@ class Verdict(NoLogic):
 
     def __and__(self, other: Verdict) -> Verdict:
         """Judge both as one statement, which has one level."""
+        require_findings([other], Verdict)
         judge = self.judge
         if judge is not None and judge is other.judge and self.judged and other.judged:
             return judge.join((self, other))
         return conjunction(self, other)
+
+    __rand__ = __and__
 
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
@@ -215,6 +218,7 @@ def either(*verdicts: Verdict) -> Verdict:
     ... )
     >>> assert is_worst
     """
+    require_findings(verdicts, Verdict)
     first = verdicts[0].judge if verdicts else None
     if len(verdicts) < 2 or first is None:
         raise ValueError("either(...) needs at least two findings of one claim")
@@ -254,6 +258,7 @@ def conjunction(*verdicts: Verdict) -> Verdict:
     ...     deep.accuracy > shallow.accuracy, deep.perplexity < shallow.perplexity
     ... )
     """
+    require_findings(verdicts, Verdict)
     joined = all_of(verdicts)
     judge = verdicts[0].judge
     if judge is None or any(verdict.judge is not judge for verdict in verdicts):
