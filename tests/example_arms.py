@@ -11,7 +11,7 @@ import pytest
 
 import repro.document
 import repro.judge
-from repro.arm import Arm, Metric
+from repro.arm import Arm, Metric, Run
 from repro.marks import claim, figure
 from repro.own.arm import ModuleArm, OutsideArm
 from repro.own.module import ModuleStudy
@@ -20,6 +20,7 @@ from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.recorded import judge, recorded
+from repro.runs.asked import Asked
 from repro.runs.profiles import PROFILES
 from repro.store import Result
 
@@ -129,9 +130,12 @@ class Told:
     def get(self, run):
         return Result(self.key(run), {}, values_of(run.arm.label.upper(), run.seed), {})
 
+    def of(self, arm, seeds):
+        return [self.get(Run(arm, seed)) for seed in seeds]
+
 
 def trials():
-    return Trials(Told(), PROFILES["ci"], set())
+    return Trials(Told(), PROFILES["ci"], Asked())
 
 
 def plot():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import pytest
+
 from repro.arm import Needs
 from repro.data.locate import DataError
 from repro.judge import Outcome
@@ -15,6 +17,10 @@ from repro.text import shown
 
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 """Exceptions of a claim's test whose message replaces the traceback."""
+
+
+LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
+"""Exceptions with which a test leaves itself out."""
 
 
 class Gathered(Protocol):
@@ -92,6 +98,11 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
         return (
             f"The test passed, and one of its findings was not asserted by itself "
             f"({_first_line(idle[0])}). {_HOW_TO_CLAIM}"
+        )
+    if isinstance(raised, LEFT_OUT) and gathered.findings:
+        return (
+            "The test was left out after it had judged something "
+            f"({_first_line(gathered.findings[0])}). Skip it, or expect it to fail, before that."
         )
     if not isinstance(raised, AssertionError):
         return ""

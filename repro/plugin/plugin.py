@@ -291,9 +291,10 @@ def pytest_runtest_makereport(
     try:
         record = session.judge(item, call, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
-        report.outcome = "failed"
+        from repro.plugin.gate import fail
+
         why = shown_lines(f"{type(error).__name__}: {error}")
-        report.longrepr = f"This claim could not be judged: {why}"
+        fail(report, f"This claim could not be judged: {why}")
     session.announce(item, call, report, record)
     return report
 

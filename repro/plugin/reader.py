@@ -14,12 +14,10 @@ import pytest
 
 from repro.plugin.call import call_loudly, is_called_alike, listening
 from repro.plugin.gate import Compared, Gate
-from repro.plugin.gathered import SAID_IN_FULL
+from repro.plugin.gathered import LEFT_OUT, SAID_IN_FULL
 from repro.plugin.trials import Trials
 from repro.runs.plan import RunsMissing
 from repro.store import StoreError
-
-_LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Reader:
             except BaseException as error:  # also sys.exit: the test will say it again
                 raised = error
         if raised is not None and not isinstance(raised, AssertionError):
-            is_of_its_own = not isinstance(raised, (*SAID_IN_FULL, *_LEFT_OUT))
+            is_of_its_own = not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT))
             if is_of_its_own and is_called_alike(item):
                 self.unreadable[item] = f"{type(raised).__name__}: {raised}"
             return

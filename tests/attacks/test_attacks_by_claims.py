@@ -299,7 +299,7 @@ def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(cl
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
         "from repro.runs.results import Results\nfrom repro.store import StoreError\n\n"
-        "def get(self, run):\n    raise StoreError('The store is gone.')\n\nResults.get = get\n"
+        "def of(self, arm, seeds):\n    raise StoreError('The store is gone.')\n\nResults.of = of\n"
     )
     result = judged(project, apart=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED

@@ -53,6 +53,31 @@ def test_what_contradicts_the_findings_is_an_error_with_a_sentence(project, line
     assert "1 failed" in text
 
 
+@pytest.mark.parametrize("end", ['pytest.skip("why")', 'pytest.xfail("why")'])
+@pytest.mark.parametrize("before", ["found = hi > lo", "assert hi > lo"])
+def test_a_claim_that_has_judged_something_is_not_left_out(project, before, end):
+    result = run(project, before, end)
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+    text = " ".join(result.stdout.str().split())
+    assert "The test was left out after it had judged something" in text
+
+
+def test_a_claim_that_is_expected_to_fail_fails_by_its_verdict_all_the_same(project):
+    head = HEAD.replace("def test_it", "@pytest.mark.xfail\ndef test_it")
+    for body, text in (("assert lo > hi", "REFUTED"), ("pass", "without judging anything")):
+        (project.path / "test_lines.py").write_text(f"{head}    {body}\n")
+        result = project.runpytest_inprocess("-p", "no:cacheprovider", "--seed-budget", "5")
+        assert result.ret == 1
+        result.assert_outcomes(failed=1)
+        assert text in result.stdout.str()
+
+
+def test_a_claim_that_has_judged_nothing_may_be_left_out(project):
+    run(project, 'pytest.skip("why")').assert_outcomes(skipped=1)
+    run(project, 'pytest.xfail("why")').assert_outcomes(xfailed=1)
+
+
 def test_a_finding_is_not_compared_with_true(project):
     result = run(project, "assert (hi > lo) != True")
     assert result.ret == 1
