@@ -16,6 +16,7 @@ from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import pack
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
+from repro.runs.asked import Asked
 from repro.runs.plan import RunsMissing
 from repro.runs.profiles import PROFILES
 from tests.local_work import LocalWork
@@ -136,12 +137,12 @@ def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
 
 
 def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
-    done, asked = LocalWork(tmp_path), set()
+    done, asked = LocalWork(tmp_path), Asked()
     trials = Trials(done.results, PROFILES["ci"].within(2), asked)
     tuned = trials(Tuned())
     with pytest.raises(RunsMissing) as stopped:
         trials.values(tuned.arm, 2)
-    assert set(stopped.value.runs) == asked == {BASE, *(Run(Tuned(), s) for s in (1, 2))}
+    assert set(stopped.value.runs) == set(asked) == {BASE, *(Run(Tuned(), s) for s in (1, 2))}
     done.train(stopped.value.runs)
     assert len(trials.values(tuned.arm, 2)) == 2
 
