@@ -49,7 +49,7 @@ def call_loudly(item: pytest.Item, **fixtures: Any) -> None:
 
 
 class Heard:
-    """What a test printed, logged or warned of while it was called."""
+    """Tells whether a test printed, logged or warned of anything while it was called."""
 
     def __init__(self) -> None:
         self.printed = io.StringIO()

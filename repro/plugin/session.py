@@ -319,7 +319,7 @@ class ClaimSession:
     def train(self, *, first: pytest.Item | None = None) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds.
 
-        The claims are read from the first on that this process has to judge.
+        The claims are read from the `first` on, with which this process begins to judge.
 
         Where some are open, the others are announced as they are found: those about documents,
         then what is stored. Else nothing is, for the tests come at once.
@@ -343,7 +343,7 @@ class ClaimSession:
 
     def _read_first(self, plan: Plan, work: Work, first: str | None) -> None:
         """Read each claim in one process of the session; announce what is decided if not all is."""
-        gc.freeze()  # as are the tests that were collected
+        gc.freeze()  # the tests that were collected stay until the session ends
         items = self._planned()
         ready: list[pytest.Item] = []
         is_any_open = False
@@ -367,7 +367,7 @@ class ClaimSession:
 
     def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
         is_open = frozenset(place for place in places if not plan.read(place))
-        gc.freeze()  # results are kept until the session ends, so none of them becomes garbage
+        gc.freeze()  # and so do the results that were read: none of them becomes garbage
         work.store.note_verified()  # the others need not do it again
         return Reading(places, is_open, self.asked.news())
 

@@ -57,13 +57,12 @@ class Trials:
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
-        explains: bool = True,
         until: float = 1.0,
         train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
         self.results, self.profile, self.asked = results, profile, asked
         self.only_at, self.spared, self._train = only_at, spared, train
-        self.judge = Judge(Design(looks=profile.looks), explains=explains, until=until)
+        self.judge = Judge(Design(looks=profile.looks), until=until)
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []
@@ -257,7 +256,7 @@ class Trials:
             self._complete.clear()
 
     def _missing(self, runs: Iterable[Run]) -> list[Run]:
-        return [run for run in runs if self._lacks(run, self.results.get(run))]
+        return [self._lacking(run) for run in runs if self.results.get(run) is None]
 
     def _missing_of(self, arm: Arm, count: int) -> list[Run]:
         """Return the runs that an arm's first seeds miss; what is there is looked up once."""
@@ -267,18 +266,17 @@ class Trials:
         seeds = arm.seeds(count)[len(found) :]
         missing: list[Run] = []
         for seed, result in zip(seeds, self.results.of(arm, seeds), strict=True):
-            if result is None or missing:
-                run = Run(arm, seed)
-                missing += [run] if self._lacks(run, result) else []
-            else:
+            if result is None:
+                missing.append(self._lacking(Run(arm, seed)))
+            elif not missing:
                 found.append(result)
         return missing
 
-    def _lacks(self, run: Run, result: Result | None) -> bool:
-        """Return whether a run is missing; raises `TrainingFailed` where it will not come."""
-        if result is None and (why := self.results.failed(run)) is not None:
+    def _lacking(self, run: Run) -> Run:
+        """Return a run that has no result; raises `TrainingFailed` where it will have none."""
+        if (why := self.results.failed(run)) is not None:
             raise TrainingFailed(why, details=self.results.details.get(run, ""))
-        return result is None
+        return run
 
     def _results(self, arm: Arm, count: int) -> list[Result]:
         """Return the results of an arm's first seeds, as many as there are."""
