@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from repro.judge.scale import Array
+from repro.judge.simulated import simulated
 from repro.judge.statistic import STUDENT, Count, Spread, Statistic, Student
 from repro.judge.welch import Welch
 
@@ -79,7 +80,7 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     return nominal * ((1 - fraction) * before + fraction * after)
 
 
-@lru_cache(maxsize=1024)
+@simulated
 def _ratio(looks: tuple[int, ...], nominal: float, statistic: Student | Spread) -> float:
     """Simulate the ratio of level to threshold at this threshold."""
     if len(looks) == 1 or nominal == 1:

@@ -11,6 +11,7 @@ import numpy as np
 from repro.judge.boundary import at_look, level_of, threshold
 from repro.judge.futility import is_hopeless
 from repro.judge.scale import Array
+from repro.judge.simulated import simulated
 from repro.judge.statistic import STUDENT, Statistic
 from repro.judge.student import MOST_SEEDS, effect_found, tail
 
@@ -140,7 +141,7 @@ class OneLook(Design):
         return found / float(seeds**0.5)
 
 
-@lru_cache(maxsize=256)
+@simulated
 def _detectable(design: Design, power: float, terms: int) -> float:
     low, high = 0.0, 1.0
     while design.power(high, terms=terms) < power:

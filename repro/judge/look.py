@@ -98,12 +98,13 @@ def look_at(statement: Statement, readings: Readings, design: Design, *, ways: i
 def explained(verdict: Verdict, statement: Statement, look: Look) -> Verdict:
     """Return the verdict with everything that is needed to check it by hand."""
     effects, is_open = _effects(look), verdict.outcome is Outcome.INCONCLUSIVE
+    wanted = _wanted(look, effects) if is_open else None
     return replace(
         verdict,
         p=look.p,
         reason=verdict.reason or _all_alike(effects, look),
-        advice=_advice(look, effects) if is_open else "",
-        wanted=_wanted(look, effects) if is_open else None,
+        advice=_advice(look, effects, wanted) if is_open else "",
+        wanted=wanted,
         effects=effects,
         ranking=_ranking(statement, look, effects) if statement.ranking else None,
     )
@@ -183,7 +184,7 @@ def _ranking(statement: Statement, look: Look, effects: Sequence[Effect]) -> Ran
     )
 
 
-def _advice(look: Look, effects: Sequence[Effect]) -> str:
+def _advice(look: Look, effects: Sequence[Effect], seeds: int | None) -> str:
     """Say how many seeds have 80 % power, were the effect and the spread what they look like.
 
     A term that points the wrong way can refute the statement by itself; otherwise the statement
@@ -195,7 +196,6 @@ def _advice(look: Look, effects: Sequence[Effect]) -> str:
     judged = list(zip(look.terms, effects, strict=True))
     wrong = [(term, effect) for term, effect in judged if effect.distance < 0]
     open_ = [(term, effect) for term, effect in judged if effect.needed and not effect.holds]
-    seeds = _wanted(look, effects)
     if seeds is None:
         if any(effect.is_ruled_by_examples for effect in effects):
             return (

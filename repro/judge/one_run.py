@@ -190,7 +190,7 @@ class OneRun:
 
     def _natural(self, readings: Readings, difference: float) -> float:
         """Return a run's value in its unit, this far from the documented number on the scale."""
-        effect = self.comparison.effect(readings, difference)
+        effect = self.comparison.natural(readings)(difference)
         return self.documented + effect if self._is_of_one_arm else effect
 
     def _on_each_seed(self, readings: Readings) -> Array:

@@ -87,8 +87,8 @@ class Paired(ABC):
         """The effect on each seed alone, in the natural unit."""
 
     @abstractmethod
-    def effect(self, readings: Readings, mean_difference: float) -> float:
-        """Turn a mean difference on the scale into an effect in the natural unit."""
+    def natural(self, readings: Readings) -> Callable[[float], float]:
+        """Return what turns a mean difference on the scale into an effect in the natural unit."""
 
     @property
     def is_paired(self) -> bool:
@@ -147,20 +147,21 @@ class Paired(ABC):
         mean, spread, seeds = float(evidence.mean), float(evidence.spread), evidence.seeds
         error = float(evidence.standard_error)
         half_width = float(critical(context.boundary, evidence.freedom)) * error if spread else 0.0
-        ends = [self.effect(readings, mean - half_width), self.effect(readings, mean + half_width)]
+        natural = self.natural(readings)
+        ends = [natural(mean - half_width), natural(mean + half_width)]
         detectable_in_sd = self._detectable_in_sd(evidence, context)
         detectable = detectable_in_sd * self._spread_at_last(evidence, context.design)
         distance = mean / spread if spread else np.inf if evidence.p_for == 0 else -np.inf
         corrected = None
         has_stopped = context.settled and not isinstance(context.design, OneLook)
         if has_stopped and context.terms == 1 and spread:
-            corrected = self.effect(readings, without_stopping(mean, spread, context.design))
+            corrected = natural(without_stopping(mean, spread, context.design))
         return Effect(
             label=self.label,
             unit=self.unit,
             bound=self.bound.value,
             below=self.below,
-            estimate=self.effect(readings, mean),
+            estimate=natural(mean),
             corrected=corrected,
             low=min(ends),
             high=max(ends),
@@ -174,7 +175,7 @@ class Paired(ABC):
             spread=spread,
             fixed_variance=evidence.fixed_variance,
             excess=Excess(mean, spread, seeds),
-            detectable=self.effect(readings, detectable),
+            detectable=natural(detectable),
             detectable_in_sd=detectable_in_sd,
             correlation=self._correlation(readings),
             unusual=self._unusual(readings) if spread else (),
@@ -342,8 +343,8 @@ class Comparison(Paired):
         left, right = self.read(readings)
         return left / right if self.bound.is_ratio else left - right
 
-    def effect(self, readings: Readings, mean_difference: float) -> float:
-        """The effect in natural units, where the mean difference on the scale is this.
+    def natural(self, readings: Readings) -> Callable[[float], float]:
+        """Return what turns a mean difference on the scale into an effect in natural units.
 
         It is measured from the mean of the right side on the scale, so that an interval of mean
         differences excludes 0 exactly where its image excludes the bound.
@@ -351,11 +352,15 @@ class Comparison(Paired):
         reference = self.parts(readings)[1].mean()
         sign = -1 if self.below else 1
         at_bound = self.scale.back(reference)
-        reached = self.scale.back(reference + sign * mean_difference)
-        if self.bound.times is not None:
-            return float(reached / at_bound * self.bound.times)
-        apart = float(reached - at_bound + self.bound.plus)
-        return apart if abs(apart) > ROUNDING * abs(float(at_bound)) else 0.0
+
+        def effect(mean_difference: float) -> float:
+            reached = self.scale.back(reference + sign * mean_difference)
+            if self.bound.times is not None:
+                return float(reached / at_bound * self.bound.times)
+            apart = float(reached - at_bound + self.bound.plus)
+            return apart if abs(apart) > ROUNDING * abs(float(at_bound)) else 0.0
+
+        return effect
 
 
 @dataclass(frozen=True)
@@ -423,6 +428,6 @@ class GainComparison(Paired):
     def on_each_seed(self, readings: Readings) -> Array:
         return self.differences(readings)
 
-    def effect(self, readings: Readings, mean_difference: float) -> float:
-        """The same number: a difference of gains has no natural unit."""
-        return mean_difference
+    def natural(self, readings: Readings) -> Callable[[float], float]:
+        """Return the same number: a difference of gains has no natural unit."""
+        return float

@@ -6,12 +6,12 @@ simulation. No verdict depends on it, for few seeds show little.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from repro.judge.scale import Array
+from repro.judge.simulated import simulated
 from repro.judge.student import MOST_SEEDS
 
 _DRAWS = 50_000
@@ -59,7 +59,7 @@ _MEASURES = {
 }
 
 
-@lru_cache(maxsize=64)
+@simulated
 def _usual(seeds: int) -> tuple[float, ...]:
     draws = np.random.default_rng(_SEED).standard_normal((seeds, _DRAWS))
     return tuple(float(np.quantile(measure(draws), 0.99)) for measure in _MEASURES.values())

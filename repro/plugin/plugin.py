@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pytest
 from _pytest._code.code import Traceback
 
 from repro.arm import Arm
-from repro.plugin import completeness, crashed, orphans
+from repro.plugin import completeness, crashed, garbage, orphans
 from repro.plugin.changed import register_changed_since
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
@@ -65,7 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)  # what is done last at the end has to be said first
 def pytest_configure(config: pytest.Config) -> None:
+    config.add_cleanup(partial(garbage.let_go, config))
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), orphans.NAME)
@@ -149,22 +150,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
     session.config.stash[SESSION] = claims
-    _let_python_end_quickly()
+    if len(marked) == len(session.items):
+        garbage.spare(session.config)
     if hasattr(session.config, "workerinput"):
         from repro.plugin.scheduling import note_claims
 
         note_claims(session.config)
     if shards:
         shards.session = claims
-
-
-def _let_python_end_quickly() -> None:
-    """Spare Python the search for garbage at its end, which takes a second where many claims are.
-
-    Python promises nothing of what is found there.
-    """
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -327,9 +320,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["repro"] = claims.account()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if config.stash.get(SESSION, None) is not None:
-        gc.unfreeze()  # the process may go on to other things
+    garbage.keep(config)  # all that there is, before pytest looks through it
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -362,9 +355,9 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
         return
     from repro.plugin.summary import summarise
 
-    _let_python_end_quickly()
-
     own = config.stash.get(SESSION, None)
+    if own is None:  # xdist's controller, which ran no test
+        garbage.spare(config)
     accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([own.account()] if own else [])
     summarise(terminalreporter, config, records, figures, accounts)
 

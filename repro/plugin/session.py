@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,8 +19,9 @@ from repro.document import Document
 from repro.evidence.errors import EvidenceError
 from repro.evidence.results import EvidenceResults
 from repro.evidence.use import Use, use_of
-from repro.judge import SUITE_LEVEL
+from repro.judge import SUITE_LEVEL, simulated
 from repro.ledger import LedgerError, Ledgers
+from repro.plugin import garbage
 from repro.plugin.announce import announced, settled_of
 from repro.plugin.call import call, is_called_alike, needed_of_pytest
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
@@ -49,7 +49,7 @@ from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults
 from repro.runs.work import Work
 from repro.share import SharedStore, objects_at
-from repro.store import Store, StoreError
+from repro.store import Store, StoreError, keep_simulated, read_simulated
 from repro.store.errors import warn
 from repro.text import shown
 
@@ -105,6 +105,8 @@ class ClaimSession:
         if evidence is None:
             self.work = self._work(config, items)
             self.results: KnownResults = self.work.results
+            root, version = self.work.store.root, simulated.version()
+            simulated.learn(read_simulated(root, version=version))
         else:
             self.results = EvidenceResults(evidence)
         self.known = WithRecorded(self.results)
@@ -334,7 +336,8 @@ class ClaimSession:
 
     def _train_planned(self, work: Work, first: pytest.Item | None) -> None:
         plan = self.plan()
-        self._read_first(plan, work, claim_id(first) if first in self.trained else None)
+        with garbage.seldom():
+            self._read_first(plan, work, claim_id(first) if first in self.trained else None)
         missing = plan.missing()
         if missing:
             if self.watch.is_first("the plan"):
@@ -343,7 +346,7 @@ class ClaimSession:
 
     def _read_first(self, plan: Plan, work: Work, first: str | None) -> None:
         """Read each claim in one process of the session; announce what is decided if not all is."""
-        gc.freeze()  # the tests that were collected stay until the session ends
+        garbage.keep(self.config)  # the tests that were collected stay until the session ends
         items = self._planned()
         ready: list[pytest.Item] = []
         is_any_open = False
@@ -367,7 +370,7 @@ class ClaimSession:
 
     def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
         is_open = frozenset(place for place in places if not plan.read(place))
-        gc.freeze()  # and so do the results that were read: none of them becomes garbage
+        garbage.keep(self.config)  # and so do the results that were read: none of them becomes garbage
         work.store.note_verified()  # the others need not do it again
         return Reading(places, is_open, self.asked.news())
 
@@ -467,9 +470,11 @@ class ClaimSession:
         return not _is_about_a_document(item)
 
     def close(self) -> None:
-        """Note what was verified; let other machines have what was trained here, where they may."""
+        """Note what was verified and simulated; let other machines have what was trained here."""
         if self.work is not None:
             self.work.store.note_verified()
+            root, version = self.work.store.root, simulated.version()
+            keep_simulated(root, simulated.told(), version=version)
         if self.share is not None:
             self.share.close()
 

@@ -3,6 +3,15 @@
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
+from repro.store.simulated import keep_simulated, read_simulated
 from repro.store.store import Store
 
-__all__ = ["Result", "Store", "StoreError", "StoreWarning", "run_key"]
+__all__ = [
+    "Result",
+    "Store",
+    "StoreError",
+    "StoreWarning",
+    "keep_simulated",
+    "read_simulated",
+    "run_key",
+]

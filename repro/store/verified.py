@@ -41,6 +41,9 @@ without rowid
 _SELECT = "select key, digest, content from verified where key in"
 _ROW = "insert or replace into verified values (?, ?, ?)"
 
+_PLACES = ("", *(f"/{name}" for name in FILES))
+"""A run's folder and its files, from its folder on."""
+
 Looks = str
 """The inodes, sizes and times of a run's folder and files."""
 
@@ -152,7 +155,7 @@ def looks_of(folder: str) -> Looks | None:
     >>> looks_of("nowhere")
     """
     try:
-        looks = [os.lstat(folder), *[os.lstat(f"{folder}/{name}") for name in FILES]]
+        looks = [os.lstat(folder + name) for name in _PLACES]
     except OSError:
         return None
     return " ".join([f"{x.st_ino} {x.st_size} {x.st_mtime_ns} {x.st_ctime_ns}" for x in looks])

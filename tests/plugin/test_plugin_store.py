@@ -1,12 +1,15 @@
 """The store of a project: one, wherever pytest is started, and nothing for git."""
 
+import gc
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
 
-from tests.plugin.sessions import run, trained
+from repro.judge import boundary, simulated
+from tests.plugin.sessions import run, run_apart, trained
 
 
 @pytest.fixture
@@ -43,3 +46,35 @@ def test_git_ignores_a_store(folders):
     os.utime(ignored)
     run(folders)
     assert ignored.read_text() == ""
+
+
+def test_a_session_does_not_simulate_what_an_earlier_one_did(project, monkeypatch):
+    def simulates(*arguments):
+        raise AssertionError(f"simulated again: {arguments}")
+
+    shown = []
+    for chance in (boundary.chance_of_crossing, simulates):
+        monkeypatch.setattr(simulated, "_found", {})
+        boundary.threshold.cache_clear()
+        monkeypatch.setattr(boundary, "chance_of_crossing", chance)
+        lines = re.findall(r"^(?:reproduced|refuted).*", run(project).stdout.str(), re.M)
+        shown.append(sorted(lines))
+    assert shown[0]
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_pytest_looks_for_garbage_at_its_end_where_there_are_tests_besides_claims(project, other):
+    text = (
+        "class Loop:\n"
+        "    def __del__(self):\n"
+        "        raise RuntimeError('left in a loop')\n"
+        "def test_it():\n"
+        "    loop = Loop()\n"
+        "    loop.itself = loop\n"
+    )
+    if other:
+        (project.path / "test_other.py").write_text(text)
+    shown = run_apart(project, "-W", "error::pytest.PytestUnraisableExceptionWarning")
+    assert ("left in a loop" in shown.stdout.str() + shown.stderr.str()) is other
+    assert gc.get_freeze_count() == 0

@@ -1,0 +1,86 @@
+"""Numbers that were simulated once are those that would be simulated again."""
+
+import json
+
+import pytest
+
+from repro.judge import Design, simulated
+from repro.judge.boundary import level_of, threshold
+from repro.judge.statistic import STUDENT, Spread
+from repro.judge.unusual import _usual
+
+
+def forget(monkeypatch):
+    monkeypatch.setattr(simulated, "_found", {})
+    threshold.cache_clear()
+
+
+@pytest.fixture
+def nothing_known(monkeypatch):
+    forget(monkeypatch)
+
+
+def numbers():
+    design = Design(looks=(3, 5))
+    return [
+        design.boundary(3),
+        design.boundary(5, share=0.5, statistic=Spread(large=True)),
+        design.level_at(0.0012, 5),
+        design.detectable(),
+        design.detectable(terms=2),
+        Design(looks=(3, 5), level=0.05).detectable(),
+        level_of((3, 5), 1e-5, STUDENT),
+        _usual(4),
+    ]
+
+
+@pytest.mark.usefixtures("nothing_known")
+def test_what_another_process_found_is_what_this_one_would_find(monkeypatch):
+    there = numbers()
+    told = json.loads(json.dumps(simulated.told()))
+    forget(monkeypatch)
+    assert numbers() == there
+    forget(monkeypatch)
+    simulated.learn({n: tuple(x) if isinstance(x, list) else x for n, x in told.items()})
+
+    def simulates(*arguments):
+        raise AssertionError(f"simulated again: {arguments}")
+
+    monkeypatch.setattr("repro.judge.boundary.chance_of_crossing", simulates)
+    monkeypatch.setattr("repro.judge.design.simulated_looks", simulates)
+    monkeypatch.setattr("repro.judge.unusual._MEASURES", {"an empty one": simulates})
+    assert numbers() == there
+
+
+@pytest.mark.usefixtures("nothing_known")
+def test_what_is_known_here_is_not_replaced():
+    known = Design(looks=(3, 5)).detectable()
+    simulated.learn(dict.fromkeys(simulated.told(), 1000.0))
+    assert Design(looks=(3, 5)).detectable() == known
+
+
+@pytest.mark.usefixtures("nothing_known")
+def test_other_arguments_and_other_functions_have_numbers_of_their_own():
+    @simulated.simulated
+    def double(number: float, of: str = "") -> float:
+        return 2 * number
+
+    @simulated.simulated
+    def triple(number: float, of: str = "") -> float:
+        return 3 * number
+
+    assert [double(2.0), double(2.0, "x"), double(2.5), triple(2.0)] == [4, 4, 5, 6]
+    assert len(simulated.told()) == 4
+    with pytest.raises(AssertionError, match="in their order"):
+        double(number=2.0)
+
+
+def test_another_version_of_the_judge_has_another_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(simulated, "__file__", str(tmp_path / "simulated.py"))
+    versions = set()
+    for text in ("DRAWS = 1", "DRAWS = 2"):
+        (tmp_path / "boundary.py").write_text(text)
+        simulated.version.cache_clear()
+        versions.add(simulated.version())
+    simulated.version.cache_clear()
+    assert len(versions) == 2
