@@ -25,7 +25,7 @@ import numpy as np
 
 from repro.judge.scale import Array
 from repro.judge.simulated import simulated
-from repro.judge.statistic import STUDENT, Count, Spread, Statistic, Student
+from repro.judge.statistic import STUDENT, Count, Prediction, Spread, Statistic, Student
 from repro.judge.welch import Welch
 
 _DRAWS = 10_000
@@ -81,7 +81,9 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
 
 
 @simulated
-def _ratio(looks: tuple[int, ...], nominal: float, statistic: Student | Spread) -> float:
+def _ratio(
+    looks: tuple[int, ...], nominal: float, statistic: Student | Spread | Prediction
+) -> float:
     """Simulate the ratio of level to threshold at this threshold."""
     if len(looks) == 1 or nominal == 1:
         return 1.0  # nothing to add up, or every look crosses it
@@ -92,7 +94,7 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Student | Spread) 
 
 
 def chance_of_crossing(
-    nominal: float, looks: tuple[int, ...], statistic: Student | Spread = STUDENT
+    nominal: float, looks: tuple[int, ...], statistic: Student | Spread | Prediction = STUDENT
 ) -> tuple[float, float]:
     """The chance that some look of normal samples crosses its p, and the standard error of it."""
     thresholds = [at_look(seeds, looks, nominal) for seeds in looks]

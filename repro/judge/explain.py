@@ -147,9 +147,12 @@ def _number(value: float) -> str:
 
 def wrap(line: str, indent: str = "  ") -> str:
     """Break a line into several of at most 78 columns, so that nested ones stay within 80."""
+    width = _WIDTH - 2
+    if len(indent) + len(line) <= width and line.isprintable() and line[-1:].strip():
+        return indent + line
     return textwrap.fill(
         line,
-        width=_WIDTH - 2,
+        width=width,
         initial_indent=indent,
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,

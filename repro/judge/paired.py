@@ -222,7 +222,9 @@ class Paired(ABC):
         # A spread that is only rounding is nothing to correlate.
         if min(np.ptp(left) / _size(left), np.ptp(right) / _size(right)) <= ROUNDING:
             return None
-        return float(np.corrcoef(left, right)[0, 1])
+        # numpy's own functions for it take ten times as long for a few seeds
+        left, right = left - left.mean(), right - right.mean()
+        return float(left @ right / ((left @ left) * (right @ right)) ** 0.5)
 
 
 def _size(values: Array) -> Any:

@@ -370,7 +370,7 @@ class ClaimSession:
 
     def _read_chunk(self, plan: Plan, work: Work, places: range) -> Reading:
         is_open = frozenset(place for place in places if not plan.read(place))
-        garbage.keep(self.config)  # and so do the results that were read: none of them becomes garbage
+        garbage.keep(self.config)  # and so do the results that were read
         work.store.note_verified()  # the others need not do it again
         return Reading(places, is_open, self.asked.news())
 

@@ -103,7 +103,7 @@ class Engines:
     def _read(self, path: Path) -> Speed | None:
         """Return the speed in a file; None where there is none or, with a report, a damaged one."""
         try:
-            return _from_text(path.read_text())
+            return _from_text(path.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError):
@@ -117,13 +117,12 @@ def _as_text(speed: Speed) -> str:
     return json.dumps({"speed": asdict(speed), "sha256": _sum(asdict(speed))})
 
 
-def _from_text(text: str) -> Speed:
+def _from_text(text: bytes) -> Speed:
     """Return the speed that was written so; raises ValueError, TypeError or KeyError."""
     content = json.loads(text)
-    speed = sound_speed(content["speed"])
-    if content["sha256"] != _sum(asdict(speed)):
-        raise ValueError(f"{text} is no speed as it was written")
-    return speed
+    if content["sha256"] != _sum(content["speed"]):
+        raise ValueError(f"{text!r} is no speed as it was written")
+    return sound_speed(content["speed"])
 
 
 def sound_speed(fields: dict[str, Any]) -> Speed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from repro.arm import Arm, Run
 from repro.own.arm import OwnArm
@@ -10,13 +10,13 @@ from repro.runs.packages import packages_of
 from repro.store import Result
 
 
-def remarks_on(results: Mapping[Run, Result]) -> list[str]:
+def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
     """Say which results a file that nobody named, or another version of a library, has a part in.
 
-    >>> remarks_on(results.read())
+    >>> remarks_on(results.read().items())
     ['line read config.json, which it does not name: …']
     """
-    return list(dict.fromkeys(_remarks(results.items())))
+    return list(dict.fromkeys(_remarks(results)))
 
 
 def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:

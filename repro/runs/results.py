@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -87,16 +88,12 @@ class Results:
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
         """Say what is not in today's keys, though it had a part in these runs: see `remarks`."""
-        seeds: dict[Arm, list[int]] = {}
-        for run in runs:
-            seeds.setdefault(run.arm, []).append(run.seed)
+        of_arms = ((arm, list(group)) for arm, group in groupby(runs, key=lambda run: run.arm))
         return remarks_on(
-            {
-                Run(arm, seed): result
-                for arm in seeds
-                for seed, result in zip(seeds[arm], self.of(arm, seeds[arm]), strict=True)
-                if result is not None
-            }
+            (run, result)
+            for arm, group in of_arms
+            for run, result in zip(group, self.of(arm, [x.seed for x in group]), strict=True)
+            if result is not None
         )
 
     def get(self, run: Run) -> Result | None:
@@ -108,7 +105,7 @@ class Results:
         read = self._read.setdefault(arm, {})
         unread = [seed for seed in seeds if seed not in read]
         if unread and self._has_key(arm):
-            keys = [self.key(Run(arm, seed)) for seed in unread]
+            keys = self._keys(arm, unread)
             for seed, stored in zip(unread, self._store.measured_all(keys), strict=True):
                 if stored is not None and not self._is_from_elsewhere(stored):
                     read[seed] = stored
@@ -146,16 +143,20 @@ class Results:
 
     def key(self, run: Run) -> str:
         """Return the key that a run is stored under. Its engine must be settled."""
+        return self._keys(run.arm, [run.seed])[0]
+
+    def _keys(self, arm: Arm, seeds: Sequence[int]) -> list[str]:
+        """Return the keys of an arm's runs with these seeds."""
         if self._machine is not None:
-            return run_key(self.identity(run))
-        speed = self._engines.of(run.arm)
-        place = run.arm, speed.engine if speed else ""
+            return [run_key(self.identity(Run(arm, seed))) for seed in seeds]
+        speed = self._engines.of(arm)
+        place = arm, speed.engine if speed else ""
         if place not in self._texts:
-            text = canonical(self.identity(Run(run.arm, 0)))
-            before, seed, after = text.rpartition(_SEED)  # the last one is the run's own
-            self._texts[place] = before + seed.removesuffix("0"), after
+            text = canonical(self.identity(Run(arm, 0)))
+            before, zero, after = text.rpartition(_SEED)  # the last one is the run's own
+            self._texts[place] = before + zero.removesuffix("0"), after
         before, after = self._texts[place]
-        return key_of(f"{before}{run.seed}{after}")
+        return [key_of(f"{before}{seed}{after}") for seed in seeds]
 
     def identity(self, run: Run) -> Identity:
         """Return the identity of a run. Its engine must be settled.

@@ -83,7 +83,7 @@ class Work:
     @property
     def remarks(self) -> list[str]:
         """Sentences about the training that a reader of the results should know."""
-        return [*self._backend.remarks, *self._remarks, *remarks_on(self.results.read())]
+        return [*self._backend.remarks, *self._remarks, *remarks_on(self.results.read().items())]
 
     def train(self, plan: Plan, show: Show) -> None:
         """Train until the plan misses nothing; raises `TrainingStopped` where that cannot be."""
