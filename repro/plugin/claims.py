@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from repro.arm import Arm
 from repro.ledger import KINDS, Kind, short_source
@@ -113,6 +114,20 @@ def name_or_none(item: pytest.Item) -> str | None:
         return claim_id(item)
     except BadClaim:
         return None
+
+
+def is_about_a_document(item: pytest.Item) -> bool:
+    """Return whether a claim is about what its source prints, for which nothing is trained."""
+    return "document" in getattr(item, "fixturenames", ())
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """Return whether a mark says that pytest will not run a test."""
+    try:  # pytest has no public way to ask before the test is run
+        skipped, xfailed = evaluate_skip_marks(item), evaluate_xfail_marks(item)
+    except BaseException:  # a condition that cannot be evaluated: pytest will say so
+        return True
+    return skipped is not None or (xfailed is not None and not xfailed.run)
 
 
 def show_sentences(items: Iterable[pytest.Item]) -> None:

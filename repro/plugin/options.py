@@ -12,6 +12,7 @@ from repro.ledger import LedgerError, folders_with_ledgers, leave_note, read_led
 from repro.plugin.command_line import is_set, option, set_option
 from repro.plugin.evidence import check_evidence
 from repro.plugin.slurm import check_slurm, is_about_slurm
+from repro.runs.profiles import PROFILES
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
@@ -138,3 +139,11 @@ def places_with_ledgers(config: pytest.Config, *, folders_only: bool = False) ->
             yield from folders_with_ledgers(path, but=store)
         elif not folders_only:
             yield path
+
+
+def reference_of(config: pytest.Config) -> int:
+    """Return the seeds over which reproduced claims are measured for the ledger; 0 if none."""
+    if not option(config, "update-ledger"):
+        return 0
+    asked: int | None = option(config, "reference-seeds")
+    return PROFILES[option(config, "profile")].reference if asked is None else asked

@@ -167,8 +167,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     if option(session.config, "plan"):
         shards = shards_of(session.config)
+        from repro.plugin.plan_description import describe_plan
+
         partition = shards.plan_text() if shards else ""
-        session.config.stash[PLAN_TEXT] = partition + claims.describe_plan()
+        session.config.stash[PLAN_TEXT] = partition + describe_plan(claims)
         session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
@@ -317,7 +319,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[completeness.CLAIMS] = claims_among(session.items)
         output[orphans.NAME] = session.config.pluginmanager.getplugin(orphans.NAME).told()
     if claims is not None and output is not None:
-        output["repro"] = claims.account()
+        from repro.plugin.account import account_of
+
+        output["repro"] = account_of(claims)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -353,12 +357,13 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     announced = _carried(terminalreporter, PROPERTY)
     if not announced and not figures:
         return
+    from repro.plugin.account import account_of
     from repro.plugin.summary import summarise
 
     own = config.stash.get(SESSION, None)
     if own is None:  # xdist's controller, which ran no test
         garbage.spare(config)
-    accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([own.account()] if own else [])
+    accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])
     summarise(terminalreporter, config, records, figures, accounts)
 
 

@@ -13,10 +13,11 @@ from repro.evidence.use import use_lines
 from repro.judge import Outcome
 from repro.ledger import Entry, Ledger, LedgerError, write_ledgers
 from repro.plugin.about import session_of
+from repro.plugin.account import Account
 from repro.plugin.command_line import option
 from repro.plugin.evidence import evidence_of
 from repro.plugin.gate import OPEN_AT
-from repro.plugin.session import Account, open_store
+from repro.plugin.work import open_store
 from repro.recorded.results import RecordedRuns, recorded_lines
 from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData

@@ -20,6 +20,7 @@ from repro.plugin.call import call, needed_of_pytest
 from repro.plugin.claims import BadClaim, claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.gate import Gate
+from repro.plugin.options import reference_of
 from repro.plugin.trials import Trials
 from repro.recorded.results import WithRecorded
 from repro.runs.asked import Asked
@@ -157,8 +158,6 @@ def survey_of(config: pytest.Config) -> Survey:
     >>> survey_of(request.config).profile.name
     'ci'
     """
-    from repro.plugin.session import reference_of
-
     profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
     gate = Gate(
         accept=False,
