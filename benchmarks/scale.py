@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
@@ -140,7 +141,11 @@ def projects(folder: Path, count: int) -> Iterator[Line]:
     store = folder / "full"
     yield "collect", *pytest(folder, "--collect-only")
     yield "plan, nothing stored", *pytest(folder, "--plan", "--store", "empty")
-    fill(folder, Store(store), count)
+    apart = get_context("spawn").Process(target=fill, args=(folder, store, count))
+    apart.start()  # the memory of a command is at least that of the process that starts it
+    apart.join()
+    if apart.exitcode:
+        raise SystemExit("the store could not be filled")
     stored = ("--store", str(store))
     seeds = str(PROFILES["ci"].looks[-1])  # as many as are stored
     yield "judge", *pytest(folder, *stored, "--update-ledger", "--reference-seeds", seeds)
@@ -173,10 +178,10 @@ def timed(folder: Path, *command: str) -> tuple[float, float]:
     return time.perf_counter() - began, usage.ru_maxrss / 1024
 
 
-def fill(folder: Path, store: Store, count: int) -> None:
-    """Made-up results for every claim of a project."""
+def fill(folder: Path, root: Path, count: int) -> None:
+    """Write made-up results for every claim of a project into a store."""
+    store = Store(root)
     sys.path.insert(0, str(folder))
-    sys.modules.pop("made_up", None)
     from made_up import Made  # type: ignore[import-not-found]
 
     backend = LocalBackend(store, device="cpu", processes=1)
@@ -185,7 +190,6 @@ def fill(folder: Path, store: Store, count: int) -> None:
     for number in range(count):
         for better in (False, True):
             add(store, work, Made(number=number, better=better), seeds)
-    sys.path.pop(0)
 
 
 def add(store: Store, work: Work, arm: OutsideArm, seeds: int) -> None:

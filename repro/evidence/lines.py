@@ -1,7 +1,7 @@
 """The lines of an evidence file: JSON, compressed by gzip, sealed by the last one's checksums.
 
 The first line is the head, the last one the seal, which lists the SHA-256 of every line before it.
-A file is read as a stream, within bounds that no honest file comes near.
+A file is read as a stream, and read and written within bounds.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ NAME = "repro evidence"
 FORMAT = 1
 
 LONGEST_LINE = 8 * 2**20
-MOST_LINES = 100_000
-MOST_BYTES = 2**29
-"""Bounds of what is read of one file, in bytes and lines after decompression, weights aside."""
+MOST_LINES = 500_000
+MOST_BYTES = 2**30
+"""Bounds of one file, in bytes and lines after decompression, weights and the seal aside."""
 MOST_BYTES_OF_WEIGHTS = 2**35
+
+_SEAL = b'{"kind":"seal",'
+_BYTES_OF_A_SUM = 67
+_LONGEST_SEAL = 100 + _BYTES_OF_A_SUM * MOST_LINES
 
 CUT_OFF = "it is cut off before its end"
 
@@ -36,7 +40,8 @@ LEVEL = 9
 def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> str:
     """Write lines and their seal; return the SHA-256 that the file is known by.
 
-    The bytes depend on the lines alone, for one version of zlib.
+    The bytes depend on the lines alone, for one version of zlib. Raises `EvidenceError` where they
+    are too many to be read again.
     """
     with (
         explained(
@@ -48,14 +53,45 @@ def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> str:
         fresh.open("wb") as file,
         gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as compressed,
     ):
-        sums = []
+        sums: list[str] = []
+        bounds = Bounds()
         for line in lines:
             text = encoded(line)
+            if why := bounds.broken_by(text, line):
+                raise EvidenceError(
+                    f"{path} was not written, since {why}, and could not be read again; pack the"
+                    " claims in several files, each for some of their folders or files: --evidence"
+                    " takes any number."
+                )
             compressed.write(text)
             sums.append(hashlib.sha256(text).hexdigest())
         seal = encoded({"kind": "seal", "lines": sums})
         compressed.write(seal)
     return hashlib.sha256(seal).hexdigest()
+
+
+class Bounds:
+    """The bounds of one file, as far as its lines go.
+
+    >>> Bounds().broken_by(b'{"kind":"head"}\\n', {"kind": "head"})
+    ''
+    """
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.sizes = {True: 0, False: 0}
+
+    def broken_by(self, text: bytes, line: dict[str, Any]) -> str:
+        """Return which bound one more line breaks; empty where it breaks none."""
+        if line["kind"] == "seal":
+            return ""
+        self.lines += 1
+        if self.lines > MOST_LINES:
+            return f"it has more than {MOST_LINES} lines"
+        is_weights = line["kind"] == "weights"
+        self.sizes[is_weights] += len(text)
+        most = MOST_BYTES_OF_WEIGHTS if is_weights else MOST_BYTES
+        return f"it unpacks to more than {most} bytes" if self.sizes[is_weights] > most else ""
 
 
 def encoded(line: dict[str, Any]) -> bytes:
@@ -129,21 +165,16 @@ def _opened(path: Path) -> BinaryIO:
 
 def _bounded(path: Path, file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """Yield lines, raw and parsed, while they stay within the bounds."""
-    sizes = {True: 0, False: 0}
+    bounds = Bounds()
     for number, text in enumerate(_unpacked(path, file), 1):
-        if len(text) > LONGEST_LINE:
+        if len(text) > (_LONGEST_SEAL if text.startswith(_SEAL) else LONGEST_LINE):
             raise damaged(path, f"line {number} is longer than {LONGEST_LINE} bytes")
-        if number > MOST_LINES:
-            raise damaged(path, f"it has more than {MOST_LINES} lines")
         try:
             line = decoded(text)
         except Unsound as why:
             raise damaged(path, f"line {number} {why}") from None
-        is_weights = line["kind"] == "weights"
-        sizes[is_weights] += len(text)
-        most = MOST_BYTES_OF_WEIGHTS if is_weights else MOST_BYTES
-        if sizes[is_weights] > most:
-            raise damaged(path, f"it unpacks to more than {most} bytes")
+        if broken := bounds.broken_by(text, line):
+            raise damaged(path, broken)
         yield text, line
 
 
@@ -151,7 +182,7 @@ def _unpacked(path: Path, file: BinaryIO) -> Iterator[bytes]:
     """Yield lines, cut off where they are too long."""
     with gzip.GzipFile(fileobj=file, mode="rb") as stream:
         try:
-            while text := stream.readline(LONGEST_LINE + 1):
+            while text := stream.readline(max(LONGEST_LINE, _LONGEST_SEAL) + 1):
                 yield text
         except EOFError:
             raise damaged(path, CUT_OFF) from None

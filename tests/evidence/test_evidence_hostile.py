@@ -8,9 +8,10 @@ import zlib
 
 import pytest
 
+from repro.evidence import lines
 from repro.evidence.errors import EvidenceError
 from repro.evidence.file import EvidenceFile
-from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded
+from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded, write_lines
 from repro.evidence.record import record_of
 from repro.evidence.results import Evidence
 from repro.runs.identity import definitions_of
@@ -253,10 +254,36 @@ def test_bombs_take_no_memory(tmp_path):
 def test_lines_without_end(tmp_path):
     path = tmp_path / "evidence.jsonl.gz"
     many = b"".join(encoded({**TIMING, "name": f"{n:032x}"}) for n in range(1000))
-    bomb(path, [encoded(head(1)), *[many] * 1000])
+    bomb(path, [encoded(head(1)), *[many] * (MOST_LINES // 1000)])
     before = peak()
     assert f"more than {MOST_LINES} lines" in refused(path)
     assert peak() - before < 200 * 1024
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "why"),
+    [("MOST_LINES", 5, "more than 5 lines"), ("MOST_BYTES", 900, "more than 900 bytes")],
+)
+def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch, bound, most, why):
+    path = tmp_path / "evidence.jsonl.gz"
+    timings = [{**TIMING, "name": f"{n:032x}"} for n in range(10)]
+    write_lines(path, [head(0), *timings[:4]])
+    before = path.read_bytes()
+    monkeypatch.setattr(lines, bound, most)
+    assert not EvidenceFile.read(path).lines
+    with pytest.raises(EvidenceError, match=f"was not written, since .*{why}.*in several files"):
+        write_lines(path, [head(0), *timings])
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_seal_may_be_longer_than_other_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 400)
+    path = tmp_path / "evidence.jsonl.gz"
+    write_lines(path, [head(0), *({**TIMING, "name": f"{n:032x}"} for n in range(100))])
+    assert len(EvidenceFile.read(path).timings) == 100
+    write_lines(path, [head(0), {**TIMING, "more": "x" * 400}])
+    assert "line 2 is longer than 400 bytes" in refused(path)
 
 
 def test_files_that_contradict_each_other(tmp_path):
