@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -131,6 +132,7 @@ def reference(
     return [excess for each in found for excess in each] if all(found) else []
 
 
+@lru_cache(maxsize=64)  # a claim is held against its ledger, and measured for the next one
 def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     """Return how far past its bound each comparison of a finding is, over the first seeds.
 

@@ -15,37 +15,44 @@ from contextlib import contextmanager
 import pytest
 
 SELDOM = 20_000
-"""New objects after which Python looks for garbage among them, while claims are read; else 700."""
+"""New objects after which Python looks for garbage among them, in a session that is spared."""
 
-_IS_SPARED = pytest.StashKey[bool]()
+_USUAL = pytest.StashKey[tuple[int, int, int]]()
+"""How often Python looked for garbage before the session was spared."""
 
 
 def spare(config: pytest.Config) -> None:
-    """Let no search be made for what `keep` keeps; for a session that has claims only."""
-    config.stash[_IS_SPARED] = True
+    """Let Python look for garbage less often, and never among what `keep` keeps.
+
+    For a session that has claims only.
+    """
+    if _USUAL not in config.stash:
+        config.stash[_USUAL] = usual = gc.get_threshold()
+        if usual[0]:  # 0: it is switched off
+            gc.set_threshold(max(usual[0], SELDOM), *usual[1:])
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)  # Python promises nothing of what is found at its end
 
 
 def keep(config: pytest.Config) -> None:
     """Take all objects that there are for none of Python's garbage, if the session is spared."""
-    if config.stash.get(_IS_SPARED, False):
+    if _USUAL in config.stash:
         gc.freeze()
 
 
 def let_go(config: pytest.Config) -> None:
-    """Give up what is kept: the process may go on."""
-    if config.stash.get(_IS_SPARED, False):
+    """Give up what is kept, and look as often as before: the process may go on."""
+    if _USUAL in config.stash:
         gc.unfreeze()
+        gc.set_threshold(*config.stash[_USUAL])
 
 
 @contextmanager
-def seldom() -> Iterator[None]:
-    """Let Python look for garbage less often; what is garbage is still found."""
-    usual = gc.get_threshold()
-    if usual[0]:  # 0: it is switched off
-        gc.set_threshold(max(usual[0], SELDOM), *usual[1:])
+def looked_for_as_usual(config: pytest.Config) -> Iterator[None]:
+    """Let Python look for garbage as often as ever while something is trained."""
+    seldom = gc.get_threshold()
+    gc.set_threshold(*config.stash.get(_USUAL, seldom))
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        gc.set_threshold(*seldom)

@@ -17,7 +17,7 @@ from repro.plugin.gathered import SAID_IN_FULL, Gathered, contradiction, named, 
 from repro.plugin.second_look import looked_again
 from repro.plugin.trials import Trials
 from repro.report.json_data import to_json
-from repro.report.record import ClaimRecord, JudgedClaim, finding_data
+from repro.report.record import ClaimRecord, FindingData, JudgedClaim, finding_data
 from repro.runs.plan import TrainingFailed
 from repro.runs.profiles import PROFILES
 from repro.text import shown, shown_lines
@@ -71,6 +71,9 @@ class Gate:
     ledgers: Ledgers = field(default_factory=Ledgers)
     """The ledgers beside the claims, as far as they were read."""
 
+    has_report: bool = True
+    """False where no report is written: records are told without what only a report shows."""
+
     def judge(
         self,
         item: pytest.Item,
@@ -108,13 +111,14 @@ class Gate:
         if is_judged and (again := looked_again(entry, gathered)):
             raised, outcome, compared = again, Outcome.NOT_RUN, Compared()
         agrees = self._agreement(outcome, gathered, compared.held)
-        arms = {arm.name: arm for arm in gathered.arms_used}
+        arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
         record = _record(
             item,
             outcome,
             gathered,
             raised,
             arms=list(arms),
+            findings=list(map(finding_data, gathered.findings)) if self.has_report else [],
             command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
             ledger=self.ledger_of(item),
             accepted=entry.verdict if entry else None,
@@ -220,6 +224,7 @@ def _record(
     raised: BaseException | None,
     *,
     arms: list[str],
+    findings: list[FindingData],
     command: str,
     ledger: Ledger,
     accepted: str | None,
@@ -253,7 +258,7 @@ def _record(
         change=agrees or (SMALLER if is_smaller else change(accepted, outcome)),
         measured=gathered.findings[-1].measured if gathered.findings else "",
         text=text,
-        findings=[finding_data(finding) for finding in gathered.findings],
+        findings=findings,
         arms=arms,
         metrics=list(gathered.metrics_used),
         file=file,

@@ -16,6 +16,7 @@ from xdist.scheduler import (  # type: ignore[import-untyped]
     WorkStealingScheduling,
 )
 
+from repro.plugin import garbage
 from repro.plugin.progress import display_of, shared_folder
 
 _NOTE = "has-claims"
@@ -52,6 +53,7 @@ class ClaimsInBlocks:
                 self._used.add_node(node)
             for node, collection in usual.node2collection.items():
                 self._used.add_node_collection(node, collection)
+            garbage.spare(self._config)  # here are the reports of all claims
         self._used.schedule()
         if not self._is_begun and has_claims:
             import repro.plugin.summary  # noqa: F401  # while the workers read: it takes a while

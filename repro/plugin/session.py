@@ -101,6 +101,7 @@ class ClaimSession:
             reference=reference_of(config),
             from_evidence=evidence_option(config),
             ledgers=Ledgers(notes=shared_folder(config)),
+            has_report=bool(asked("report")),
         )
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.figures = [item for item in items if item.get_closest_marker("figure")]

@@ -42,14 +42,13 @@ class Training:
         """
         with self._may_stop():
             plan = self.session.plan()
-            with garbage.seldom():
-                name = claim_id(first) if first in self.session.trained else None
-                self._read_first(plan, name)
+            name = claim_id(first) if first in self.session.trained else None
+            self._read_first(plan, name)
             missing = plan.missing()
             if missing:
                 if self.session.watch.is_first("the plan"):
                     self.session.watch.say(self._about_to_train(plan, missing))
-                self.work.train(plan, self.session.watch.status)
+                self._train(plan)
 
     def train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs, which a claim waits for in its test."""
@@ -57,6 +56,10 @@ class Training:
             wait = partial(self.session.wait_for, runs)
             is_settled = self.work.results.is_settled
             plan = Plan([wait], is_settled=is_settled, asked=self.session.asked)
+            self._train(plan)
+
+    def _train(self, plan: Plan) -> None:
+        with garbage.looked_for_as_usual(self.session.config):
             self.work.train(plan, self.session.watch.status)
 
     def _read_first(self, plan: Plan, first: str | None) -> None:

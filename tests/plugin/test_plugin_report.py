@@ -7,7 +7,7 @@ import pytest
 
 import repro
 from repro.store import Store
-from tests.plugin.sessions import change
+from tests.plugin.sessions import change, run
 
 FIGURE = """
 from repro.marks import figure
@@ -49,3 +49,14 @@ def test_a_report_of_two_workers(project):
     assert (folder / "slopes.svg").exists()
     summary = (folder / "summary.md").read_text()
     assert "| `900/flatter` | new | refuted |" in summary
+
+
+@pytest.mark.parametrize("options", [(), ("--report", "report")])
+def test_what_only_a_report_shows_is_told_only_where_one_is_written(project, options):
+    reports = run(project, *options).reprec.getreports("pytest_runtest_logreport")
+    told = [dict(report.user_properties).get("repro.record") for report in reports]
+    judged = [json.loads(text) for text in told if text]
+    assert {claim["record"]["verdict"] for claim in judged} == {"reproduced", "refuted", "not run"}
+    has_details = [bool(c["arms"] and c["record"]["findings"]) for c in judged]
+    assert any(has_details) == bool(options)
+    assert all(claim["record"]["text"] and "metrics" in claim["record"] for claim in judged)
