@@ -7,47 +7,16 @@ announced goes the same way, through the same gate; only fixtures of other plugi
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from repro.plugin.call import call, is_called_alike
 from repro.plugin.claims import claim_id, is_about_a_document
 from repro.plugin.gate import Compared, Gate
 from repro.plugin.gathered import SAID_IN_FULL, Gathered
 from repro.report.record import ClaimRecord
 from repro.report.settled import ERROR, SettledClaim, settled_claim
 from repro.runs.plan import TrainingFailed
-from repro.store import StoreError
 from repro.text import shown
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
-
-
-def announce_ahead(session: ClaimSession, item: pytest.Item) -> None:
-    """Announce a claim that can be judged now, unless another process has or pytest has to."""
-    session.settled.add(item)
-    if not is_called_alike(item) or not session.watch.is_first(claim_id(item)):
-        return
-    gate = session.gate
-    try:
-        if item in session.reader.ends:
-            end = session.reader.ends[item]
-            settled = announced(item, gate, end.trials, end.again, end.compared)
-        elif is_about_a_document(item):
-            document = session.document_of(item)
-            settled = announced(item, gate, document, partial(call, item, document=document))
-        else:
-            trials = session.trials_of(item)
-            settled = announced(item, gate, trials, partial(call, item, trials=trials))
-    except StoreError:
-        raise
-    except Exception:  # its test will come to the same, and be reported with it
-        return
-    if settled is not None:
-        session.watch.settle(settled)
 
 
 def announced(

@@ -16,7 +16,7 @@ from repro.evidence.errors import EvidenceError
 from repro.evidence.results import EvidenceResults
 from repro.judge import SUITE_LEVEL
 from repro.ledger import LedgerError, Ledgers
-from repro.plugin.announce import announce_ahead, settled_of
+from repro.plugin.announce import announced, settled_of
 from repro.plugin.call import call, is_called_alike, needed_of_pytest
 from repro.plugin.claims import (
     BadClaim,
@@ -205,9 +205,7 @@ class ClaimSession:
             ],
             is_settled=self.work.results.is_settled,
             asked=self.asked,
-            settled=lambda place: (
-                announce_ahead(self, items[place]) if place < len(items) else None
-            ),
+            settled=lambda place: self.announce_ahead(items[place]) if place < len(items) else None,
             later=[self._later_of(item) for item in items],
         )
 
@@ -317,6 +315,29 @@ class ClaimSession:
             if held.seeds > held.verdict.seeds
         ]
         return compared.record
+
+    def announce_ahead(self, item: pytest.Item) -> None:
+        """Announce a claim that can be judged now, unless another process has or pytest has to."""
+        self.settled.add(item)
+        if not is_called_alike(item) or not self.watch.is_first(claim_id(item)):
+            return
+        try:
+            if item in self.reader.ends:
+                end = self.reader.ends[item]
+                settled = announced(item, self.gate, end.trials, end.again, end.compared)
+            elif is_about_a_document(item):
+                document = self.document_of(item)
+                test = partial(call, item, document=document)
+                settled = announced(item, self.gate, document, test)
+            else:
+                trials = self.trials_of(item)
+                settled = announced(item, self.gate, trials, partial(call, item, trials=trials))
+        except StoreError:
+            raise
+        except Exception:  # its test will come to the same, and be reported with it
+            return
+        if settled is not None:
+            self.watch.settle(settled)
 
     def announce(
         self,

@@ -5,24 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import pytest
 
 from repro.arm import Run
 from repro.plugin import garbage
-from repro.plugin.announce import announce_ahead
-from repro.plugin.claims import claim_id, is_about_a_document
-from repro.plugin.first_reading import Reading
-from repro.plugin.watch import EnoughFailed
+from repro.plugin.claims import is_about_a_document, name_or_none
+from repro.plugin.first_reading import FirstReading, Reading
+from repro.plugin.watch import EnoughFailed, Watch
 from repro.report.progress import plan_line
+from repro.runs.asked import Asked
 from repro.runs.backend import TrainingStopped
 from repro.runs.plan import Plan
 from repro.runs.work import Work
 from repro.store import StoreError
 
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
+
+class TrainedSession(Protocol):
+    """What the training needs of a session."""
+
+    config: pytest.Config
+    asked: Asked
+    reading: FirstReading
+    watch: Watch
+    settled: set[pytest.Item]
+    stopped: str
+    is_worker: bool
+
+    def plan(self) -> Plan: ...
+    def planned(self) -> list[pytest.Item]: ...
+    def judged(self) -> list[pytest.Item]: ...
+    def wait_for(self, runs: Sequence[Run]) -> None: ...
+    def announce_ahead(self, item: pytest.Item) -> None: ...
 
 
 class Training:
@@ -31,7 +46,7 @@ class Training:
     >>> Training(session, work).train(first=None)
     """
 
-    def __init__(self, session: ClaimSession, work: Work) -> None:
+    def __init__(self, session: TrainedSession, work: Work) -> None:
         self.session, self.work = session, work
 
     def train(self, first: pytest.Item | None) -> None:
@@ -42,8 +57,7 @@ class Training:
         """
         with self._may_stop():
             plan = self.session.plan()
-            name = claim_id(first) if first in self.session.trained else None
-            self._read_first(plan, name)
+            self._read_first(plan, name_or_none(first) if first else None)
             missing = plan.missing()
             if missing:
                 if self.session.watch.is_first("the plan"):
@@ -83,7 +97,7 @@ class Training:
                 ready = [*filter(is_about_a_document, self.session.judged()), *ready]
             if is_any_open:
                 for item in ready:
-                    announce_ahead(self.session, item)
+                    self.session.announce_ahead(item)
                 ready.clear()
 
     def _read_chunk(self, plan: Plan, places: range) -> Reading:
