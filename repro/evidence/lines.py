@@ -167,8 +167,9 @@ def _bounded(path: Path, file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]
     """Yield lines, raw and parsed, while they stay within the bounds."""
     bounds = Bounds()
     for number, text in enumerate(_unpacked(path, file), 1):
-        if len(text) > (_LONGEST_SEAL if text.startswith(_SEAL) else LONGEST_LINE):
-            raise damaged(path, f"line {number} is longer than {LONGEST_LINE} bytes")
+        longest = _LONGEST_SEAL if text.startswith(_SEAL) else LONGEST_LINE
+        if len(text) > longest:
+            raise damaged(path, f"line {number} is longer than {longest} bytes")
         try:
             line = decoded(text)
         except Unsound as why:

@@ -149,7 +149,7 @@ def wrap(line: str, indent: str = "  ") -> str:
     """Break a line into several of at most 78 columns, so that nested ones stay within 80."""
     width = _WIDTH - 2
     if len(indent) + len(line) <= width and line.isprintable() and line[-1:].strip():
-        return indent + line
+        return indent + line  # as textwrap would, which takes its time
     return textwrap.fill(
         line,
         width=width,

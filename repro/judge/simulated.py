@@ -21,7 +21,7 @@ _Arguments = ParamSpec("_Arguments")
 _Found = TypeVar("_Found", bound=Numbers)
 
 _found: dict[str, Numbers] = {}
-"""What was found in this process or learned from another one, by function and arguments."""
+"""The numbers that this process simulated or learned from another one, by what they are of."""
 
 
 def simulated(find: Callable[_Arguments, _Found]) -> Callable[_Arguments, _Found]:
@@ -30,14 +30,14 @@ def simulated(find: Callable[_Arguments, _Found]) -> Callable[_Arguments, _Found
     >>> @simulated
     ... def chance_of_a_six(draws: int) -> float:
     ...     return float((np.random.default_rng(0).integers(6, size=draws) == 5).mean())
-    >>> chance_of_a_six(1000) == told()["chance_of_a_six(1000,)"]
+    >>> chance_of_a_six(1000) in told().values()
     True
     """
 
     @wraps(find)
     def kept(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Found:
         assert not named, f"{find.__name__} is called with its arguments in their order"
-        name = f"{find.__name__}{arguments!r}"
+        name = f"{find.__module__}.{find.__qualname__}{arguments!r}"
         if name not in _found:
             _found[name] = find(*arguments, **named)
         return _found[name]  # type: ignore[return-value]

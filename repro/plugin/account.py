@@ -1,4 +1,4 @@
-"""What one process of a session did, as the process tells it that writes the session's end."""
+"""The account that each process of a session gives of its work, for its end to be written."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SELDOM = 20_000
 """New objects after which Python looks for garbage among them, in a session that is spared."""
 
 _USUAL = pytest.StashKey[tuple[int, int, int]]()
-"""How often Python looked for garbage before the session was spared."""
+"""The thresholds of Python's garbage collector before the session was spared."""
 
 
 def spare(config: pytest.Config) -> None:

@@ -12,7 +12,7 @@ from repro.ledger import LedgerError, folders_with_ledgers, leave_note, read_led
 from repro.plugin.command_line import is_set, option, set_option
 from repro.plugin.evidence import check_evidence
 from repro.plugin.slurm import check_slurm, is_about_slurm
-from repro.runs.profiles import PROFILES
+from repro.runs.profiles import PROFILES, profile_named
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
@@ -81,8 +81,6 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     if reference is not None and reference < 0:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
-        from repro.runs.profiles import profile_named
-
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
     if is_set(config, "engine"):
         from repro.runs.engines import require_engine

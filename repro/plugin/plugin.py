@@ -64,9 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
-@pytest.hookimpl(tryfirst=True)  # what is done last at the end has to be said first
 def pytest_configure(config: pytest.Config) -> None:
-    config.add_cleanup(partial(garbage.let_go, config))
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), orphans.NAME)
@@ -90,6 +88,7 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    config.add_cleanup(partial(garbage.let_go, config))  # the first one is called last
     # nothing is trained here, so there is nothing to share out
     if option(config, "plan") or option(config, "detach"):
         config.option.numprocesses = 0
@@ -166,9 +165,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if claims is None or session.testsfailed:
         return None
     if option(session.config, "plan"):
-        shards = shards_of(session.config)
         from repro.plugin.plan_description import describe_plan
 
+        shards = shards_of(session.config)
         partition = shards.plan_text() if shards else ""
         session.config.stash[PLAN_TEXT] = partition + describe_plan(claims)
         session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)

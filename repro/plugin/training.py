@@ -23,7 +23,7 @@ from repro.store import StoreError
 
 
 class TrainedSession(Protocol):
-    """What the training needs of a session."""
+    """The parts of a session that its training reads and changes."""
 
     config: pytest.Config
     asked: Asked

@@ -1,4 +1,4 @@
-"""What a session trains with: the store that its options name, the backend, and a share."""
+"""Opens what a session trains with, as its options say: a store, a backend, a share."""
 
 from __future__ import annotations
 

@@ -78,3 +78,10 @@ def test_pytest_looks_for_garbage_at_its_end_where_there_are_tests_besides_claim
     shown = run_apart(project, "-W", "error::pytest.PytestUnraisableExceptionWarning")
     assert ("left in a loop" in shown.stdout.str() + shown.stderr.str()) is other
     assert gc.get_freeze_count() == 0
+
+
+def test_a_session_leaves_the_search_for_garbage_as_it_was(project):
+    before = gc.get_threshold()
+    run(project)
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
