@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,9 @@ _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 agai
 
 _READ = pytest.StashKey[tuple[pytest.Mark, "ClaimMark"]]()
 """The decorator of a claim as it was last read, and what it says."""
+
+_NAMED = pytest.StashKey[tuple["ClaimMark", str]]()
+"""What a claim's decorator says, and the claim's name by it."""
 
 
 class BadClaim(Exception):
@@ -96,14 +98,19 @@ def claim_id(item: pytest.Item) -> str:
 
     It is not the node id, which other plugins rewrite.
     """
+    said = mark_of(item)
+    last, name = item.stash.get(_NAMED, (None, ""))
+    if last is not said:
+        name = _name_by(said, item)
+        item.stash[_NAMED] = said, name
+    return name
+
+
+def _name_by(said: ClaimMark, item: pytest.Item) -> str:
     assert isinstance(item, pytest.Function)
     callspec = getattr(item, "callspec", None)
-    source = _short_source(mark_of(item).source)
     name = item.originalname.removeprefix("test_")
-    return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
-
-
-_short_source = cache(short_source)
+    return f"{short_source(said.source)}/{name}" + (f"[{callspec.id}]" if callspec else "")
 
 
 def name_or_none(item: pytest.Item) -> str | None:

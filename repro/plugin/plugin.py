@@ -117,14 +117,15 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    name = name_or_none(item)
+    name = name_or_none(item) if item.config.option.keyword else None
     if name is not None:  # so that -k takes parts of it
         item.extra_keyword_matches.add(name)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wanted = [item for item in items if name_or_none(item) == config.option.keyword]
+    keyword = config.option.keyword
+    wanted = [item for item in items if name_or_none(item) == keyword] if keyword else []
     if wanted:  # a whole name may have characters in it that -k has another use for
         config.option.keyword = ""
         config.hook.pytest_deselected(items=[item for item in items if item not in wanted])

@@ -105,3 +105,19 @@ def test_letters_of_unit_tests_and_lines_of_claims_do_not_share_a_line(mixed):
     text = mixed.runpytest_subprocess("-n", "2").stdout.str()
     assert re.search(r"^\.$", text, re.MULTILINE)
     assert re.search(r"^reproduced  ", text, re.MULTILINE)
+
+
+RENAMED = """
+import pytest
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.claim("Steeper", source="902, Figure 3"), append=False)
+"""
+
+
+def test_a_claim_goes_by_the_source_that_a_conftest_gives_it_later(project):
+    project.makeconftest(RENAMED)
+    shown = project.runpytest_inprocess("-k", "900/flatter").stdout.str()
+    assert "902/flatter" in shown
+    assert "900/flatter" not in shown
