@@ -41,7 +41,7 @@ def failures(text, names):
 def test_the_page_lists_what_there_is():
     assert len(ENTRIES) > 70
     assert "repro.judge:Measured.is_at_most_times" in ENTRIES
-    assert "repro.plugin.trials:Trial.diverges" in ENTRIES
+    assert "repro.plugin.trial:Trial.diverges" in ENTRIES
 
 
 @pytest.mark.parametrize("name", ENTRIES)

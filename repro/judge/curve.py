@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from repro.judge.differences import WeakestComparison
 from repro.judge.judge import Judge
 from repro.judge.measured import Measured, above, of_runs, share_words
-from repro.judge.paired import WeakestComparison
 from repro.judge.scale import Array, Scale
 from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from repro.judge.differences import Comparison, GainComparison
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
@@ -15,7 +16,7 @@ from repro.judge.mistakes import (
     require_share,
 )
 from repro.judge.one_run import OneRun, Width, runs_of
-from repro.judge.paired import Bound, Comparison, GainComparison
+from repro.judge.paired import Bound
 from repro.judge.scale import Array, Scale
 from repro.judge.shares import ShareOfRuns
 from repro.judge.spread import SmallSpread, median_spread

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from repro.judge.design import Design, simulated_looks
+from repro.judge.differences import Comparison, require_paired
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
-from repro.judge.paired import Comparison, require_paired
 from repro.judge.scale import Array, Scale
 from repro.judge.shrinkage import Excess
 from repro.judge.statistic import Prediction

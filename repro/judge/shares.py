@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, bdtrc, betaincinv  # type: ignore[import-untyped]
 
+from repro.judge.differences import Comparison, require_paired
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
-from repro.judge.paired import Comparison, require_paired
 from repro.judge.scale import Scale
 from repro.judge.statistic import Count
 from repro.judge.student import MOST_SEEDS

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NoReturn, TypeVar, overload
+from typing import Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from repro.arm import Arm, Metric, Needs, Run, Values, require_plain
-from repro.judge import (
-    Curve,
-    Design,
-    Divergence,
-    Judge,
-    Ladder,
-    Measured,
-    OneLook,
-    Scale,
-    Verdict,
-    all_of,
-)
+from repro.arm import Arm, Needs, Run, Values, require_plain
+from repro.judge import Design, Judge, OneLook, Verdict, all_of
+from repro.plugin.trial import Rungs, Trial
 from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
 from repro.recorded.remarks import not_finite, remarks_on
@@ -31,13 +18,8 @@ from repro.runs.profiles import Profile
 from repro.runs.results import KnownResults
 from repro.store import Result
 
-T = TypeVar("T")
-
 RECORDED = "recorded"
 """The profile, in the ledger, of claims whose runs exist already."""
-
-TRAINING = {"loss": Metric("identity")}
-"""The metrics that the core records of every epoch, measured or not."""
 
 
 class Trials:
@@ -320,196 +302,3 @@ class Trials:
                     f" {arm.data} has {there} of {arm.label}",
                     further(self.recorded, count),
                 )
-
-
-class Trial:
-    """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`.
-
-    They are what a run ended with; `trial.over_epochs.accuracy` is the way there.
-
-    >>> deep = trials(DEEP)
-    >>> assert deep.accuracy > 0.8
-    """
-
-    def __init__(self, arm: Arm, trials: Trials) -> None:
-        self.arm, self.trials = arm, trials
-
-    def __getattr__(self, name: str) -> Any:
-        metric = _metric(name, self.arm, {})
-        self.trials.metrics.append(name)
-        if metric.listed:
-            return Each(lambda index: self.measured(name, metric, index))
-        return self.measured(name, metric)
-
-    def _no_metric(self, other: object) -> NoReturn:
-        first = next(iter(type(self.arm).metrics), "accuracy")
-        raise TypeError(
-            f"{self.arm.label} is an arm, and claims compare metrics: write a.{first} > b.{first}."
-        )
-
-    __gt__ = __lt__ = __ge__ = __le__ = __sub__ = _no_metric
-
-    @property
-    def over_epochs(self) -> OverEpochs:
-        """The same metrics as curves over training.
-
-        >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
-        """
-        return OverEpochs(self)
-
-    @property
-    def diverges(self) -> Divergence:
-        """The runs that diverged, for claims about how many do, and when.
-
-        >>> assert trials(FAST).diverges.in_at_least(0.5)
-        """
-        trials = self.trials
-
-        def values(count: int, of: Callable[[Values], float]) -> NDArray[np.float64]:
-            trials.asks(self.arm, exact=False)
-            return np.array([of(run) for run in trials.values(self.arm, count)])
-
-        return Divergence(
-            of_runs=Measured(
-                judge=trials.judge,
-                label=self.label(None),
-                metric="divergence",
-                values=lambda count: values(count, lambda run: float("diverged_at" in run)),
-                is_exact=True,  # all runs may diverge: see `Divergence`
-                origin=(self.arm, "divergence", None),
-            ),
-            at_step=Measured(
-                judge=trials.judge,
-                label=self.label(None),
-                metric="step of divergence",
-                values=lambda count: values(count, lambda run: run.get("diverged_at", np.nan)),
-                origin=(self.arm, "step of divergence", None),
-            ),
-        )
-
-    def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
-        """Return a metric, or one of a list of them, over the first seeds."""
-        trials, is_exact = self.trials, self.arm.is_exact(name, index)
-        trials.asks(self.arm, exact=is_exact)
-
-        def values(count: int) -> NDArray[np.float64]:
-            runs = trials.values(self.arm, 1 if is_exact else count)
-            return _for_each_seed([self._value(run, name, index) for run in runs], count)
-
-        return Measured(
-            judge=trials.judge,
-            label=self.label(index),
-            metric=name.replace("_", " "),
-            values=values,
-            scale=Scale(metric.scale, count=metric.examples),
-            by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
-            is_exact=is_exact,
-            pairing=self.arm.pairing,
-            origin=(self.arm, name, index),
-        )
-
-    def _by_example(self, name: str, is_exact: bool) -> Callable[[int], NDArray[np.float64]]:
-        def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
-            runs = self.trials.values(self.arm, 1 if is_exact else count)
-            return _for_each_seed([v["measures"][name] for v in runs if "measures" in v], count)
-
-        return values
-
-    def label(self, index: int | None) -> str:
-        """The arm, or its place in a list metric."""
-        return self.arm.label if index is None else f"{self.arm.label} [{index}]"
-
-    def diverged(self, values: Values) -> bool:
-        """Return whether a run diverged, so that it has no values; remark on it if so."""
-        if "diverged_at" in values:
-            self.trials.diverged.append(
-                f"{self.arm.label} diverged at step {values['diverged_at']}"
-            )
-        return "diverged_at" in values
-
-    def _value(self, values: Values, name: str, index: int | None) -> float:
-        if self.diverged(values):
-            return float("nan")
-        measured = values["measures"].get(name)
-        if measured is None:  # a measure may have no value in some runs
-            return float("nan")
-        return float(measured if index is None else measured[index])
-
-
-class OverEpochs:
-    """The metrics of one arm over training, and `loss`, the training loss of each epoch.
-
-    >>> over_epochs = trials(DEEP).over_epochs
-    >>> assert over_epochs.perplexity.bottoms_at(2)
-    >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
-    """
-
-    def __init__(self, trial: Trial) -> None:
-        self._trial = trial
-
-    def __getattr__(self, name: str) -> Any:
-        metric = _metric(name, self._trial.arm, TRAINING)
-        self._trial.trials.metrics.append(name)
-        self._trial.trials.asks(self._trial.arm, exact=False)
-        if metric.listed:
-            return Each(lambda index: self._curve(name, metric, index))
-        return self._curve(name, metric)
-
-    def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
-        trial = self._trial
-
-        def run(values: Values) -> NDArray[np.float64]:
-            if trial.diverged(values):
-                return np.array([np.nan])
-            history = values["history"].get(name)
-            if history is None:
-                raise AttributeError(
-                    f"{trial.arm.label} has no {name} over epochs: its study does not tell it"
-                    " after each epoch, as run.epoch(…) does."
-                )
-            of_index = history if index is None else [entry[index] for entry in history]
-            return np.array(of_index, dtype=np.float64)
-
-        return Curve(
-            judge=trial.trials.judge,
-            label=trial.label(index),
-            metric="training loss" if name in TRAINING else name.replace("_", " "),
-            epochs=trial.arm.epochs_of(name),
-            values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
-            scale=Scale(metric.scale, count=metric.examples),
-            pairing=trial.arm.pairing,
-        )
-
-
-def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:
-    """Return these values by seed; those of the one run of an exact metric stand for all."""
-    return np.array(values * count if len(values) == 1 else values)
-
-
-def _metric(name: str, arm: Arm, more: dict[str, Metric]) -> Metric:
-    metrics = type(arm).metrics | more
-    if name not in metrics:
-        raise AttributeError(
-            f"{type(arm).__name__} has no metric {name!r}; it has {sorted(metrics)}."
-        )
-    return metrics[name]
-
-
-class Each(Generic[T]):
-    """A list metric of one arm, such as one value a block."""
-
-    def __init__(self, at: Callable[[int], T]) -> None:
-        self._at = at
-
-    def __getitem__(self, index: int) -> T:
-        return self._at(index)
-
-
-class Rungs:
-    """Arms in order; a metric of theirs is a ladder that can be said to climb, fall or peak."""
-
-    def __init__(self, trials: list[Trial]) -> None:
-        self._trials = trials
-
-    def __getattr__(self, name: str) -> Ladder:
-        return Ladder([getattr(trial, name) for trial in self._trials])

@@ -117,5 +117,5 @@ def test_a_claim_that_cannot_be_read_costs_that_claim_alone(project):
     result.assert_outcomes(passed=1, failed=4)
     shown = result.stdout.str()
     assert shown.index("error         900/metric") < shown.index("1 claim waits for")
-    assert "repro/plugin/trials.py" not in shown
+    assert "repro/plugin/trial" not in shown
     assert "test_lines.py:11: AttributeError" in shown
