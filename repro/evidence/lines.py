@@ -63,11 +63,24 @@ def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> str:
                     " claims in several files, each for some of their folders or files: --evidence"
                     " takes any number."
                 )
+            if len(text) > LONGEST_LINE:
+                raise EvidenceError(
+                    f"{path} was not written, since {_words(line)} takes {len(text)} bytes where"
+                    f" {LONGEST_LINE} can be read again; let its study tell fewer values."
+                )
             compressed.write(text)
             sums.append(hashlib.sha256(text).hexdigest())
         seal = encoded({"kind": "seal", "lines": sums})
         compressed.write(seal)
     return hashlib.sha256(seal).hexdigest()
+
+
+def _words(line: dict[str, Any]) -> str:
+    """Return what a line holds, in words."""
+    if line["kind"] != "run":
+        return f"a line with {line['kind']}"
+    identity = line["identity"]
+    return f"the result of {identity['arm']['arm']}, seed {identity['seed']}"
 
 
 class Bounds:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repro.ledger.errors import LedgerError
+from repro.store import has_stored_runs
 
 NAME = "ledger.toml"
 """The ledger of all claims in a folder."""
@@ -98,7 +99,7 @@ def is_ledger(path: Path) -> bool:
 def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]:
     """Yield a folder and those below it, as pytest walks them, that seem to have ledgers.
 
-    Hidden folders, environments and the one to leave out, such as a store, are not looked into.
+    Not looked into: hidden folders, environments, the runs of stores and the folder to leave out.
 
     >>> list(folders_with_ledgers(Path("claims")))
     [PosixPath('claims'), PosixPath('claims/documents')]
@@ -109,7 +110,10 @@ def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]
         below[:] = sorted(
             x
             for x in below
-            if not x.startswith(".") and x not in _NOT_LOOKED_INTO and Path(folder, x) != but
+            if not x.startswith(".")
+            and x not in _NOT_LOOKED_INTO
+            and Path(folder, x) != but
+            and not has_stored_runs(Path(folder, x))
         )
 
 

@@ -23,6 +23,7 @@ from repro.plugin.options import check_options, leave_notes_of_ledgers, store_fo
 from repro.plugin.orphans import Orphans
 from repro.plugin.shard import register_shards, shards_of
 from repro.report.settled import PROPERTY
+from repro.store import has_stored_runs
 from repro.text import shown_lines
 
 if TYPE_CHECKING:
@@ -105,8 +106,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A store in the project is no place to look for tests, and may have a million folders."""
-    return True if collection_path == store_folder(config).absolute() else None
+    """Look for no tests in the session's store, nor in the runs of others: they may be millions."""
+    is_store = collection_path == store_folder(config).absolute()
+    return True if is_store or has_stored_runs(collection_path) else None
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -4,13 +4,14 @@ from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
 from repro.store.simulated import keep_simulated, read_simulated
-from repro.store.store import Store
+from repro.store.store import Store, has_stored_runs
 
 __all__ = [
     "Result",
     "Store",
     "StoreError",
     "StoreWarning",
+    "has_stored_runs",
     "keep_simulated",
     "read_simulated",
     "run_key",

@@ -30,11 +30,29 @@ RUNS = "runs"
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
+_NOTE = b"# Results are trained again where they miss.\n"
+"""The first line of the file that keeps a store out of git."""
+
+
+def has_stored_runs(folder: Path) -> bool:
+    """Return whether a folder is that of the runs in a store that keeps itself out of git.
+
+    >>> has_stored_runs(Path("claims"))
+    False
+    """
+    if folder.name != RUNS:
+        return False
+    try:
+        return (folder.parent / ".gitignore").read_bytes().startswith(_NOTE)
+    except OSError:
+        return False
+
+
 def _keep_from_git(root: Path) -> None:
     """Have git ignore a store, as it does pytest's cache; whoever wants it there edits the file."""
     ignored = root / ".gitignore"
     if not ignored.exists():
-        write_beside(ignored, b"# Results are trained again where they miss.\n*\n")
+        write_beside(ignored, _NOTE + b"*\n")
 
 
 class Store:

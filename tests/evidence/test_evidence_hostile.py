@@ -282,8 +282,19 @@ def test_a_seal_may_be_longer_than_other_lines(tmp_path, monkeypatch):
     path = tmp_path / "evidence.jsonl.gz"
     write_lines(path, [head(0), *({**TIMING, "name": f"{n:032x}"} for n in range(100))])
     assert len(EvidenceFile.read(path).timings) == 100
+    monkeypatch.undo()
     write_lines(path, [head(0), {**TIMING, "more": "x" * 400}])
+    monkeypatch.setattr(lines, "LONGEST_LINE", 400)
     assert "line 2 is longer than 400 bytes" in refused(path)
+
+
+def test_a_result_that_could_not_be_read_again_is_not_written(tmp_path):
+    path = tmp_path / "evidence.jsonl.gz"
+    long = line(values={**VALUES, "measures": {"right": [0.5] * 3_000_000}})
+    with pytest.raises(EvidenceError, match="the result of Slope, seed 1 takes 12000") as raised:
+        write_lines(path, [head(1), CODE, long])
+    assert "let its study tell fewer values" in str(raised.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_that_contradict_each_other(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from repro.ledger import Entry, Ledger, LedgerError, Ledgers, entries_at, is_ledger, read_ledgers
 from repro.ledger.place import folders_with_ledgers, is_split, ledger_of, ledgers_in
+from repro.store import Store
 
 
 def entry(claim, **more):
@@ -71,6 +72,16 @@ def test_folders_that_pytest_does_not_walk_have_no_ledgers(tmp_path):
         write(tmp_path / folder / "ledger.toml", "900/a")
     found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
     assert [path.relative_to(tmp_path) for path in found] == [Path("claims"), Path("claims/more")]
+
+
+def test_the_runs_of_a_store_that_the_session_does_not_use_are_not_walked(tmp_path):
+    store = Store(tmp_path / "claims")  # a project may be a store as well
+    store.put({"seed": 1}, {"measures": {}}, {})
+    (run,) = (tmp_path / "claims" / "runs").glob("*/*")
+    for folder in (tmp_path / "claims", tmp_path / "other" / "runs", run):
+        write(folder / "ledger.toml", "900/a")
+    found = list(folders_with_ledgers(tmp_path))
+    assert found == [tmp_path / "claims", tmp_path / "other" / "runs"]
 
 
 def test_a_ledger_is_read_only_for_the_files_that_ask(tmp_path):

@@ -200,6 +200,16 @@ def test_a_store_in_the_project_is_not_searched_for_tests(project, monkeypatch):
     run(project, str(store / "test_inside.py")).assert_outcomes(errors=1)  # where it is named
 
 
+def test_the_runs_of_another_store_are_not_searched_for_tests(project):
+    run(project)
+    (folder, *_) = sorted((project.path / "store" / "runs").glob("*/*"))
+    (folder / "test_inside.py").write_text("1 / 0")
+    (project.path / "store" / "test_beside.py").write_text("def test_beside(): pass")
+    result = run(project, "--store", "another", "--collect-only")
+    assert "test_beside" in result.stdout.str()
+    assert "test_inside" not in result.stdout.str()
+
+
 def test_a_damaged_result_is_trained_again(project):
     run(project)
     (victim, *_) = sorted((project.path / "store" / "runs").rglob("result.json"))
