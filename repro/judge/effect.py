@@ -73,6 +73,8 @@ class Effect:
     """The standard deviation over seeds of a difference, on the scale."""
     fixed_variance: float = 0.0
     """The part of the variance of the mean that comes from the examples, and not from seeds."""
+    examples: int = 0
+    """The number of the examples behind that part."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of samples that are not paired; empty where they are."""
     needed: bool = True

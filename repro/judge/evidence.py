@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv  # type: ignore[import-untyped]
 
 from repro.judge import futility
 from repro.judge.design import Design
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import critical, tail
+from repro.judge.student import critical, freedom_beside, tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
@@ -72,9 +71,9 @@ def weigh(
 
     `sampling_variance` is that of the mean over the `examples` that all seeds were measured on. It
     is added to the variance of the mean over seeds; the degrees of freedom are then Satterthwaite's
-    (`_freedom`). It does not shrink with more seeds, but for its part `of_seeds`: what single runs
-    answer to single examples differs by chance. (That part is in both variances, so that the test
-    errs more rarely than allowed.)
+    (`freedom_beside`). It does not shrink with more seeds, but for its part `of_seeds`: what single
+    runs answer to single examples differs by chance. (That part is in both variances, so that the
+    test errs more rarely than allowed.)
 
     Differences without any spread (up to `resolution`, the rounding of their terms) are read off if
     they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise the spread is at
@@ -95,7 +94,8 @@ def weigh(
     spread = np.hypot(np.maximum(spread, floor), (seeds * sampling_variance) ** 0.5)
     none = spread == 0
     t = mean / np.where(none, 1.0, spread) * np.sqrt(seeds)
-    freedom = _freedom(np.maximum(measured, floor), seeds, sampling_variance, examples)
+    over_seeds = np.maximum(measured, floor) ** 2 / seeds
+    freedom = freedom_beside(sampling_variance, over_seeds, seeds, examples=examples)
     read_off = np.where(mean > resolution, 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
@@ -109,26 +109,6 @@ def weigh(
         fixed_variance=max(sampling_variance - of_seeds, 0.0),
         examples=examples,
     )
-
-
-_DOUBTED = 0.01
-"""The chance that the variance over seeds is larger than `_freedom` takes it to be."""
-
-
-def _freedom(spread: Array, seeds: int, sampling_variance: float, examples: int) -> Any:
-    """Return Satterthwaite's degrees of freedom of a variance that is a sum of two.
-
-    With few seeds, theirs is by chance much too small now and then. Taken as it is, it would give
-    the degrees of freedom of the examples to a t that is large by the same chance, and the level
-    would be exceeded up to three times. So they are those of the largest variance over seeds that
-    is not ruled out at 1 %; with that the level holds at any ratio of the two (by simulation in
-    `tests/judge/test_judge_sampling.py`).
-    """
-    if not sampling_variance:
-        return seeds - 1
-    largest = spread**2 / seeds * (seeds - 1) / (2 * gammaincinv((seeds - 1) / 2, _DOUBTED))
-    both = largest**2 / (seeds - 1) + sampling_variance**2 / (examples - 1)
-    return (largest + sampling_variance) ** 2 / both
 
 
 def settle(
@@ -201,7 +181,8 @@ def _with_freedom_at(last: int, term: Evidence, p: Any) -> Any:
     """
     if not term.fixed_variance:
         return p
-    freedom = _freedom(_over_seeds(term) ** 0.5, last, term.fixed_variance, term.examples)
+    over_seeds = _over_seeds(term) / last
+    freedom = freedom_beside(term.fixed_variance, over_seeds, last, examples=term.examples)
     return tail(critical(p, term.freedom), freedom)
 
 

@@ -178,6 +178,7 @@ class Paired(ABC):
             alike=bool(evidence.alike),
             spread=spread,
             fixed_variance=evidence.fixed_variance,
+            examples=evidence.examples,
             excess=Excess(mean, spread, seeds),
             detectable=natural(detectable),
             detectable_in_sd=detectable_in_sd,
@@ -217,6 +218,7 @@ class Paired(ABC):
             spread=max(over_seeds, 0.0) ** 0.5,
             boundary=effect.boundary_against if effect.distance < 0 else effect.boundary,
             fixed_variance=effect.fixed_variance,
+            examples=effect.examples,
         )
 
     def _correlation(self, readings: Readings) -> float | None:

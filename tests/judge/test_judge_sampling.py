@@ -1,5 +1,6 @@
 """Comparisons that count the error of having measured on these examples and no others."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,10 @@ from repro.judge.evidence import weigh
 LOOKS = (5, 8, 12)
 
 
-def measured(right, *, label="a", sampled=True, scale="identity"):
+def measured(right, *, label="a", sampled=True, scale="identity", judge=None):
     """A share over examples; `right` is [seeds, examples]."""
     return Measured(
-        judge=Judge(Design(looks=LOOKS)),
+        judge=judge or Judge(Design(looks=LOOKS)),
         label=label,
         metric="accuracy",
         values=lambda n: right[:n].mean(1),
@@ -165,6 +166,30 @@ def test_where_examples_rule_more_of_them_are_advised():
     verdict = measured(one) > measured(other, label="b")
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "more examples would settle it, more seeds would not" in verdict.advice
+
+
+def test_the_seeds_that_are_advised_have_the_power_that_is_said():
+    """Seeds that answer nearly alike: three leave the examples few degrees of freedom."""
+    rng = np.random.default_rng(17)
+
+    def verdict(seeds):
+        hard = rng.normal(size=300)
+        one, other = (
+            answers(rng, 8 * (hard + 0.4 * rng.normal(size=300)), 8 * skill, seeds)
+            for skill in (1.35, 0.85)
+        )
+        judge = Judge(Design(looks=(seeds,)))
+        return measured(one, judge=judge) > measured(other, label="b", judge=judge)
+
+    def power(seeds):
+        return np.mean([verdict(seeds).outcome is Outcome.REPRODUCED for _ in range(300)])
+
+    advice = [re.match(r"~(\d+) seeds would reproduce", verdict(3).advice) for _ in range(300)]
+    advised = [int(each[1]) for each in advice if each]
+    assert len(advised) > 200
+    assert min(advised) > 3
+    usual = int(np.median(advised))
+    assert power(usual - 2) < 0.8 < power(usual)
 
 
 @pytest.mark.parametrize("looks", [LOOKS, (3, *LOOKS)])
