@@ -45,7 +45,8 @@ def progress_line(
     for batch in sorted(batches, key=lambda batch: batch.name):
         part = f"{shown(batch.name)} x{batch.runs} {batch.step}/{batch.total}"
         if batch.run_steps_per_second:  # unknown when a batch has just begun
-            part += f" ({batch.run_steps_per_second:.0f}/s)"
+            rate = batch.run_steps_per_second
+            part += f" ({rate:.0f}/s)" if rate >= 10 else f" ({rate:.2g}/s)"
         parts.append(part)
     waits = sorted({status.waits_for for status in statuses} - {""})
     line = " | ".join([*parts, *(f"waits for {what}" for what in waits)])

@@ -55,11 +55,17 @@ class Status:
     slots: int
     """The number of jobs that all processes together carry out at the same time."""
 
+    seen_at: float = 0.0
+    """The time at which this process last saw its jobs, by the same clock."""
+
+    jobs: int = 0
+    """The number of its jobs that were under way then."""
+
     under_way: float = 0.0
-    """The seconds of it that the jobs of this process have done since they started."""
+    """The seconds of it that these jobs had done then."""
 
     longest: float = 0.0
-    """The seconds that the longest job of this process will still take."""
+    """The seconds that the longest of these jobs would still take then."""
 
     training: Training | None = None
 
@@ -87,17 +93,28 @@ def seconds_left(statuses: Sequence[Status], *, now: float) -> float:
     """Return how long the session will take from now, by the newest look at the plan.
 
     On paper all slots train all the time. In life programs are timed, plans are read, and others
-    want the same cores; so what was done since the session began counts more and more.
+    want the same cores; so what was done since the session began counts more and more. Jobs that
+    say something rarely are taken to go on in between.
 
     >>> seconds_left([status], now=time.monotonic())
     1234.5
     """
     newest = newest_of(statuses)
-    under_way = sum(status.under_way for status in statuses)
+    unseen = [_unseen(status, now) for status in statuses]
+    under_way = sum(
+        status.under_way + status.jobs * since
+        for status, since in zip(statuses, unseen, strict=True)
+    )
     done = newest.done + under_way + newest.slots * BELIEVED
     pace = min(done / (now - newest.began + BELIEVED), newest.slots)
     left = (newest.seconds_left - under_way) / pace
-    return max(0.0, left, *(status.longest for status in statuses))
+    longest = (status.longest - since for status, since in zip(statuses, unseen, strict=True))
+    return max(0.0, left, *longest)
+
+
+def _unseen(status: Status, now: float) -> float:
+    """Return for how long the jobs of a process have gone on since it last saw them."""
+    return min(max(0.0, now - status.seen_at), status.longest) if status.jobs else 0.0
 
 
 def newest_of(statuses: Sequence[Status]) -> Status:

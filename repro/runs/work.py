@@ -206,9 +206,12 @@ class Work:
         )
 
     def _now(self, status: Status) -> Status:
-        jobs = [(self._clock() - began, seconds) for began, seconds in self._expected.values()]
+        now = self._clock()
+        jobs = [(now - began, seconds) for began, seconds in self._expected.values()]
         return replace(
             status,
+            seen_at=now,
+            jobs=len(jobs),
             under_way=sum(min(taken, seconds) for taken, seconds in jobs),
             longest=max((seconds - taken for taken, seconds in jobs), default=0.0),
             training=training_of(list(self._paces.values())),

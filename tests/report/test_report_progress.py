@@ -50,6 +50,22 @@ def test_what_is_under_way_counts_as_done_and_the_longest_job_has_to_end():
     assert seconds_left(jobs, now=0) == 300
 
 
+@pytest.mark.parametrize(("rate", "shown"), [(0.184, "0.18/s"), (7.0, "7/s"), (41.4, "41/s")])
+def test_a_step_of_seconds_has_a_rate_as_well(rate, shown):
+    large = {"name": "GPT", "runs": 1, "step": 50, "total": 650, "run_steps_per_second": rate}
+    line = progress_line([status(training=large)], {}, now=0, width=200)
+    assert line.endswith(f"GPT x1 50/650 ({shown})")
+
+
+def test_a_job_that_says_something_rarely_makes_the_time_left_no_longer():
+    """One of an hour, seen after a minute: nine minutes later there are nine minutes less."""
+    job = status(slots=1, seconds_left=3600.0, jobs=1, under_way=60.0, longest=3540.0, seen_at=60.0)
+    assert seconds_left([job], now=60) == pytest.approx(3540)
+    assert seconds_left([job], now=600) == pytest.approx(3000)
+    late = status(slots=1, seconds_left=3600.0, jobs=1, under_way=300.0, longest=0.0, seen_at=300.0)
+    assert seconds_left([late], now=600) > seconds_left([late], now=300)  # longer than was expected
+
+
 def test_the_newest_look_counts_and_everything_in_training_is_shown():
     older = status(
         training={"name": "BP k=4", "runs": 8, "step": 50, "total": 320, "run_steps_per_second": 12}
