@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from repro.evidence.errors import EvidenceError
-from repro.evidence.record import Unsound
+from repro.evidence.record import Unsound, arm_and_seed
 from repro.files import beside, explained
 
 NAME = "repro evidence"
@@ -77,10 +77,8 @@ def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> str:
 
 def _words(line: dict[str, Any]) -> str:
     """Return what a line holds, in words."""
-    if line["kind"] != "run":
-        return f"a line with {line['kind']}"
-    identity = line["identity"]
-    return f"the result of {identity['arm']['arm']}, seed {identity['seed']}"
+    is_run = line["kind"] == "run"
+    return f"the result of {arm_and_seed(line['identity'])}" if is_run else f"its {line['kind']}"
 
 
 class Bounds:

@@ -48,8 +48,7 @@ class Record:
     @property
     def name(self) -> str:
         """The run in words, as far as the file has them."""
-        arm, seed = self.result.identity["arm"], self.result.identity["seed"]
-        return f"{arm['arm']}, seed {seed} ({self.key[:12]})"
+        return f"{arm_and_seed(self.result.identity)} ({self.key[:12]})"
 
     def line(self) -> dict[str, Any]:
         """Return the record as it is written."""
@@ -63,6 +62,15 @@ class Record:
             "values": self.result.values,
             "provenance": self.result.provenance,
         }
+
+
+def arm_and_seed(identity: Mapping[str, Any]) -> str:
+    """Return the type of an arm and the seed that an identity names.
+
+    >>> arm_and_seed({"arm": {"arm": "LadderArm", "width": 256}, "seed": 42})
+    'LadderArm, seed 42'
+    """
+    return f"{identity['arm']['arm']}, seed {identity['seed']}"
 
 
 def record_of(run: Run, result: Result) -> Record:

@@ -16,7 +16,7 @@ from repro.judge import futility
 from repro.judge.design import Design
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import critical, freedom_beside, tail
+from repro.judge.student import critical, freedom_with_examples, tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
@@ -71,9 +71,9 @@ def weigh(
 
     `sampling_variance` is that of the mean over the `examples` that all seeds were measured on. It
     is added to the variance of the mean over seeds; the degrees of freedom are then Satterthwaite's
-    (`freedom_beside`). It does not shrink with more seeds, but for its part `of_seeds`: what single
-    runs answer to single examples differs by chance. (That part is in both variances, so that the
-    test errs more rarely than allowed.)
+    (`freedom_with_examples`). It does not shrink with more seeds, but for its part `of_seeds`: what
+    single runs answer to single examples differs by chance. (That part is in both variances, so
+    that the test errs more rarely than allowed.)
 
     Differences without any spread (up to `resolution`, the rounding of their terms) are read off if
     they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise the spread is at
@@ -95,7 +95,7 @@ def weigh(
     none = spread == 0
     t = mean / np.where(none, 1.0, spread) * np.sqrt(seeds)
     over_seeds = np.maximum(measured, floor) ** 2 / seeds
-    freedom = freedom_beside(sampling_variance, over_seeds, seeds, examples=examples)
+    freedom = freedom_with_examples(sampling_variance, over_seeds, seeds, examples=examples)
     read_off = np.where(mean > resolution, 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
@@ -182,7 +182,7 @@ def _with_freedom_at(last: int, term: Evidence, p: Any) -> Any:
     if not term.fixed_variance:
         return p
     over_seeds = _over_seeds(term) / last
-    freedom = freedom_beside(term.fixed_variance, over_seeds, last, examples=term.examples)
+    freedom = freedom_with_examples(term.fixed_variance, over_seeds, last, examples=term.examples)
     return tail(critical(p, term.freedom), freedom)
 
 

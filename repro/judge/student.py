@@ -13,7 +13,7 @@ MOST_SEEDS = 200
 """The largest number of seeds that advice names."""
 
 _DOUBTED = 0.01
-"""The chance that the variance over seeds is larger than `freedom_beside` takes it to be."""
+"""The chance that the variance over seeds is larger than `freedom_with_examples` takes it to be."""
 
 
 def tail(t: Any, freedom: Any) -> Any:
@@ -26,7 +26,9 @@ def critical(p: Any, freedom: Any) -> Any:
     return -stdtrit(freedom, p)
 
 
-def freedom_beside(fixed_variance: float, over_seeds: Any, seeds: Any, *, examples: int) -> Any:
+def freedom_with_examples(
+    fixed_variance: float, over_seeds: Any, seeds: Any, *, examples: int
+) -> Any:
     """Return the degrees of freedom of a variance over seeds and one over examples, added.
 
     With few seeds, Satterthwaite's are by chance much too many now and then. Taken as they are,
@@ -35,7 +37,7 @@ def freedom_beside(fixed_variance: float, over_seeds: Any, seeds: Any, *, exampl
     over seeds that is not ruled out at 1 %; with that the level holds at any ratio of the two (by
     simulation in `tests/judge/test_judge_sampling.py`).
 
-    >>> round(float(freedom_beside(0.001, 0.0001, 3, examples=300)), 1)
+    >>> round(float(freedom_with_examples(0.001, 0.0001, 3, examples=300)), 1)
     2.4
     """
     if not fixed_variance:
@@ -65,7 +67,7 @@ def seeds_needed(
     """
     seeds = np.arange(2, MOST_SEEDS + 1)
     over_seeds = spread**2 / seeds
-    freedom = freedom_beside(fixed_variance, over_seeds, seeds, examples=examples)
+    freedom = freedom_with_examples(fixed_variance, over_seeds, seeds, examples=examples)
     error = np.sqrt(over_seeds + fixed_variance)
     return _fewest(effect / error, freedom, critical(boundary, freedom))
 

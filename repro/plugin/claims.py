@@ -22,7 +22,7 @@ _READ = pytest.StashKey[tuple[pytest.Mark, "ClaimMark"]]()
 """The decorator of a claim as it was last read, and what it says."""
 
 _NAMED = pytest.StashKey[tuple["ClaimMark", str]]()
-"""What a claim's decorator says, and the claim's name by it."""
+"""The name of a claim, beside what its decorator said when the name was worked out."""
 
 
 class BadClaim(Exception):

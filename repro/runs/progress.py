@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Self
 
 from repro.core.progress import Progress
@@ -77,6 +77,14 @@ class Status:
         """Runs that were there at that look."""
         return self.asked - self.missing
 
+    def gone_on(self, now: float) -> Self:
+        """Return the same with its jobs as they are if they went on since they were last seen."""
+        if not self.jobs:
+            return self
+        since = min(max(0.0, now - self.seen_at), max(0.0, self.longest))
+        under_way = self.under_way + self.jobs * since
+        return replace(self, under_way=under_way, longest=self.longest - since)
+
     def as_json(self) -> str:
         """Return it as text, for another process to read."""
         return json.dumps(asdict(self))
@@ -99,22 +107,13 @@ def seconds_left(statuses: Sequence[Status], *, now: float) -> float:
     >>> seconds_left([status], now=time.monotonic())
     1234.5
     """
+    statuses = [status.gone_on(now) for status in statuses]
     newest = newest_of(statuses)
-    unseen = [_unseen(status, now) for status in statuses]
-    under_way = sum(
-        status.under_way + status.jobs * since
-        for status, since in zip(statuses, unseen, strict=True)
-    )
+    under_way = sum(status.under_way for status in statuses)
     done = newest.done + under_way + newest.slots * BELIEVED
     pace = min(done / (now - newest.began + BELIEVED), newest.slots)
     left = (newest.seconds_left - under_way) / pace
-    longest = (status.longest - since for status, since in zip(statuses, unseen, strict=True))
-    return max(0.0, left, *longest)
-
-
-def _unseen(status: Status, now: float) -> float:
-    """Return for how long the jobs of a process have gone on since it last saw them."""
-    return min(max(0.0, now - status.seen_at), status.longest) if status.jobs else 0.0
+    return max(0.0, left, *(status.longest for status in statuses))
 
 
 def newest_of(statuses: Sequence[Status]) -> Status:
