@@ -66,10 +66,8 @@ def test_a_job_that_says_something_rarely_makes_the_time_left_no_longer():
     assert seconds_left([job], now=600) == pytest.approx(3000)
     late = status(slots=1, seconds_left=3600.0, jobs=1, under_way=300.0, longest=0.0, seen_at=300.0)
     assert seconds_left([late], now=600) > seconds_left([late], now=300)  # longer than was expected
-    later = status(
-        slots=1, seconds_left=3600.0, jobs=1, under_way=300.0, longest=-90, seen_at=300.0
-    )
-    assert seconds_left([later], now=300) == seconds_left([late], now=300)
+    overdue = replace(late, longest=-90.0)
+    assert seconds_left([overdue], now=300) == seconds_left([late], now=300)
 
 
 def test_the_newest_look_counts_and_everything_in_training_is_shown():
