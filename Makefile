@@ -10,7 +10,7 @@ claims: environment
 	@"$(ENV)/bin/pytest" claims -n 4 $(OPTIONS)
 
 test: $(ENV)/test.ready
-	@echo "testing the code itself, which takes two or three minutes"
+	@echo "testing the code itself, which takes five to ten minutes"
 	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
 
 site: development
