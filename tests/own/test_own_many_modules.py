@@ -184,6 +184,7 @@ def stepped(program, data, steps):
     )
 
 
+@pytest.mark.usefixtures("in_doubles")
 @few
 @given(shape=shapes(), seeds=st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True))
 def test_losses_statistics_and_measures_are_those_of_the_loop(shape, seeds):
@@ -195,12 +196,12 @@ def test_losses_statistics_and_measures_are_those_of_the_loop(shape, seeds):
     states, measures = stacked.states(), stacked.measure()
     for row, run in enumerate(runs):
         loop = LoopProgram(own, [run], data, CPU)
-        torch.testing.assert_close(losses[:, row], stepped(loop, data, 2)[:, 0], rtol=1e-4, atol=0)
+        torch.testing.assert_close(losses[:, row], stepped(loop, data, 2)[:, 0], rtol=1e-8, atol=0)
         for name, buffer in loop.buffers.items():
             torch.testing.assert_close(
-                states[row][f"parameter/{name}"], buffer, rtol=1e-4, atol=1e-5
+                states[row][f"parameter/{name}"], buffer, rtol=1e-8, atol=1e-8
             )
-        assert measures[row] == pytest.approx(loop.measure()[0], rel=1e-3)
+        assert measures[row] == pytest.approx(loop.measure()[0], rel=1e-8)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
