@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from _pytest._code.code import TracebackEntry
 
 from repro.plugin.watch import Watch, WatchedFolder
 from repro.report.progress import progress_line, stopped_line
@@ -90,7 +91,8 @@ class ProgressDisplay:
             self._screen.flush()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        excinfo.traceback = excinfo.traceback.filter(_has_a_line)
         self._stop()
         self._tell_together()
 
@@ -164,6 +166,14 @@ class ProgressDisplay:
             counts = Counter(claim.verdict for claim in trained)
             now, width = time.monotonic(), self._screen.width
             self._screen.keep(progress_line(statuses, counts, now=now, width=width))
+
+
+def _has_a_line(entry: TracebackEntry) -> bool:
+    """Tell whether pytest can show where this was: Python compiles some instructions to no line."""
+    try:
+        return entry.lineno >= 0
+    except TypeError:  # pytest subtracts one from None
+        return False
 
 
 def _shares_a_line(claim: SettledClaim) -> bool:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from repro.plugin.progress import ProgressDisplay
 from tests.plugin.sessions import change
 
 STUDY = """
@@ -350,6 +351,17 @@ def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
     assert not any(re.search(r"\w!!!|!!!\w|\w===|===\w", line) for line in lines), screen
     if moment != STARTED:
         assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", screen)
+
+
+def test_ctrl_c_at_an_instruction_without_a_line_is_reported():
+    def compute():
+        raise KeyboardInterrupt
+
+    compute.__code__ = compute.__code__.replace(co_linetable=b"")
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        compute()
+    ProgressDisplay(None).pytest_keyboard_interrupt(interrupt)
+    assert "KeyboardInterrupt" in str(interrupt.getrepr())
 
 
 @pytest.mark.processes
