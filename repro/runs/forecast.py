@@ -1,9 +1,9 @@
 """The time that missing runs will take: by what others took, else by what was timed, else a guess.
 
 Runs of a program that is in the store, trained on this kind of machine, tell what the next ones of
-it take. A program that was only timed takes its steps, as often as others were off by, those of the
-same study and data more than the rest; one that was not timed is guessed from its size in the same
-way.
+it take, in proportion to the effort of their arms. A program that was only timed takes its steps,
+as often as others were off by, those of the same study and data more than the rest; one that was
+not timed is guessed from its size in the same way.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Forecast:
 
     def __init__(self, engines: Engines, results: Results, *, machine: str | None = None) -> None:
         self._engines, self._results, self._machine = engines, results, machine
-        self._jobs: dict[str, tuple[int, float]] = {}  # by program: runs, and seconds they took
+        self._jobs: dict[str, tuple[float, float]] = {}  # by program: effort, and seconds it took
         self._read = -1
         self._seen: dict[str, _Seen] = {}
         self._off: dict[tuple[str, bool], _Off] = {}  # by group and whether it was timed
@@ -91,10 +91,9 @@ class Forecast:
         """Return how long runs of one program take."""
         self._look()
         arm = runs[0].arm
-        mean = self._mean(arm.program)
-        if mean is not None:
-            return mean * len(runs)
-        said = self._said(runs, self._share(arm), timed=self._has_speed(arm))
+        if (known := self._as_others(runs)) is not None:
+            return known
+        said = self._said(runs, self.share(arm), timed=self._has_speed(arm))
         if not said and arm.study in self._a_run:  # it can be neither timed nor guessed
             return self._a_run[arm.study] * len(runs)
         return said * self._factor(arm)
@@ -115,17 +114,20 @@ class Forecast:
     def took(self, runs: Sequence[Run], seconds: float) -> None:
         """Learn how long a batch took this process."""
         program = runs[0].arm.program
-        count, before = self._jobs.get(program, (0, 0.0))
-        self._jobs[program] = count + len(runs), before + seconds
+        effort, before = self._jobs.get(program, (0.0, 0.0))
+        self._jobs[program] = effort + _effort(runs), before + seconds
         self._read = -1
 
-    def _mean(self, program: str) -> float | None:
-        """Return what a run of a program took; None where none is known."""
+    def _as_others(self, runs: Sequence[Run]) -> float | None:
+        """Return what runs take if others of their program tell it; None where none is known."""
+        program = runs[0].arm.program
         if program in self._jobs:
-            count, seconds = self._jobs[program]
-            return seconds / count
-        seen = self._seen.get(program)
-        return None if seen is None else seen.seconds / len(seen.runs)
+            effort, seconds = self._jobs[program]
+        elif program in self._seen:
+            effort, seconds = _effort(self._seen[program].runs), self._seen[program].seconds
+        else:
+            return None
+        return seconds * _effort(runs) / effort
 
     def _said(self, runs: Sequence[Run], share: float, *, timed: bool) -> float:
         """Return the seconds of runs by their steps, a share of which they take."""
@@ -140,7 +142,7 @@ class Forecast:
         speed = self._engines.of(arm)
         return speed is not None and 0 < speed.seconds < math.inf  # 0 where nobody can time it
 
-    def _share(self, arm: Arm) -> float:
+    def share(self, arm: Arm) -> float:
         """Return the share of its steps that a run is likely to take.
 
         It is what others of its study took on the same data, else on any. Where none was seen, it
@@ -148,6 +150,7 @@ class Forecast:
         """
         if not _may_stop(arm):
             return 1.0
+        self._look()
         for group in reversed(_groups(arm)):
             if seen := self._shares.get(group):
                 return sum(seen) / len(seen)
@@ -185,17 +188,22 @@ class Forecast:
             for study, theirs in by_study.items()
         }
         self._off, self._shares = {}, {}
-        for program, seen in self._seen.items():
+        for seen in self._seen.values():
             groups = _groups(seen.arm)
             if _may_stop(seen.arm):
                 for group in groups:
                     self._shares.setdefault(group, []).append(seen.share)
-            took, count = self._mean(program), len(seen.runs)
-            assert took is not None
+            count, took_all = len(seen.runs), self._as_others(seen.runs)
+            assert took_all is not None
             for timed in (False, True)[: 1 + self._has_speed(seen.arm)]:
                 said = self._said(seen.runs, seen.share, timed=timed) / count
                 for group in ("", *groups):
-                    self._off.setdefault((group, timed), _Off()).add(count, said, took)
+                    self._off.setdefault((group, timed), _Off()).add(count, said, took_all / count)
+
+
+def _effort(runs: Iterable[Run]) -> float:
+    """Return the effort of runs of one program, added up; an arm that says 0 counts as one of 1."""
+    return sum(run.arm.effort or 1.0 for run in runs)
 
 
 def _groups(arm: Arm) -> tuple[str, str]:

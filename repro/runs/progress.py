@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Self
-
-from repro.core.progress import Progress
 
 BELIEVED = 60.0
 """The seconds after which what was done counts as much as the number of slots."""
@@ -58,11 +55,14 @@ class Status:
     seen_at: float = 0.0
     """The time at which this process last saw its jobs, by the same clock."""
 
-    jobs: int = 0
-    """The number of its jobs that were under way then."""
-
     under_way: float = 0.0
-    """The seconds of it that these jobs had done then."""
+    """The seconds of it that its jobs had done then."""
+
+    before: float = 0.0
+    """The seconds of these that they had done when they began, by their checkpoints."""
+
+    a_second: float = 0.0
+    """The seconds of it that these jobs do in one."""
 
     longest: float = 0.0
     """The seconds that the longest of these jobs would still take then."""
@@ -79,10 +79,8 @@ class Status:
 
     def gone_on(self, now: float) -> Self:
         """Return the same with its jobs as they are if they went on since they were last seen."""
-        if not self.jobs:
-            return self
-        since = min(max(0.0, now - self.seen_at), max(0.0, self.longest))
-        under_way = self.under_way + self.jobs * since
+        since = min(max(0.0, now - self.seen_at), self.longest)
+        under_way = self.under_way + self.a_second * since
         return replace(self, under_way=under_way, longest=self.longest - since)
 
     def as_json(self) -> str:
@@ -110,7 +108,8 @@ def seconds_left(statuses: Sequence[Status], *, now: float) -> float:
     statuses = [status.gone_on(now) for status in statuses]
     newest = newest_of(statuses)
     under_way = sum(status.under_way for status in statuses)
-    done = newest.done + under_way + newest.slots * BELIEVED
+    since = under_way - sum(status.before for status in statuses)
+    done = newest.done + since + newest.slots * BELIEVED
     pace = min(done / (now - newest.began + BELIEVED), newest.slots)
     left = (newest.seconds_left - under_way) / pace
     return max(0.0, left, *(status.longest for status in statuses))
@@ -119,40 +118,3 @@ def seconds_left(statuses: Sequence[Status], *, now: float) -> float:
 def newest_of(statuses: Sequence[Status]) -> Status:
     """Return the status of the process that looked at the plan last."""
     return max(statuses, key=lambda status: status.looked_at)
-
-
-class Pace:
-    """The steps that a job takes in a second, from its first progress to its last."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.last: Progress | None = None
-        self._since, self._first_step = 0.0, 0
-
-    def add(self, progress: Progress) -> None:
-        """Take in how far the job is now."""
-        if self.last is None:
-            self._since, self._first_step = time.monotonic(), progress.step
-        self.last = progress
-
-    @property
-    def run_steps_per_second(self) -> float:
-        """Steps of runs in a second; 0 while one cannot tell."""
-        if self.last is None or self.last.step == self._first_step:
-            return 0.0
-        steps = (self.last.step - self._first_step) * self.last.runs
-        return steps / (time.monotonic() - self._since)
-
-
-def training_of(paces: Sequence[Pace]) -> Training | None:
-    """Return the jobs that have begun, added up; None where none has."""
-    begun = [(pace, pace.last) for pace in paces if pace.last is not None]
-    if not begun:
-        return None
-    return Training(
-        begun[0][0].name if len(begun) == 1 else f"{len(begun)} batches",
-        runs=sum(last.runs for _, last in begun),
-        step=sum(last.step for _, last in begun),
-        total=sum(last.total for _, last in begun),
-        run_steps_per_second=sum(pace.run_steps_per_second for pace, _ in begun),
-    )

@@ -17,11 +17,12 @@ from repro.runs.forecast import TIMING, Forecast
 from repro.runs.identity import name_of
 from repro.runs.jobs import Batch, Job
 from repro.runs.plan import Plan
-from repro.runs.progress import Pace, Status, training_of
+from repro.runs.progress import Status
 from repro.runs.provenance import commit_of
 from repro.runs.queue import Queue
 from repro.runs.remarks import remarks_on
 from repro.runs.results import Results
+from repro.runs.under_way import JobUnderWay, training_of
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
 
@@ -67,8 +68,7 @@ class Work:
         self._remarks: list[str] = []
         self._queue = Queue(store, self.engines, self.results, self.forecast, self._failures)
         self._jobs: dict[int, Job] = {}
-        self._paces: dict[int, Pace] = {}
-        self._expected: dict[int, tuple[float, float]] = {}  # of a job: its start, and its seconds
+        self._under_way: dict[int, JobUnderWay] = {}
         self._began = clock()
         self._missing: set[Run] = set()
         self._untimed: set[str] = set()
@@ -133,11 +133,14 @@ class Work:
 
     def _start(self, job: Job, seconds: float, tell: Callable[[Advanced], None]) -> None:
         self._jobs[job.number] = job
-        self._expected[job.number] = self._clock(), seconds
-        if isinstance(job, Batch):
-            self._paces[job.number] = Pace(job.arm.label)
-            if job.speed.not_stacked:
-                self._remarks.append(_one_at_a_time(job))
+        self._under_way[job.number] = JobUnderWay(
+            job.arm.label,
+            began=self._clock(),
+            expected=seconds,
+            share=self.forecast.share(job.arm),
+        )
+        if isinstance(job, Batch) and job.speed.not_stacked:
+            self._remarks.append(_one_at_a_time(job))
         self._backend.start(job, tell)
 
     def _tell(self, event: Advanced, status: Status, show: Show) -> None:
@@ -163,12 +166,11 @@ class Work:
             case Timed(number, speed):
                 self.engines.settle(self._jobs[number].arm, speed)
             case Advanced(number, progress):
-                self._paces[number].add(progress)
+                self._under_way[number].add(progress, now=self._clock())
             case Ended(number):
-                self._paces.pop(number, None)
-                job, (began, _) = self._jobs.pop(number), self._expected.pop(number)
+                job, under_way = self._jobs.pop(number), self._under_way.pop(number)
                 if isinstance(job, Batch) and self._failures.keys().isdisjoint(job.runs):
-                    took = self._clock() - began
+                    took = self._clock() - under_way.began
                     self.forecast.took(job.runs, took)
                     self._keep_time(job)
                 self._queue.over(job)
@@ -206,15 +208,15 @@ class Work:
         )
 
     def _now(self, status: Status) -> Status:
-        now = self._clock()
-        jobs = [(now - began, seconds) for began, seconds in self._expected.values()]
+        now, jobs = self._clock(), list(self._under_way.values())
         return replace(
             status,
             seen_at=now,
-            jobs=len(jobs),
-            under_way=sum(min(taken, seconds) for taken, seconds in jobs),
-            longest=max((seconds - taken for taken, seconds in jobs), default=0.0),
-            training=training_of(list(self._paces.values())),
+            under_way=sum(job.expected * job.done(now) for job in jobs),
+            before=sum(job.expected * job.before for job in jobs),
+            a_second=sum(job.expected * job.pace for job in jobs if job.done(now) < 1),
+            longest=max((job.left(now) for job in jobs), default=0.0),
+            training=training_of(jobs, now=now),
             waits_for=self._waits_for(),
         )
 

@@ -1,7 +1,5 @@
 """The progress line: claims, the time that is left, and that it fits."""
 
-from dataclasses import replace
-
 import pytest
 
 from repro.report.progress import about, plan_line, progress_line, stopped_line
@@ -61,13 +59,25 @@ def test_a_step_of_seconds_has_a_rate_as_well(rate, shown):
 
 def test_a_job_that_says_something_rarely_makes_the_time_left_no_longer():
     """One of an hour, seen after a minute: nine minutes later there are nine minutes less."""
-    job = status(slots=1, seconds_left=3600.0, jobs=1, under_way=60.0, longest=3540.0, seen_at=60.0)
+    hour = {"slots": 1, "seconds_left": 3600.0}
+    job = status(**hour, a_second=1.0, under_way=60.0, longest=3540.0, seen_at=60.0)
     assert seconds_left([job], now=60) == pytest.approx(3540)
     assert seconds_left([job], now=600) == pytest.approx(3000)
-    late = status(slots=1, seconds_left=3600.0, jobs=1, under_way=300.0, longest=0.0, seen_at=300.0)
+    late = status(**hour, under_way=300.0, seen_at=300.0)
     assert seconds_left([late], now=600) > seconds_left([late], now=300)  # longer than was expected
-    overdue = replace(late, longest=-90.0)
-    assert seconds_left([overdue], now=300) == seconds_left([late], now=300)
+
+
+def test_a_job_that_is_slower_than_was_expected_makes_the_time_left_longer():
+    """One of an hour at half of the pace: half of it is done after an hour, and an hour is left."""
+    slow = {"slots": 1, "seconds_left": 3600.0, "a_second": 0.5}
+    job = status(**slow, under_way=1800.0, longest=3600.0, seen_at=3600.0)
+    assert seconds_left([job], now=3600) == pytest.approx(3600)
+    assert seconds_left([job], now=5400) == pytest.approx(1800, rel=0.05)
+
+
+def test_what_a_checkpoint_brought_is_done_but_says_nothing_of_the_pace():
+    half = status(slots=1, seconds_left=3600.0, under_way=2400.0, before=1800.0, seen_at=1200.0)
+    assert seconds_left([half], now=1200) == pytest.approx(1200 / (660 / 1260))
 
 
 def test_the_newest_look_counts_and_everything_in_training_is_shown():

@@ -14,6 +14,7 @@ from repro.recipe import Recipe
 from repro.runs import identity
 from repro.runs.forecast import TRUSTED, Forecast
 from repro.store import Result
+from repro.studies.depth_ladder.arms import D256_L4
 from tests.local_work import LocalWork
 
 
@@ -123,6 +124,18 @@ def test_at_first_what_was_timed_counts(forecast):
 def test_runs_of_the_same_program_tell_what_the_next_take(forecast, known):
     known.add(Steps(count=100), 5, 30.0)
     assert forecast.seconds(runs(Steps(count=100))) == 60
+
+
+def test_arms_of_one_program_take_time_in_proportion_to_their_effort(forecast, known):
+    """The last k blocks of a ladder train as one program, and each of them takes time."""
+    frozen, full = (D256_L4.but(rule="fa", trained=trained) for trained in (0, 4))
+    assert frozen.program == full.program
+    known.add(frozen, 3, 600.0)
+    assert forecast.seconds(runs(frozen)) == pytest.approx(1200)
+    assert forecast.seconds(runs(full)) == pytest.approx(1200 * full.effort / frozen.effort)
+    assert full.effort > 1.3 * frozen.effort
+    forecast.took(runs(full, 3), 3000.0)
+    assert forecast.seconds(runs(full)) == pytest.approx(2000)
 
 
 def test_what_another_kind_of_machine_took_says_nothing(forecast, known):
