@@ -94,6 +94,7 @@ def test_it_sorts_numbers_as_numbers_and_by_keyboard(page):
 def test_a_link_opens_its_claim(page):
     page.locator("#table tr", has_text="004/climbs").get_by_role("link").click()
     shown = page.locator("details[open]")
+    shown.first.wait_for()  # the address changes first, and the page is told of it then
     assert shown.count() == 1
     assert "REPRODUCED" in shown.locator("pre").text_content()
     assert shown.bounding_box()["y"] < 200
