@@ -37,6 +37,7 @@ class _Seen:
 
     arm: Arm
     runs: list[Run] = field(default_factory=list)
+    effort: float = 0.0
     seconds: float = 0.0
     steps: int = 0
 
@@ -124,7 +125,7 @@ class Forecast:
         if program in self._jobs:
             effort, seconds = self._jobs[program]
         elif program in self._seen:
-            effort, seconds = _effort(self._seen[program].runs), self._seen[program].seconds
+            effort, seconds = self._seen[program].effort, self._seen[program].seconds
         else:
             return None
         return seconds * _effort(runs) / effort
@@ -178,6 +179,7 @@ class Forecast:
                 continue
             seen = self._seen.setdefault(run.arm.program, _Seen(run.arm))
             seen.runs.append(run)
+            seen.effort += _effort([run])
             seen.seconds += made["seconds"]
             seen.steps += result.values.get("steps", 0)
         by_study: dict[str, list[_Seen]] = {}
