@@ -42,7 +42,7 @@ VERDICTS = (Outcome.REPRODUCED, Outcome.REFUTED, Outcome.INCONCLUSIVE)
 class MadeUp:
     """Runs with curves over ten epochs, each made when it is asked for."""
 
-    def at(self, key: str) -> Result | None:
+    def measured(self, key: str) -> Result | None:
         level = int(key[:4], 16) / 65536
         curves = {
             "loss": [2.0 / (epoch + 1) + level for epoch in range(10)],
