@@ -44,8 +44,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--figures",
         type=Path,
+        action="append",
+        default=[],
         metavar="FILE",
-        help="with --source, a report's results.json: its figures of the source, as tables",
+        help="with --source, a report's results.json: its figures of the source, as tables;"
+        " may be given for each size of experiments",
     )
     parser.set_defaults(run=_run)
 
@@ -88,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
         if chosen.source is None:
             tables = findings_table(entries)
         else:
-            figures = read_figures(chosen.figures) if chosen.figures else []
+            figures = [figure for path in chosen.figures for figure in read_figures(path)]
             tables = source_tables(entries, chosen.source, figures=figures)
     except ValueError as error:
         return _refuse(f"{error}")

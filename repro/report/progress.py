@@ -44,8 +44,8 @@ def progress_line(
     batches = [status.training for status in statuses if status.training is not None]
     for batch in sorted(batches, key=lambda batch: batch.name):
         part = f"{shown(batch.name)} x{batch.runs} {batch.step}/{batch.total}"
-        if batch.run_steps_per_second:  # unknown when a batch has just begun
-            rate = batch.run_steps_per_second
+        if batch.steps_per_second:  # unknown when a batch has just begun
+            rate = batch.steps_per_second
             part += f" ({rate:.0f}/s)" if rate >= 10 else f" ({rate:.2g}/s)"
         parts.append(part)
     waits = sorted({status.waits_for for status in statuses} - {""})

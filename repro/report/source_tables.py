@@ -36,7 +36,8 @@ def source_tables(
     """Return the claims of a source with their verdicts, and its figures, as Markdown tables.
 
     A verdict is that at the largest size at which a claim was judged on this data. Verdicts on
-    generated data are left out where there is one on the data that it stands for.
+    generated data are left out where there is one on the data that it stands for. A figure that
+    is given at several sizes has a table of each, the documented one first.
 
     >>> print(source_tables(entries_at(Path("claims/ledger")), "004"))
     """
@@ -48,9 +49,12 @@ def source_tables(
         if of_kind := [entry for entry in of_it if entry.kind == kind]:
             title = MANY[kind].replace("sources'", "source's")
             parts.append(f"### {title[0].upper()}{title[1:]}\n\n{_claims(of_kind)}")
-    for figure in figures:
+    by_title: dict[str, list[str]] = {}
+    for figure in sorted(figures, key=lambda figure: -SIZES.index(size_of(figure["profile"]))):
         if figure["source"].partition(",")[0] == source:
-            parts.append(f"### {as_text(figure['title'])}\n\n{_figure(figure)}")
+            by_title.setdefault(figure["title"], []).append(_figure(figure))
+    for title, tables in by_title.items():
+        parts.append(f"### {as_text(title)}\n\n" + "\n".join(tables))
     return "\n".join(parts)
 
 
@@ -110,7 +114,10 @@ def _verdicts(cases: Sequence[Entry]) -> str:
 
 
 def _figure(figure: dict[str, Any]) -> str:
-    """Return each point of a figure: what is documented, and our mean, deviation and seeds."""
+    """Return each point of a figure: what is documented, and our mean, deviation and seeds.
+
+    A point that is neither documented nor trained is left out.
+    """
     x = as_text(figure["x"])
     head = ("panel", "line", x, "documented", "our mean", "standard deviation", "seeds")
     lines = [head, (*["---"] * 2, *["--:"] * 5)]
@@ -118,6 +125,8 @@ def _figure(figure: dict[str, Any]) -> str:
         for line in panel["lines"]:
             documented = line["documented"] or [None] * len(line["at"])
             for at, values, said in zip(line["at"], line["values"], documented, strict=True):
+                if said is None and not values:
+                    continue
                 mean = f"{statistics.mean(values):.4g}" if values else ""
                 deviation = f"{statistics.stdev(values):.2g}" if len(values) > 1 else ""
                 lines.append(

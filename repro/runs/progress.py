@@ -19,7 +19,7 @@ class Training:
     runs: int
     step: int
     total: int
-    run_steps_per_second: float
+    steps_per_second: float
 
 
 @dataclass(frozen=True)

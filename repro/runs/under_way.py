@@ -36,11 +36,11 @@ class JobUnderWay:
             self._first_step, self._first_at = progress.step, now
         self.last, self._last_at = progress, now
 
-    def run_steps_per_second(self, now: float) -> float:
-        """Return the steps of runs in a second; 0 while one cannot tell."""
+    def steps_per_second(self, now: float) -> float:
+        """Return its steps in a second, as `step` counts them; 0 while one cannot tell."""
         if self.last is None or self.last.step == self._first_step:
             return 0.0
-        return (self.last.step - self._first_step) * self.last.runs / (now - self._first_at)
+        return (self.last.step - self._first_step) / (now - self._first_at)
 
     @property
     def before(self) -> float:
@@ -89,5 +89,5 @@ def training_of(jobs: Sequence[JobUnderWay], *, now: float) -> Training | None:
         runs=sum(last.runs for _, last in begun),
         step=sum(last.step for _, last in begun),
         total=sum(last.total for _, last in begun),
-        run_steps_per_second=sum(job.run_steps_per_second(now) for job, _ in begun),
+        steps_per_second=sum(job.steps_per_second(now) for job, _ in begun),
     )

@@ -125,7 +125,7 @@ def test_a_sentence_of_several_lines_stays_readable():
 @each_piece
 @given(TEXTS)
 def test_the_lines_of_a_session_are_lines(words):
-    training = Training(name=words, runs=1, step=1, total=2, run_steps_per_second=0.0)
+    training = Training(name=words, runs=1, step=1, total=2, steps_per_second=0.0)
     status = Status(claims=1, decided=0, asked=1, missing=1, likely=0, looked_at=0, seconds_left=1,
                     began=0, done=0, slots=1, training=training)  # fmt: skip
     assert is_calm(progress_line([status], {}, now=0, width=10_000))

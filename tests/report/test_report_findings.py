@@ -102,7 +102,7 @@ def test_generated_data_is_shown_where_there_is_no_other_and_cases_are_counted()
 def test_a_figure_is_a_table_of_every_point_beside_what_is_documented():
     lines = [
         {"label": "BP", "at": [0, 1], "values": [[0.5, 0.6, 0.7], []], "documented": [0.4, 0.45]},
-        {"label": "FA", "at": [0], "values": [[0.5]], "documented": []},
+        {"label": "FA", "at": [0, 1], "values": [[0.5], []], "documented": []},
     ]
     figure = {
         "title": "Accuracy",
@@ -112,12 +112,18 @@ def test_a_figure_is_a_table_of_every_point_beside_what_is_documented():
         "data": ["cifar10"],
         "panels": [{"title": "d=256", "lines": lines}],
     }
+    small = figure | {"profile": "ci", "data": ["cifar10-twin"]}
     elsewhere = figure | {"source": "000", "title": "Elsewhere"}
-    shown = source_tables(ENTRIES, "004", figures=[figure, elsewhere])
-    assert "At the documented size, on cifar10." in shown
+    shown = source_tables(ENTRIES, "004", figures=[small, figure, elsewhere])
+    assert shown.count("### Accuracy\n") == 1
+    documented, at, of_small = shown.partition("At the small size, on cifar10-twin.")
+    assert "At the documented size, on cifar10." in documented
+    assert at
+    assert "| d=256 | FA | 0 |  | 0.5 |  | 1 |" in of_small
     assert "| d=256 | BP | 0 | 0.4 | 0.6 | 0.1 | 3 |" in shown
     assert "| d=256 | BP | 1 | 0.45 |  |  | 0 |" in shown
-    assert "| d=256 | FA | 0 |  | 0.5 |  | 1 |" in shown
+    assert "| d=256 | FA | 0 |  | 0.5 |  | 1 |" in documented
+    assert "| FA | 1 |" not in shown  # neither documented nor trained
     assert "Elsewhere" not in shown
 
 

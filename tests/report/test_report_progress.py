@@ -12,7 +12,7 @@ def status(**more):
         "claims": 66, "decided": 12, "asked": 255, "missing": 60, "likely": 0.0, "looked_at": 0.0,
         "seconds_left": 600.0, "began": 0.0, "done": 0.0, "slots": 2,
     } | more  # fmt: skip
-    batch = Training(**{"run_steps_per_second": 0.0, **training}) if training else None
+    batch = Training(**{"steps_per_second": 0.0, **training}) if training else None
     return Status(**given, training=batch)
 
 
@@ -52,7 +52,7 @@ def test_what_is_under_way_counts_as_done_and_the_longest_job_has_to_end():
 
 @pytest.mark.parametrize(("rate", "shown"), [(0.184, "0.18/s"), (7.0, "7/s"), (41.4, "41/s")])
 def test_a_step_of_seconds_has_a_rate_as_well(rate, shown):
-    large = {"name": "GPT", "runs": 1, "step": 50, "total": 650, "run_steps_per_second": rate}
+    large = {"name": "GPT", "runs": 1, "step": 50, "total": 650, "steps_per_second": rate}
     line = progress_line([status(training=large)], {}, now=0, width=200)
     assert line.endswith(f"GPT x1 50/650 ({shown})")
 
@@ -82,7 +82,7 @@ def test_what_a_checkpoint_brought_is_done_but_says_nothing_of_the_pace():
 
 def test_the_newest_look_counts_and_everything_in_training_is_shown():
     older = status(
-        training={"name": "BP k=4", "runs": 8, "step": 50, "total": 320, "run_steps_per_second": 12}
+        training={"name": "BP k=4", "runs": 8, "step": 50, "total": 320, "steps_per_second": 12}
     )
     newer = status(
         looked_at=5.0, missing=40, training={"name": "DFA k=1", "runs": 4, "step": 9, "total": 320}
