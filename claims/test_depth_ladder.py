@@ -2,8 +2,9 @@
 
 The source leaves open what FA's random matrices replace. Its claims about FA are judged under both
 readings: `weights` (each weight matrix of a block; skip connections carry credit unchanged) and
-`blocks` (one matrix for a whole block, skip connection included). Its accuracies are means of three
-runs, and are held against what three runs give.
+`blocks` (one matrix for a whole block, skip connection included). It says of its recipe that losses
+are local and normalised, and not whether BP's are: BP minimises one loss here, and has local ones
+in controls. Its accuracies are means of three runs, and are held against what three runs give.
 """
 
 import pytest
@@ -13,7 +14,7 @@ from repro.arm import Needs
 from repro.judge import conjunction
 from repro.marks import figure
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow, without_blocks
-from repro.studies.depth_ladder.variants import LinearArm, at_start, placed
+from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
 
 SOURCE = "004, Results"
 D256_DOCUMENTED = {  # its table: accuracy at k = 0, 1, … trained blocks
@@ -493,6 +494,67 @@ def test_dfa_peaks_at_frozen_with_a_frozen_embedding(trials, shape):
     assert trials(shape.but(rule="dfa", embedding="frozen").ladder()).accuracy.peaks_at(0)
 
 
+@claim(
+    "BP needs no single loss: it is as accurate where each layer has a normalised loss of its own",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_shapes
+def test_bp_is_as_accurate_by_local_losses(trials, shape):
+    local, one = trials(by_local_losses(shape), shape)
+    assert local.accuracy.is_at_most(ALIKE, below=one.accuracy)
+
+
+@claim(
+    "BP climbs with every trained block also where each layer has a normalised loss of its own",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_shapes
+def test_bp_climbs_by_local_losses(trials, shape):
+    assert trials(by_local_losses(shape).ladder()).accuracy.climbs()
+
+
+@claim(
+    "Fully trained, FA ≪ BP by a quarter also where BP has such local losses as FA",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_readings
+@both_shapes
+def test_bp_by_local_losses_is_far_above_fa(trials, shape, reading):
+    bp, fa = trials(by_local_losses(shape), shape.but(rule="fa", feedback=reading))
+    assert bp.accuracy.exceeds(fa.accuracy, by_ratio=MUCH)
+
+
+@claim(
+    "It is DFA's credit that is not usable, not its local losses: BP with these beats it",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_shapes
+def test_bp_by_local_losses_beats_dfa(trials, shape):
+    bp, dfa = trials(by_local_losses(shape), shape.but(rule="dfa"))
+    assert bp.accuracy > dfa.accuracy
+
+
+@claim(
+    "Frozen, BP by local losses is as accurate as FA: its lead was the embedding's single loss",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_shapes
+def test_frozen_bp_by_local_losses_equals_frozen_fa(trials, shape):
+    frozen = shape.but(trained=0)
+    bp, fa = trials(by_local_losses(frozen), frozen.but(rule="fa"))
+    assert bp.accuracy.is_within(A_POINT, of=fa.accuracy)
+
+
 @figure(
     "Accuracy against the number of trained blocks",
     source="004, Results",
@@ -507,3 +569,5 @@ def test_depth_ladder_figure(plot):
             panel.line(rule.upper(), ladder, at=range(len(ladder)), documented=accuracies)
         through_blocks = shape.but(rule="fa", feedback="blocks").ladder()
         panel.line("FA through blocks", through_blocks, at=range(len(through_blocks)))
+        local = by_local_losses(shape).ladder()
+        panel.line("BP by local losses", local, at=range(len(local)))

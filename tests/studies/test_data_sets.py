@@ -13,7 +13,7 @@ from repro.data.locate import fixtures
 from repro.data.registry import data_sets
 from repro.studies.context_vector.arms import ADVANCED
 from repro.studies.depth_ladder.arms import D256_L4
-from repro.studies.depth_ladder.variants import LinearArm, at_start, placed
+from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
 from repro.studies.early_exit.arms import STANDARD
 from repro.studies.find import study_of
 from repro.studies.finetuning.arms import (
@@ -35,6 +35,7 @@ ARMS = {
     "context": ADVANCED,
     "ladder": D256_L4,
     "ladder, first block": placed(D256_L4.but(trained=1), "input"),
+    "ladder, local losses": by_local_losses(D256_L4),
     "ladder at its start": at_start(D256_L4),
     "linear classifier": LinearArm(),
     "sentences": STANDARD,

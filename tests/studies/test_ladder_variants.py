@@ -1,4 +1,4 @@
-"""Ladders with other blocks trained, their start, and linear classifiers of the same images."""
+"""Ladders with other blocks or local losses, their start, and linear classifiers of the images."""
 
 import math
 
@@ -12,10 +12,16 @@ from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
 from repro.recipe import Moment
-from repro.studies.depth_ladder import linear, placed, start
+from repro.studies.depth_ladder import linear, local_losses, placed, start
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
 from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
-from repro.studies.depth_ladder.variants import LinearArm, PlacedArm, StartArm, at_start
+from repro.studies.depth_ladder.variants import (
+    LinearArm,
+    PlacedArm,
+    StartArm,
+    at_start,
+    by_local_losses,
+)
 from repro.studies.depth_ladder.variants import placed as moved
 from repro.studies.find import study_of
 from tests.studies.small import LADDER, LINEAR
@@ -99,6 +105,68 @@ def test_with_all_blocks_trained_the_place_is_none(engine, rule):
     assert all(torch.equal(value, there[name]) for name, value in usual.items())
 
 
+@st.composite
+def local_arms(draw):
+    return by_local_losses(
+        SMALL.but(
+            trained=draw(st.integers(0, 3)),
+            credit=draw(st.sampled_from(["normalised", "raw"])),
+            embedding=draw(st.sampled_from(["trained", "frozen"])),
+        )
+    )
+
+
+@few
+@given(arm=local_arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
+def test_stacked_local_losses_agree_with_the_reference(arm, seeds):
+    runs = [Run(arm, seed) for seed in seeds]
+    together = stepped(StackedProgram, runs, local_losses.STUDY)
+    for run, ours in zip(runs, together, strict=True):
+        [theirs] = stepped(LoopProgram, [run], local_losses.STUDY)
+        for name in (n for n in theirs if n.startswith("exp_avg/")):
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+
+
+@few
+@given(trained=st.integers(0, 3), seed=st.integers(0, 99))
+@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
+def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
+    """The gradients of the loss are those of all local losses: AdamW then takes the same steps."""
+    arm = SMALL.but(trained=trained, credit="raw")
+    [usual] = stepped(engine, [Run(arm, seed)], LADDER_STUDY, count=1)
+    [local] = stepped(engine, [Run(by_local_losses(arm), seed)], local_losses.STUDY, count=1)
+    assert usual.keys() == local.keys()
+    for name in (n for n in usual if n.startswith("exp_avg/")):
+        torch.testing.assert_close(local[name], usual[name], rtol=1e-4, atol=1e-7)
+
+
+@few
+@given(seed=st.integers(0, 99), block=st.integers(0, 2))
+def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, block):
+    """The oracle is autograd through the whole network, one example at a time."""
+    run = Run(by_local_losses(SMALL), seed)
+    data = local_losses.STUDY.load(run.arm, CPU)
+    model = local_losses.STUDY.reference(run, data, CPU)
+    x, y = (part[0] for part in data.batch(data.epoch(seed, 0)[None, :BATCH]))
+    weight = model.module.blocks[block].down.weight
+    expected = torch.zeros_like(weight)
+    for one, label in zip(x, y, strict=True):
+        h = model._states(one[None])
+        loss = F.cross_entropy(model.module.readout(h[-1]), label[None])
+        true, credit = torch.autograd.grad(loss, [weight, h[block + 1]])
+        expected += true / credit.square().mean().sqrt() / BATCH
+    objective, _ = model.loss(x, y)
+    objective.backward()
+    torch.testing.assert_close(weight.grad, expected, rtol=1e-3, atol=1e-5)
+
+
+def test_what_local_losses_tell_a_layer_is_the_true_gradient():
+    for engine in ("loop", "stacked"):
+        run = Run(by_local_losses(SMALL), 3)
+        [(_, values)] = train(local_losses.STUDY, [run], engine=engine, device=CPU)
+        assert values["measures"]["alignment"] == pytest.approx([1.0] * 4, abs=1e-5)
+
+
 def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
     """By the law of cosines: |b-a|² = |a|² + |b|² - 2|a||b| cos."""
     arm = StartArm(width=16, depth=4, data="cifar10-twin", pixels=8, images=320).but(
@@ -154,7 +222,7 @@ def test_a_linear_classifier_reads_what_the_ladder_reads():
 
 
 def test_only_what_has_a_stacked_form_says_that_it_stacks():
-    for arm in (moved(D256_L4, "input"), at_start(D256_L4), LinearArm()):
+    for arm in (moved(D256_L4, "input"), by_local_losses(D256_L4), at_start(D256_L4), LinearArm()):
         assert arm.at("ci").stacks == hasattr(study_of(arm), "stacked")
 
 

@@ -1,4 +1,4 @@
-"""Arms beside the ladder of source 004: other blocks trained, no network, the start measured.
+"""Arms beside the ladder of source 004: other blocks, local losses, no network, the start measured.
 
 They are classes of their own, so that the ladder's arms have no setting for them.
 """
@@ -6,7 +6,7 @@ They are classes of their own, so that the ladder's arms have no setting for the
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric
 from repro.recipe import Recipe
@@ -35,6 +35,24 @@ class PlacedArm(LadderArm):
     @property
     def label(self) -> str:
         return f"{super().label} at the {self.place}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalArm(LadderArm):
+    """A residual MLP by back-propagation, in which each layer minimises a loss of its own.
+
+    Its loss is that of a layer in FA or DFA: the product of its output and its credit, which here
+    is the true gradient, each example's divided by its root mean square.
+
+    >>> by_local_losses(D256_L4).label
+    'BP by local losses k=4'
+    """
+
+    study: ClassVar[str] = "repro.studies.depth_ladder.local_losses"
+
+    @property
+    def label(self) -> str:
+        return super().label.replace("BP", "BP by local losses", 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +126,18 @@ class LinearArm(Arm):
 
 def placed(arm: LadderArm, place: Literal["input", "middle"]) -> PlacedArm:
     """Return an arm of the ladder with its trained blocks moved away from the output."""
-    settings = {field.name: getattr(arm, field.name) for field in fields(arm)}
-    return PlacedArm(**settings, place=place)
+    return PlacedArm(**_settings(arm), place=place)
+
+
+def by_local_losses(arm: LadderArm) -> LocalArm:
+    """Return an arm of back-propagation with a loss for each layer in place of one for all."""
+    return LocalArm(**_settings(arm))
 
 
 def at_start(arm: LadderArm) -> StartArm:
     """Return the initialised network of an arm."""
     return StartArm(width=arm.width, depth=arm.depth)
+
+
+def _settings(arm: LadderArm) -> dict[str, Any]:
+    return {field.name: getattr(arm, field.name) for field in fields(arm)}
