@@ -8,7 +8,6 @@ import statistics
 import textwrap
 import warnings
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +108,12 @@ def lay_out(figure: FigureData) -> Figure:
     for panel, ax in zip(figure.panels, axes, strict=True):
         _draw_panel(ax, panel, figure.x)
     axes[0].set_ylabel(shown(figure.y.replace("_", " ")))
-    axes[-1].legend(frameon=False, fontsize="small")
+    named = {
+        label: line
+        for ax in axes
+        for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    axes[-1].legend(named.values(), named.keys(), frameon=False, fontsize="small")
     return page
 
 
@@ -140,8 +144,15 @@ def spread(line: LineData) -> list[tuple[float, float, float, float]]:
     return rows
 
 
+def drawn(panel: PanelData) -> list[tuple[int, LineData]]:
+    """Return the lines that have a point to draw, with their numbers, which are their colours."""
+    lines = enumerate(panel.lines)
+    return [(number, line) for number, line in lines if any(line.values) or line.documented]
+
+
 def _draw_panel(ax: Axes, panel: PanelData, x: str) -> None:
-    for line, colour, marker in zip(panel.lines, cycle(COLOURS), cycle(MARKERS), strict=False):
+    for number, line in drawn(panel):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         places, low, means, high = zip(*spread(line), strict=True) if spread(line) else [()] * 4
         ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
         ax.plot(places, means, color=colour, marker=marker, markersize=4, label=shown(line.label))

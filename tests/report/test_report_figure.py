@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from repro.report.figure import FigureData, LineData, PanelData, caption, draw, entitled
+from repro.report.figure import COLOURS, FigureData, LineData, PanelData, caption, draw, entitled
 from repro.report.plots import figure_plot
 
 LINE = LineData(
@@ -57,6 +57,28 @@ def test_title_and_caption_fit_on_the_page():
 def test_a_figure_of_nothing_says_so(tmp_path):
     assert "nothing is stored of it yet; dashed: as documented" in caption(WITHOUT_VALUES)
     draw(WITHOUT_VALUES, tmp_path)
+
+
+def test_a_line_without_a_point_is_in_no_legend_and_the_others_keep_their_colours(tmp_path):
+    empty = replace(LINE, label="not yet", values=[[], [], []], documented=[])
+    last = replace(LINE, label="last")
+    page = entitled(figure_of(empty, last))
+    legend = page.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["last"]
+    assert page.axes[0].get_lines()[0].get_color() == COLOURS[1]
+    plot = figure_plot(figure_of(empty, last), name="part")
+    assert ">last</text>" in plot.body
+    assert "not yet" not in plot.body
+    assert "series-1" in plot.body
+
+
+def test_a_legend_names_the_lines_of_every_panel():
+    first = PanelData(title="first", lines=[LINE, replace(LINE, label="here alone")])
+    gone = replace(LINE, label="here alone", values=[[], [], []], documented=[])
+    second = PanelData(title="second", lines=[LINE, gone])
+    page = entitled(replace(FIGURE, panels=[first, second]))
+    legend = page.axes[-1].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["line", "here alone"]
 
 
 def test_a_figure_stays_in_its_folder_and_its_words_stay_text(tmp_path):
