@@ -53,6 +53,16 @@ def stepped(engine, runs, study, count=3):
     return [{name: x.clone() for name, x in state.items()} for state in program.states()]
 
 
+def assert_engines_agree(arm, seeds, study):
+    """Assert that runs trained as one have the moments of the same runs trained alone."""
+    runs = [Run(arm, seed) for seed in seeds]
+    together = stepped(StackedProgram, runs, study)
+    for run, ours in zip(runs, together, strict=True):
+        [theirs] = stepped(LoopProgram, [run], study)
+        for name in (n for n in theirs if n.startswith("exp_avg/")):
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+
+
 def test_blocks_lie_where_their_place_says():
     assert moved(D256_L4.but(trained=1), "input").blocks == (0,)
     assert moved(D256_L4.but(trained=3), "input").blocks == (0, 1, 2)
@@ -77,12 +87,7 @@ def test_all_blocks_but_those_that_are_trained_stay_bit_for_bit(engine, arm):
 @few
 @given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
 def test_stacked_agrees_with_the_reference(arm, seeds):
-    runs = [Run(arm, seed) for seed in seeds]
-    together = stepped(StackedProgram, runs, placed.STUDY)
-    for run, ours in zip(runs, together, strict=True):
-        [theirs] = stepped(LoopProgram, [run], placed.STUDY)
-        for name in (n for n in theirs if n.startswith("exp_avg/")):
-            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+    assert_engines_agree(arm, seeds, placed.STUDY)
 
 
 @few
@@ -119,12 +124,7 @@ def local_arms(draw):
 @few
 @given(arm=local_arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
 def test_stacked_local_losses_agree_with_the_reference(arm, seeds):
-    runs = [Run(arm, seed) for seed in seeds]
-    together = stepped(StackedProgram, runs, local_losses.STUDY)
-    for run, ours in zip(runs, together, strict=True):
-        [theirs] = stepped(LoopProgram, [run], local_losses.STUDY)
-        for name in (n for n in theirs if n.startswith("exp_avg/")):
-            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+    assert_engines_agree(arm, seeds, local_losses.STUDY)
 
 
 @few
