@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
-    {"environment", "files", "git", "help_texts", "recipe", "text"},
+    {"environment", "files", "git", "help_texts", "imports", "recipe", "text"},
     {"arm"},
     {"data", "store", "code"},
     {"core", "share"},

@@ -19,6 +19,7 @@ from repro.runs.batch import measure_program, train_batch
 from repro.runs.crashes import CAUSES, MOST, Crashes, program_name
 from repro.runs.events import Advanced, Ended, Event, Failed, Timed, Trained
 from repro.runs.identity import name_of
+from repro.imports import import_whole
 from repro.runs.jobs import Batch, Job, Timing
 from repro.store import Store
 
@@ -123,6 +124,7 @@ class LocalBackend:
         return {f"{self.device}:{numbers[name]}": names[name] for name in self._slots.held}
 
     def _carry_out(self, job: Job) -> Iterator[Event]:
+        import_whole("torch")
         if isinstance(job, Timing):
             yield Timed(job.number, self._speed(job))
         else:

@@ -13,6 +13,7 @@ import pytest
 from _pytest._code.code import Traceback
 
 from repro.arm import Arm
+from repro.imports import import_whole
 from repro.plugin import completeness, crashed, garbage, orphans
 from repro.plugin.changed import register_changed_since
 from repro.plugin.claims import name_or_none, show_sentences
@@ -148,6 +149,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not (marked or shards) or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+    import_whole("repro.plugin.session")
     from repro.plugin.session import ClaimSession
 
     claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
@@ -359,6 +361,7 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     announced = _carried(terminalreporter, PROPERTY)
     if not announced and not figures:
         return
+    import_whole("repro.plugin.summary")
     from repro.plugin.account import account_of
     from repro.plugin.summary import summarise
 

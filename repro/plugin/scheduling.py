@@ -16,6 +16,7 @@ from xdist.scheduler import (  # type: ignore[import-untyped]
     WorkStealingScheduling,
 )
 
+from repro.imports import import_whole
 from repro.plugin import garbage
 from repro.plugin.progress import display_of, shared_folder
 
@@ -56,7 +57,7 @@ class ClaimsInBlocks:
             garbage.spare(self._config)  # here are the reports of all claims
         self._used.schedule()
         if not self._is_begun and has_claims:
-            import repro.plugin.summary  # noqa: F401  # while the workers read: it takes a while
+            import_whole("repro.plugin.summary")  # while the workers read: it takes a while
         self._is_begun = True
 
     def __getattr__(self, name: str) -> Any:
