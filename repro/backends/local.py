@@ -14,12 +14,12 @@ from repro.backends.slots import TrainingSlots, slots_on
 from repro.core.device import machine, resolve_device, torch_version
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
+from repro.imports import import_whole
 from repro.runs.backend import SECONDS_UNTIL_SAID
 from repro.runs.batch import measure_program, train_batch
 from repro.runs.crashes import CAUSES, MOST, Crashes, program_name
 from repro.runs.events import Advanced, Ended, Event, Failed, Timed, Trained
 from repro.runs.identity import name_of
-from repro.imports import import_whole
 from repro.runs.jobs import Batch, Job, Timing
 from repro.store import Store
 
