@@ -14,7 +14,6 @@ from repro.backends.slots import TrainingSlots, slots_on
 from repro.core.device import machine, resolve_device, torch_version
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
-from repro.imports import import_whole
 from repro.runs.backend import SECONDS_UNTIL_SAID
 from repro.runs.batch import measure_program, train_batch
 from repro.runs.crashes import CAUSES, MOST, Crashes, program_name
@@ -124,7 +123,6 @@ class LocalBackend:
         return {f"{self.device}:{numbers[name]}": names[name] for name in self._slots.held}
 
     def _carry_out(self, job: Job) -> Iterator[Event]:
-        import_whole("torch")
         if isinstance(job, Timing):
             yield Timed(job.number, self._speed(job))
         else:

@@ -11,6 +11,7 @@ from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.core.speed import Speed, unknown_speed
+from repro.imports import import_whole
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.own.training_run import TrainingFiles
@@ -31,6 +32,7 @@ class Files(RunFiles, TrainingFiles, Protocol):
 
 def measure_program(arms: Sequence[Arm], *, engine: str, device: str, files: Files) -> Speed:
     """Time arms of one program here and now."""
+    import_whole("torch")
     import torch
 
     from repro.core.timing import measure_speed
@@ -86,6 +88,7 @@ def _train_together(
 
     They are not raised: the exception would keep the memory of what was left unfinished.
     """
+    import_whole("torch")
     import torch
 
     from repro.core.train import Finished, training
