@@ -25,7 +25,10 @@ EARLY_TIMINGS = 2
 """Programs that are timed behind each batch, before their turn."""
 
 LEAST_WIDTH = 8
-"""Runs worth stacking, though a smaller batch would share the work out more evenly."""
+"""Runs worth stacking, though a smaller batch would share the work out more evenly.
+
+A program that is fastest with fewer of them gains little by its stack: it is shared out evenly.
+"""
 
 
 class Queue:
@@ -254,5 +257,6 @@ class Queue:
 
     def _width(self, arm: Arm, runs: int, pays: int, among: int) -> int:
         """Return how many of so many runs to train as one, where a stack of `pays` is fastest."""
-        width = min(pays, max(-(-runs // among), LEAST_WIDTH))
+        even = -(-runs // among)
+        width = min(pays, even if pays < LEAST_WIDTH else max(even, LEAST_WIDTH))
         return min(width, self._widest.get(arm.program, width))
