@@ -251,6 +251,13 @@ def test_links_lead_somewhere(page):
     assert [link for link in links_of(page) if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize(
+    "page", sorted((DOCS / "findings").glob("*.md")), ids=lambda page: page.name
+)
+def test_a_page_of_findings_says_where_its_source_is(page):
+    assert "**Where it is.**" in page.read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_is_led_to_and_leads_on(page):
     others = [other for other in PAGES if other != page]
