@@ -101,13 +101,13 @@ def test_scales_to_larger_models_on_wikitext(trials):
 
 
 @claim(
-    "Four times the text reduces over-fitting",
+    "Four times the text gives a better perplexity",  # there is no over-fitting on it to reduce
     source="000, Future Work 2: more data",
     kind="question",
     only_at="paper",
 )
 @pytest.mark.parametrize("name", ["standard", "decreasing rates"])
-def test_more_data_reduces_over_fitting(trials, name):
+def test_more_data_helps(trials, name):
     (arm,) = on(WIKITEXT, name)
     more, less = trials(arm.but(characters=4 * arm.characters), arm)
     assert more.perplexity < less.perplexity

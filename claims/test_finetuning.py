@@ -59,7 +59,8 @@ GUESSED = 0.53  # the share of the test messages that are spam, as all may be ca
 # Widths that a statement must reach to say something, and margins of "as good as"
 HANDFUL = 0.02  # six of 300 messages: two binomial standard errors at the documented 97 %
 TWO_HANDFULS = 0.04  # the same for a difference of two rows at the documented 75 to 95 %
-MUCH = 0.10  # half of the documented differences of 20 and 23 points
+MUCH = 0.10  # "substantially": half of the documented differences of 20 and 23 points
+CLEARLY = 0.08  # "significantly": half of the documented difference of 17 points
 NEARLY = 1.25  # a machine computes large products faster: rows of one size lie this near
 
 ORDERED = [  # what its interpretation says of rows: the better one, the worse one, by how much
@@ -70,8 +71,7 @@ ORDERED = [  # what its interpretation says of rows: the better one, the worse o
     (6, 1, None),
     (7, 6, None),
     (1, 8, None),
-    (9, 4, None),
-    (1, 10, None),
+    (1, 10, CLEARLY),
 ]
 
 interpretation = "003, Interpretation"
@@ -272,12 +272,24 @@ def test_medium_loses_to_small(trials):
 
 
 @claim(
-    "The 3x larger model was perhaps not well pretrained, or this finetuning does not suit it",
+    "The 3x larger model was perhaps not well pretrained",
     source=f"{interpretation} 4",
     documented="“perhaps”",
 )
-def test_why_the_medium_model_is_worse(trials):
+def test_medium_was_not_well_pretrained(trials):
     raise Needs("is about GPT-2's medium model: needs one of its size that is pretrained otherwise")
+
+
+@claim(
+    "Or this finetuning does not suit it: where all layers are trained it is no worse",
+    source=f"{interpretation} 4",
+    documented="“perhaps”; not run",
+    only_at="paper",
+)
+def test_another_finetuning_suits_the_medium_model(trials):
+    medium, small = trials(ROWS[5].but(trained="all"), ROWS[4])
+    require_no_guess(trials, small, HANDFUL)
+    assert medium.test_accuracy.is_at_most(HANDFUL, below=small.test_accuracy)
 
 
 @claim("A 5x larger model is better", source=f"{interpretation} 4", documented="0.9667 and 0.9500")
@@ -360,6 +372,7 @@ def test_lora_beats_all_layers(trials):
     "LoRA improves the performance by 1 % point over training all layers",
     source=f"{interpretation} 6",
     documented=f"{difference(9, 4):+}",
+    only_at="paper",
 )
 def test_lora_improves_by_a_point(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
@@ -394,6 +407,7 @@ def test_a_larger_rank_helps_the_small_lora(trials):
     "LoRA overfits less: its gap between training and validation is smaller",
     source=f"{interpretation} 6",
     documented="0.0153 and 0.0298",
+    only_at="paper",  # at ci it learns little, and who learns little overfits little
 )
 def test_lora_has_the_smaller_gap(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
@@ -404,6 +418,7 @@ def test_lora_has_the_smaller_gap(trials):
     "LoRA's gap between training and validation is 1 % lower",
     source=f"{interpretation} 6",
     documented="-0.0145",
+    only_at="paper",
 )
 def test_lora_lowers_the_gap_by_a_point(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
@@ -422,6 +437,7 @@ def test_lora_trains_fewer_parameters(trials):
     "Later: LoRA with the new start and α = 16 is as much better than training all layers",
     source=later,
     documented=f"{difference(11, 4, LATER_DOCUMENTED):+}",
+    only_at="paper",
 )
 def test_later_lora_matches(trials):
     lora, everything = trials(LATER_ROWS[11], ROWS[4])
@@ -435,7 +451,7 @@ def test_later_lora_matches(trials):
 )
 def test_padding_to_the_context_is_worse(trials):
     context, longest = trials(ROWS[10], ROWS[1])
-    assert context.test_accuracy < longest.test_accuracy
+    assert longest.test_accuracy.exceeds(context.test_accuracy, by_at_least=CLEARLY)
 
 
 @claim(
@@ -507,6 +523,18 @@ def test_validation_is_above_training(trials, row, difference):
 def test_on_validation_too(trials, better, worse, by_at_least, documented):
     above, below = trials(ROWS[better], ROWS[worse])
     assert above.validation_accuracy.exceeds(below.validation_accuracy, by_at_least=by_at_least)
+
+
+@claim(
+    "LoRA is better on validation too",
+    source=ours,
+    documented=" and ".join(f"{DOCUMENTED[row][VALIDATION]:.4f}" for row in (9, 4)),
+    kind="question",
+    only_at="paper",
+)
+def test_lora_is_better_on_validation_too(trials):
+    lora, everything = trials(ROWS[9], ROWS[4])
+    assert lora.validation_accuracy > everything.validation_accuracy
 
 
 @claim("Two blocks are better than one", source=later, documented="0.9833 and 0.9500")

@@ -84,6 +84,7 @@ CHANCE = 0.5  # one of two sentences is right
 # Widths that a statement must reach to say something, and margins of "as good as"
 A_LOT = 0.02  # a tenth of what its baseline is above chance
 A_SHARE = 0.01  # rows of 7.1 to 7.4 % and of 8.3 % are "generally quite similar"
+A_SMALL_SHARE = 0.002  # of rows of less than 1 %: its encoders at 10k lie so near each other
 SIMILAR = 1.25  # 27 against 22 is among the rows that are "generally quite similar"
 COLLAPSED = 1.35  # half of the least documented excess, 38 / 22 = 1.7
 ANY = 1.0  # any ratio above it: for perplexities, whose differences mean nothing
@@ -191,7 +192,8 @@ def test_blimp(trials, column, name, documented):
 @cells(LAMBADA, WORDS)
 def test_last_words(trials, column, name, documented):
     trial = trials(at(column, name))
-    assert trial.lambada_accuracy.agrees_with(documented / 100, runs=1, within=A_SHARE)
+    width = A_SMALL_SHARE if documented < 1 else A_SHARE
+    assert trial.lambada_accuracy.agrees_with(documented / 100, runs=1, within=width)
 
 
 @claim("The table, in brackets", source=lambada, documented="({documented})")
@@ -296,6 +298,18 @@ def test_sharing_does_not_affect_the_result_a_lot(trials, name, documented):
     assert shared.blimp.is_within(A_LOT, of=baseline.blimp)
 
 
+@claim(
+    "It does not affect it a lot at 25k either: by 2 points at most",
+    source=f"{blimp}, Decoder",
+    documented="{documented}",
+)
+@against_baseline(BLIMP, FAMILIES, LONG)
+def test_sharing_does_not_affect_the_result_a_lot_at_25k(trials, name, documented):
+    shared, baseline = trials(at("decoder 25k", name), at("decoder 25k", "baseline"))
+    require_no_chance(trials, baseline)
+    assert shared.blimp.is_within(A_LOT, of=baseline.blimp)
+
+
 def by_family(extreme):
     """Judge three families, with the strategy that is the extreme one of each in the table."""
     short = dict(zip(SHORT_NAMES.values(), STRATEGIES, strict=True))
@@ -352,7 +366,9 @@ def test_reversing_harms(trials, family, documented):
 
 
 @claim(
-    "The very wide are the worst at 10k", source=f"{blimp}, its table", documented="{documented}"
+    "The very wide are the worst at 10k by cycle (rev)",
+    source=f"{blimp}, its table",
+    documented="{documented}",
 )
 @against(BLIMP, "very wide", ["deep", "very deep", "wide", "wide deep"], SHORT)
 def test_very_wide_is_worst(trials, name, documented):
@@ -387,7 +403,7 @@ def test_very_wide_gains_most(trials, name, documented):
     assert late - early > other_late - other_early
 
 
-@claim("The baseline is best at 10k", source=f"{lambada}, Decoder", documented="{documented}")
+@claim("The baseline is best at 10k", source=f"{lambada}, its table", documented="{documented}")
 @against_baseline(PERPLEXITY, MODELS)
 def test_baseline_has_the_best_perplexity(trials, name, documented):
     baseline, shared = trials(BASELINE, ROWS[name])
@@ -396,7 +412,7 @@ def test_baseline_has_the_best_perplexity(trials, name, documented):
 
 @claim(
     "In accuracy too",
-    source=f"{lambada}, Decoder",
+    source=f"{lambada}, its table",
     documented="{documented} %",
     only_at="paper",
 )
@@ -416,6 +432,18 @@ def test_perplexities_are_similar(trials, name, documented):
     shared, baseline = trials(ROWS[name], BASELINE)
     require_words(trials, baseline, SIMILAR)
     assert shared.lambada_perplexity.is_times(1, baseline.lambada_perplexity, within_ratio=SIMILAR)
+
+
+@claim(
+    "In accuracy too: within a point",
+    source=f"{lambada}, Decoder",
+    documented="{documented} %",
+    only_at="paper",
+)
+@against_baseline(LAMBADA, MODELS)
+def test_accuracies_are_similar(trials, name, documented):
+    shared, baseline = trials(ROWS[name], BASELINE)
+    assert shared.lambada_accuracy.is_within(A_SHARE, of=baseline.lambada_accuracy)
 
 
 @claim(
@@ -548,6 +576,29 @@ def test_sharing_improves_lambada(trials, name, documented):
 
 
 @claim(
+    "Not by these, which are below the baseline",
+    source=f"{lambada}, its table",
+    documented="{documented} %",
+    only_at="paper",
+)
+@against_baseline(LAMBADA, ["deep", "very deep"], LONG)
+def test_some_sharing_harms_lambada(trials, name, documented):
+    shared, baseline = trials(at("decoder 25k", name), at("decoder 25k", "baseline"))
+    assert shared.lambada_accuracy < baseline.lambada_accuracy
+
+
+@claim(
+    "The decoder baseline is around 7.9 to 8.4 % at 10k",
+    source=f"{lambada}, Decoder",
+    documented="around 7.9-8.4",
+    only_at="paper",
+)
+def test_accuracy_of_the_baseline(trials):
+    # "around": half of that range more on either side
+    assert trials(BASELINE).lambada_accuracy.matches(0.0815, tolerance=0.005)
+
+
+@claim(
     "Accuracies at 10k that the text has, and the table has not",
     source=f"{lambada}, Decoder",
     documented="{documented} %",
@@ -556,9 +607,7 @@ def test_sharing_improves_lambada(trials, name, documented):
 @pytest.mark.parametrize(
     ("name", "documented"),
     [
-        ("baseline", 7.9),  # "around 7.9-8.4, with the best being 8.95"
-        ("baseline", 8.4),
-        ("baseline", 8.95),
+        ("baseline", 8.95),  # the best of several runs
         *((family, 9.06) for family in FAMILIES),  # "shared_6_cycle_reverse", of no family
     ],
 )
@@ -577,4 +626,6 @@ def test_accuracy_and_perplexity_rank_inversely(trials):
     ladder = ("wide", "wide deep", "very wide", "deep", "very deep")
     families = trials([at("decoder 25k", family) for family in ladder])
     assert families.lambada_accuracy.is_ordered()
-    assert families.lambada_perplexity.climbs()
+    # The perplexities of the second and third are printed alike, and those of the last two.
+    printed_apart = [at("decoder 25k", family) for family in ("wide", "wide deep", "deep")]
+    assert trials(printed_apart).lambada_perplexity.climbs()

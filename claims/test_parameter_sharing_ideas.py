@@ -27,29 +27,43 @@ notes = "002, Notes"
 ours = "002, not in its text: asked of its notes"
 
 
+def has_fewer_parameters(trials, arm):
+    """Judge whether an idea saves parameters in the layers."""
+    fewer, baseline = trials(untrained(arm), untrained(BASELINE))
+    return fewer.parameters_in_layers < baseline.parameters_in_layers
+
+
 @claim("It decreases the number of trainable parameters", source=notes, documented="{documented}")
 @pytest.mark.parametrize(
     ("arm", "documented"),
     [
         (GROUPED, "“decreases the number of trainable parameters”"),
-        (BASELINE.but(biases=False), "“modify number of bias terms?”"),
         (UNIVERSAL, "“good for parameter reduction”"),
+    ],
+    ids=["grouped-queries", "universal"],
+)
+def test_it_has_fewer_parameters(trials, arm, documented):
+    assert has_fewer_parameters(trials, arm)
+
+
+@claim(
+    "Its other ideas decrease the number of trainable parameters, too",
+    source=ours,
+    documented="{documented}",
+    kind="question",
+)
+@pytest.mark.parametrize(
+    ("arm", "documented"),
+    [
+        (BASELINE.but(biases=False), "“modify number of bias terms?”"),
         (EARLY, "“share … some of the feed forward layers, especially in earlier” blocks"),
         (ALL, "“share … some of the feed forward layers”"),
         (EARLY_BLOCKS, "“especially in earlier transformer blocks”"),
     ],
-    ids=[
-        "grouped-queries",
-        "no-biases",
-        "universal",
-        "early-feed-forward",
-        "feed-forward",
-        "early-blocks",
-    ],
+    ids=["no-biases", "early-feed-forward", "feed-forward", "early-blocks"],
 )
-def test_it_has_fewer_parameters(trials, arm, documented):
-    fewer, baseline = trials(untrained(arm), untrained(BASELINE))
-    assert fewer.parameters_in_layers < baseline.parameters_in_layers
+def test_these_have_fewer_parameters(trials, arm, documented):
+    assert has_fewer_parameters(trials, arm)
 
 
 @claim(

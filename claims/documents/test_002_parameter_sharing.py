@@ -81,25 +81,14 @@ A_LOT = exact(2)  # points: as the trained claims take "a lot" and "marginal"
 LOW = exact(
     59
 )  # half-way from its best encoder to its worst decoder, as the trained claim takes "low"
+BAD = printed("5.96") / 2  # half of its least decoder at 10k but the very wide, as trained
 QUITE_SIMILAR = exact(5) / 4  # as the trained claim takes it: 27 and 22 are
 SIMILAR = exact(8) / 5  # as the trained claim takes it, of encoders
+ours = "002, not in its text: asked of its numbers"
 DECODER_10K, ENCODER_10K, DECODER_25K, ENCODER_25K = range(4)
 
 SHARED = list(BLIMP)[1:]
 SHARED_25K = [config for config in SHARED if len(BLIMP[config]) == 4]
-
-
-def against_baseline(table, configs, place=None):
-    """Check each, with what the table has for it and for the baseline."""
-
-    def said(config):
-        return table[config] if place is None else table[config][place]
-
-    return pytest.mark.parametrize(
-        ("config", "documented"),
-        [(config, f"{said(config)} and {said('baseline')}") for config in configs],
-        ids=list(configs),
-    )
 
 
 def gap(config, place):
@@ -110,6 +99,12 @@ def gap(config, place):
 def column(table, place):
     """The values of a column, from the top, over the rows that have one."""
     return [row[place] for row in table.values() if place < len(row)]
+
+
+def distances(place):
+    """How far each row that shares lies from the baseline, above it or below."""
+    baseline, *shared = column(BLIMP, place)
+    return [points(*sorted([baseline, each], key=float)) for each in shared]
 
 
 @claim("Step 1: 2*3*3=18 runs", source="002, Pipeline", documented="18")
@@ -178,27 +173,33 @@ def test_the_gap_shrinks(document, config, early, late):
 
 
 @claim(
-    "Adding parameter sharing did not seem to affect the result a lot: by 2 points at most",
+    "Adding parameter sharing did not seem to affect the result a lot: most rows, by less than 2",
     source="002, BLiMP, Decoder",
-    documented="{documented}",
+    documented="{rows}",
 )
-@against_baseline(BLIMP, SHARED, DECODER_10K)
-def test_sharing_affects_no_row_a_lot(document, config, documented):
-    assert document(BLIMP[config][DECODER_10K]).agrees_with(
-        BLIMP["baseline"][DECODER_10K], within=A_LOT
-    )
+@pytest.mark.parametrize(
+    ("place", "rows"),
+    [(DECODER_10K, "7 of 15 rows by less"), (DECODER_25K, "5 of 5 rows by less")],
+    ids=STEPS,
+)
+def test_sharing_affects_few_rows_a_lot(document, place, rows):
+    apart = distances(place)
+    assert document([A_LOT] * len(apart)).mostly_exceeds(apart)
 
 
 @claim(
-    "Marginal differences overall: by 2 points at most",
+    "Marginal differences overall: most rows differ by less than 2 points",
     source="002, BLiMP, Encoder",
-    documented="{documented}",
+    documented="{rows}",
 )
-@against_baseline(BLIMP, SHARED, ENCODER_10K)
-def test_encoders_of_the_table_differ_marginally(document, config, documented):
-    assert document(BLIMP[config][ENCODER_10K]).agrees_with(
-        BLIMP["baseline"][ENCODER_10K], within=A_LOT
-    )
+@pytest.mark.parametrize(
+    ("place", "rows"),
+    [(ENCODER_10K, "5 of 15 rows by less"), (ENCODER_25K, "0 of 5 rows by less")],
+    ids=STEPS,
+)
+def test_encoders_of_the_table_differ_marginally(document, place, rows):
+    apart = distances(place)
+    assert document([A_LOT] * len(apart)).mostly_exceeds(apart)
 
 
 @claim(
@@ -261,23 +262,28 @@ def test_encoders_of_the_table_are_similar(document, own, baseline):
 
 
 @claim(
-    "Overall bad results across the board: fewer than one word in a hundred at 10k",
+    "Overall bad results across the board: less than half of what decoders have, but the very wide",
     source="002, LAMBADA, Encoder",
-    documented="at most 0.194",
+    documented="at most {documented}; the decoders 5.96 and more",
 )
-def test_encoders_of_the_table_tell_no_last_word(document):
-    assert document(max(column(LAMBADA, ENCODER_10K), key=float)) < 1
+@pytest.mark.parametrize(
+    ("place", "documented"),
+    [(ENCODER_10K, "0.194"), (ENCODER_25K, "2.562")],
+    ids=STEPS,
+)
+def test_encoders_of_the_table_tell_few_last_words(document, place, documented):
+    assert document(max(column(LAMBADA, place), key=float)) < BAD
 
 
 @claim(
-    "Generally quite similar results at 10k: perplexities within a quarter",
+    "Generally quite similar results at 10k: most perplexities within a quarter",
     source="002, LAMBADA, Decoder",
-    documented="{documented}",
+    documented="the baseline 22; 23, 23, 23, 24, 27, 24, 25, 25, 54, 40, 38, 24, 25, 24",
 )
-@against_baseline(DECODER_PERPLEXITY, list(DECODER_PERPLEXITY)[1:])
-def test_decoders_of_the_table_are_similar(document, config, documented):
-    own, baseline = (printed(DECODER_PERPLEXITY[row]) for row in (config, "baseline"))
-    assert document(own / baseline) < QUITE_SIMILAR
+def test_decoders_of_the_table_are_similar(document):
+    baseline, *shared = map(printed, DECODER_PERPLEXITY.values())
+    ratios = [each / baseline for each in shared]  # all of them are above it
+    assert document([QUITE_SIMILAR] * len(ratios)).mostly_exceeds(ratios)
 
 
 @claim(
@@ -292,18 +298,31 @@ def test_most_decoders_improve_with_steps(document):
 
 
 @claim(
-    "The decoder baseline is best with 8.95 at 10,000 steps",
+    "The decoder seems to scale better with sharing: most that share gain more than the baseline",
+    source="002, LAMBADA, Decoder",
+    documented="0.63 (8.3 → 8.93); 0.43, 0.48, -2.71, 3.05, 8.06 and 2.75",
+)
+def test_most_that_share_scale_better(document):
+    baseline, *shared = [
+        points(row[DECODER_10K], row[DECODER_25K]) for row in LAMBADA.values() if len(row) == 4
+    ]
+    assert document(shared).mostly_exceeds([baseline] * len(shared))
+
+
+@claim(
+    "The best decoder baseline has 8.95 at 10,000 steps: its table has no more",
     source="002, LAMBADA, Decoder",
     documented="8.95; its table: 8.3",
 )
 def test_best_baseline_at_10k(document):
-    assert document("8.95").agrees_with(LAMBADA["baseline"][DECODER_10K])
+    assert document("8.95") > LAMBADA["baseline"][DECODER_10K]
 
 
 @claim(
-    "The decoder baseline is around 7.9-8.4, at best 8.95, at 10,000 steps",
-    source="002, LAMBADA, Decoder",
-    documented="7.9-8.4 and 8.95",
+    "The best decoder baseline lies in the range that it gives of the decoder baseline",
+    source=ours,
+    documented="around 7.9-8.4, with the best being 8.95",
+    kind="question",
 )
 def test_best_baseline_lies_in_its_range(document):
     assert document(["7.9", "8.95", "8.4"]).climbs()
@@ -319,9 +338,10 @@ def test_best_baseline_overall(document):
 
 
 @claim(
-    "Shared_6_cycle_reverse reaches 9.06 at 10,000 steps",
-    source="002, LAMBADA, Decoder",
-    documented="9.06; the best of its table at 10k: 8.3",
+    "Its table has the best decoder at 10,000 steps, better than Shared_6_cycle_reverse",
+    source=ours,
+    documented="9.06 in its text; the best of its table: 8.3",
+    kind="question",
 )
 def test_shared_6_cycle_reverse(document):
     assert document("8.3") > "9.06"
@@ -333,7 +353,9 @@ def test_shared_6_cycle_reverse(document):
     documented="9.84 and 8.93",
 )
 def test_best_overall(document):
-    assert document(["9.84", *column(LAMBADA, DECODER_10K), "8.93"]).peaks_at(0)
+    others = column(LAMBADA, DECODER_10K) + column(LAMBADA, DECODER_25K)
+    others.remove("9.84")
+    assert document(["9.84", *others]).peaks_at(0)
 
 
 WITH_TWO_DECIMALS = {each for row in LAMBADA.values() for each in row if len(each) > 3}
@@ -341,8 +363,9 @@ WITH_TWO_DECIMALS = {each for row in LAMBADA.values() for each in row if len(eac
 
 @claim(
     "A share of LAMBADA's 5,153 passages",
-    source="002, LAMBADA",
+    source=ours,
     documented="{share} %",  # with one decimal every share is possible
+    kind="question",
 )
 @pytest.mark.parametrize("share", sorted(WITH_TWO_DECIMALS | {"9.06"}))
 def test_share_of_the_passages(document, share):
