@@ -379,6 +379,10 @@ def test_adapters_stand_where_the_arm_says(adapted, count, pretrained):
     assert trained == {f"{name}.{x}" for name in names for x in "ab"} | head
 
 
+def test_lora_has_the_documented_rank_and_scale():
+    assert (ROWS[9].rank, ROWS[9].alpha) == (16, 8)  # its usage: --lora_rank 16 --lora_alpha 8
+
+
 def test_fewer_adapters_cost_less():
     costs = [ROWS[9].but(adapted=x).multiplications for x in ("every layer", "attention", "head")]
     assert costs == sorted(costs, reverse=True)
