@@ -1,6 +1,6 @@
 """Early exit, deep supervision, discriminative rates.  Source 000: a 3-layer character model.
 
-The source says WikiText-2. Its numbers were made on two repeated sentences that its loader fell
+Its repository says WikiText-2. Its numbers were made on two repeated sentences that its loader fell
 back to (30 different characters, as its recorded 200,832 parameters prove). What it concludes is
 judged on both texts. Its numbers are judged on the sentences, and on WikiText-2 at the documented
 size. Each is one run, all at one seed that it set anew before each model, and is judged as one.
@@ -105,7 +105,7 @@ def test_compute(trials, name, perplexity, share):
 
 @claim(
     "The perplexity of each model is one on WikiText-2",
-    source=ranking,
+    source="000, Final Ranking; the text by its repository",
     documented="{perplexity:.2f}, one run",
     only_at="paper",
 )

@@ -202,7 +202,7 @@ def test_vocabulary_of_the_fallback(document, parameters, layers):
 
 @claim(
     "The models have the vocabulary of WikiText-2: 106 in its first 100,000 and 10,000 characters",
-    source="000, experiments/utils.py",
+    source="000, docs/experiments/README.md",
     documented="{parameters:,} parameters",
 )
 @both_sizes
