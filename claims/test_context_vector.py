@@ -48,6 +48,11 @@ def trained(arm, **changes):
     return arm.but(recipe=arm.recipe.but(**changes))
 
 
+def both_models(recipe):
+    """The larger model and the smaller one, trained by the same rules."""
+    return ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe)
+
+
 def untrained(arm):
     return trained(arm, epochs=0)
 
@@ -106,7 +111,7 @@ each_cure = pytest.mark.parametrize("cure", CURES)
 @claim("The larger model is worse in perplexity", source=results, documented="40.93 and 30.78")
 @both_recipes
 def test_advanced_is_worse(trials, recipe):
-    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    advanced, baseline = trials(*both_models(recipe))
     assert advanced.perplexity > baseline.perplexity
 
 
@@ -175,7 +180,7 @@ def test_validation_loss(trials, arm, loss):
 @claim("The larger model is worse in accuracy", source=results, documented="0.313 and 0.344")
 @both_recipes
 def test_advanced_is_less_accurate(trials, recipe):
-    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    advanced, baseline = trials(*both_models(recipe))
     assert advanced.accuracy < baseline.accuracy
 
 
@@ -442,7 +447,7 @@ def test_advanced_does_not_overfit(trials):
 )
 @both_recipes
 def test_advanced_underfits(trials, recipe):
-    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    advanced, baseline = trials(*both_models(recipe))
     assert advanced.over_epochs.loss[-1] > baseline.over_epochs.loss[-1]
 
 
@@ -485,7 +490,7 @@ def test_the_loss_rises_suddenly(trials, recipe):
 )
 @both_recipes
 def test_the_loss_rises_more_suddenly_in_12_layers(trials, recipe):
-    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    advanced, baseline = trials(*both_models(recipe))
     assert advanced.over_epochs.loss.largest_rise > baseline.over_epochs.loss.largest_rise
 
 
@@ -496,7 +501,7 @@ def test_the_loss_rises_more_suddenly_in_12_layers(trials, recipe):
 )
 @both_recipes
 def test_gradients_rise_more_suddenly_in_12_layers(trials, recipe):
-    advanced, baseline = trials(ADVANCED.but(recipe=recipe), BASELINE.but(recipe=recipe))
+    advanced, baseline = trials(*both_models(recipe))
     rise, usual = (x.over_epochs.stack_gradient_norm.largest_rise for x in (advanced, baseline))
     assert rise > usual
 

@@ -69,40 +69,46 @@ def of(table, column, name):
     return table[f"{name} rev" if name in FAMILIES else name][COLUMNS.index(column)]
 
 
-def above_or_below(is_above):
-    """Judge the rows that the table has above the baseline, or below it."""
-    places = [
-        (column, name, of(BLIMP, column, name), of(BLIMP, column, "baseline"))
-        for column, name in PLACES
-    ]
-    chosen = [each for each in places if (each[2] > each[3]) == is_above]
+def judged_at(places, documented):
+    """Judge at some columns and rows, with what a function says of each as documented."""
     return pytest.mark.parametrize(
         ("column", "name", "documented"),
-        [(column, name, f"{row} and {baseline}") for column, name, row, baseline in chosen],
-        ids=[f"{column}-{name}" for column, name, *_ in chosen],
-    )
-
-
-def each_encoder(table, *, but=None):
-    """Judge each at 10k and those trained on at 25k, with what the table has; but one family."""
-    baselines = [(column, "baseline") for column in COLUMNS]
-    places = [(c, name) for c, name in baselines + PLACES if not but or but[c] not in name]
-    return pytest.mark.parametrize(
-        ("column", "name", "documented"),
-        [(column, name, of(table, column, name)) for column, name in places],
+        [(column, name, documented(column, name)) for column, name in places],
         ids=[f"{column}-{name}" for column, name in places],
     )
 
 
 def with_baseline(table, places):
     """Judge each, with what the table has for it and for the baseline."""
+    return judged_at(
+        places, lambda *place: f"{of(table, *place)} and {of(table, place[0], 'baseline')}"
+    )
+
+
+def above_or_below(is_above):
+    """Judge the rows that the table has above the baseline, or below it."""
+    chosen = [
+        (column, name)
+        for column, name in PLACES
+        if (of(BLIMP, column, name) > of(BLIMP, column, "baseline")) == is_above
+    ]
+    return with_baseline(BLIMP, chosen)
+
+
+def each_encoder(table, *, but=None):
+    """Judge each at 10k and those trained on at 25k, with what the table has; but one family."""
+    baselines = [(column, "baseline") for column in COLUMNS]
+    places = [(c, name) for c, name in baselines + PLACES if not but or but[c] not in name]
+    return judged_at(places, lambda *place: of(table, *place))
+
+
+def over_steps(table, unit=""):
+    """Judge the baseline and each family, with what the table has at 10k and at 25k steps."""
+    names = ("baseline", *FAMILIES)
     return pytest.mark.parametrize(
-        ("column", "name", "documented"),
-        [
-            (column, name, f"{of(table, column, name)} and {of(table, column, 'baseline')}")
-            for column, name in places
-        ],
-        ids=[f"{column}-{name}" for column, name in places],
+        ("name", "documented"),
+        [(name, " → ".join(f"{of(table, c, name)}{unit}" for c in COLUMNS)) for name in names],
+        ids=names,
     )
 
 
@@ -234,14 +240,7 @@ def test_baseline_encoder_falls(trials):
     documented="{documented}",
     only_at="paper",
 )
-@pytest.mark.parametrize(
-    ("name", "documented"),
-    [
-        (name, " → ".join(str(of(PERPLEXITY, column, name)) for column in COLUMNS))
-        for name in ("baseline", *FAMILIES)
-    ],
-    ids=["baseline", *FAMILIES],
-)
+@over_steps(PERPLEXITY)
 def test_encoders_have_lower_perplexity_with_steps(trials, name, documented):
     late, early = trials(at("encoder 25k", name), at("encoder 10k", name))
     assert late.lambada_perplexity.falls_below(early.lambada_perplexity, by_ratio=1.0)
@@ -253,14 +252,7 @@ def test_encoders_have_lower_perplexity_with_steps(trials, name, documented):
     documented="{documented}",
     only_at="paper",
 )
-@pytest.mark.parametrize(
-    ("name", "documented"),
-    [
-        (name, " → ".join(f"{of(ACCURACY, column, name)} %" for column in COLUMNS))
-        for name in ("baseline", *FAMILIES)
-    ],
-    ids=["baseline", *FAMILIES],
-)
+@over_steps(ACCURACY, " %")
 def test_encoders_are_more_accurate_with_steps(trials, name, documented):
     late, early = trials(at("encoder 25k", name), at("encoder 10k", name))
     assert late.lambada_accuracy > early.lambada_accuracy

@@ -84,11 +84,11 @@ LOW = exact(
 BAD = printed("5.96") / 2  # half of its least decoder at 10k but the very wide, as trained
 QUITE_SIMILAR = exact(5) / 4  # as the trained claim takes it: 27 and 22 are
 SIMILAR = exact(8) / 5  # as the trained claim takes it, of encoders
-ours = "002, not in its text: asked of its numbers"
 DECODER_10K, ENCODER_10K, DECODER_25K, ENCODER_25K = range(4)
 
-SHARED = list(BLIMP)[1:]
-SHARED_25K = [config for config in SHARED if len(BLIMP[config]) == 4]
+SHARED_25K = [config for config in list(BLIMP)[1:] if len(BLIMP[config]) == 4]
+
+ours = "002, not in its text: asked of its numbers"
 
 
 def gap(config, place):
@@ -353,9 +353,8 @@ def test_shared_6_cycle_reverse(document):
     documented="9.84 and 8.93",
 )
 def test_best_overall(document):
-    others = column(LAMBADA, DECODER_10K) + column(LAMBADA, DECODER_25K)
-    others.remove("9.84")
-    assert document(["9.84", *others]).peaks_at(0)
+    values = column(LAMBADA, DECODER_10K) + column(LAMBADA, DECODER_25K)
+    assert document(values).peaks_at(values.index("9.84"))
 
 
 WITH_TWO_DECIMALS = {each for row in LAMBADA.values() for each in row if len(each) > 3}
