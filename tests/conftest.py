@@ -4,8 +4,15 @@ import os
 import re
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.oracles import NOT_INSTALLED
+
+# The same few examples every time; `--hypothesis-profile=many` draws many new ones.
+SHARED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("few", max_examples=10, derandomize=True, database=None, **SHARED)
+settings.register_profile("many", max_examples=200, derandomize=False, **SHARED)
+settings.load_profile("few")
 
 LACKING = re.compile(rf"(?:{NOT_INSTALLED}|could not import ')(\w+)")
 NO_DATA = "needs the real data sets, in the folder that REPRO_DATA names"

@@ -47,7 +47,7 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
     assert result.ret == 0
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "guide", ["tutorial", "module", "script", "trainers", "new-source", "real-data"]
 )
@@ -84,7 +84,7 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     assert shown
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_the_first_result_is_what_the_readme_shows():
     """Only the numbers that a new claim changes may have to be written again."""
     shown = re.search(r"counts the others:\n\n```text\n(.*?)```", README, re.DOTALL)[1]
@@ -213,7 +213,7 @@ def test_the_site_has_every_page():
     assert [path.name for path in DOCS.glob("*.md") if f": {path.name}\n" not in nav] == []
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_the_site_can_be_built(tmp_path):
     oracle("material")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]

@@ -47,7 +47,7 @@ def test_lines_that_are_none_of_progress_say_nothing():
     assert said_in("12/66 claims, about 3 min left, 5/~6 runs\n", [1.0], 0.0) == []
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_the_errors_of_a_log_are_printed_by_quarter(tmp_path):
     store = Store(tmp_path / "store")
     for n in range(100):

@@ -71,7 +71,7 @@ def test_what_is_told_is_told_of_failures_too(name):
     assert step["if"] == "always()"
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_its_steps_judge_and_report(project):
     judged = do("Judge", project)
     assert judged.returncode == 0, judged.stdout + judged.stderr
@@ -93,7 +93,7 @@ def test_the_badge_counts_a_split_ledger_too(project):
     assert "1 reproduced" in (project / "report" / "claims.svg").read_text()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_it_fails_where_a_finding_does_not_hold_any_more(project):
     script = project / "claims" / "train.py"
     script.write_text(script.read_text().replace("average if chosen.average else last", "last"))
@@ -103,7 +103,7 @@ def test_it_fails_where_a_finding_does_not_hold_any_more(project):
     assert "### Failed" in (project / "step.md").read_text()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_it_is_not_green_where_there_is_nothing_to_judge(project):
     shutil.rmtree(project / "claims")
     (project / "claims").mkdir()
@@ -113,7 +113,7 @@ def test_it_is_not_green_where_there_is_nothing_to_judge(project):
     assert do("Draw the badge", project).returncode == 0
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_what_it_installs_can_be_imported(tmp_path):
     """In an environment of its own, which sees what repro depends on but not repro's checkout."""
     venv.create(tmp_path / "venv", with_pip=True)

@@ -50,7 +50,7 @@ def test_the_matrix_has_every_shard():
     assert WORKFLOW["jobs"]["claims"]["if"] == "always()"
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_its_steps_judge_shards_and_merge_them(tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(ROOT / "examples" / "black_box", folder / "claims")

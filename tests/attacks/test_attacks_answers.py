@@ -188,7 +188,7 @@ ENDS = {
 """Answers that are a file, if a wrong one: nobody has published which is right."""
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_server_alone_gets_a_sentence(known, server, tmp_path, kind):
     """Without a published size, so that nothing but the bounds of answers ends it."""

@@ -233,7 +233,7 @@ print(json.dumps([peak() - before, says]))
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_memory_stays_small_whatever_the_headers_say(kind, tmp_path):
     (tmp_path / "into").mkdir()

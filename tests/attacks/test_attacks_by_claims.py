@@ -65,7 +65,7 @@ CLUMSY = {
 
 
 in_one_process_and_under_xdist = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.processes)]
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.thorough)]
 )
 
 
@@ -101,7 +101,7 @@ def test_what_one_claim_does_wrong_costs_that_claim_alone(clumsy, text):
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "2", "--dist", "loadfile"]])
 def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     project = clumsy(MARKED + BODY)
@@ -188,7 +188,7 @@ def test_a_ledger_that_goes_bad_while_claims_train_costs_its_claims_alone(clumsy
     assert "901/clumsy" in result.stdout.str()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "1"], []])
 def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     project = clumsy(MARKED + BODY)
@@ -281,7 +281,7 @@ LocalBackend.events = events
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     project = clumsy(MARKED + BODY)
@@ -294,7 +294,7 @@ def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     assert "INTERNALERROR" not in shown
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(clumsy):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
@@ -311,7 +311,7 @@ def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(cl
 STEERING = "\x1b[2J\x1b]0;owned\x07 \u202e gnp \x9b31m"
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_what_steers_a_terminal_reaches_none(clumsy):
     text = (
         f"LABEL = {STEERING!r}\n\n"

@@ -111,5 +111,5 @@ class KilledStore(RuleBasedStateMachine):
         assert self.reports == []
 
 
-TestKilledStore = pytest.mark.processes(KilledStore.TestCase)
+TestKilledStore = pytest.mark.thorough(KilledStore.TestCase)
 TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)

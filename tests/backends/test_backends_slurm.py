@@ -20,7 +20,7 @@ from local_queue import LocalQueue
 
 from repro.backends.slurm import backend as slurm_backend
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 STUDY = '''
 """Runs that leave a mark, wait while a file is there, and may kill their process."""

@@ -12,7 +12,7 @@ from repro.bisect.errors import SearchError
 from repro.bisect.history import History
 from repro.git import GitError
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 STUDY = '''
 """A line, by a function."""

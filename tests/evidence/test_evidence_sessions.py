@@ -65,7 +65,7 @@ def test_judging_needs_no_torch(trained):
     result.assert_outcomes(passed=2, skipped=1, xfailed=1)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_share_a_file(trained):
     packed(trained)
     without_store(trained)

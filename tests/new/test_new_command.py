@@ -13,7 +13,7 @@ from repro.new.command import KINDS
 CHECKOUT = Path(repro.__file__).parents[1]
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_project_runs(pytester, monkeypatch, kind):
     monkeypatch.chdir(pytester.path)

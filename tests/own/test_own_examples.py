@@ -19,7 +19,7 @@ SESSION = [
     "-p", "no:cacheprovider",
 ]  # fmt: skip
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture

@@ -345,7 +345,7 @@ def test_a_shard_takes_its_part_of_what_is_selected(history):
     assert sum(int(here) for here, _ in counts) == 3
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_select_the_same_and_the_controller_says_it_once(history):
     edit(history, "line.py", "gauss(0.4", "gauss(0.5")
     result = run_apart(history, "-n", "2", "--changed-since", "main")

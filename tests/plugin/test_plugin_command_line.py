@@ -66,7 +66,7 @@ def test_settings_of_the_project_are_options(outside_project):
     result.stdout.fnmatch_lines(["* claims at profile ci, *"])
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
     outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_seed_budget = 4\n")
     result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")

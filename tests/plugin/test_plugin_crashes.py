@@ -33,7 +33,7 @@ def ending(outside_project):
     return by
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("signal", ["SIGSEGV", "SIGKILL"])
 def test_a_crash_names_its_run_and_the_other_claim_is_judged(ending, signal):
     result = run_apart(ending(f"os.kill(os.getpid(), signal.{signal})"), "-n", "2")

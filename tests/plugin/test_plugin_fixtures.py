@@ -93,7 +93,7 @@ def test_a_fixture_of_its_own_accord_may_change_what_is_asked(project):
     result.assert_outcomes(passed=1)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_train_what_fixtures_ask_for(outside_project):
     result = run_apart(with_claims(outside_project, FIXTURES), "-n", "2")
     result.assert_outcomes(passed=3)

@@ -22,7 +22,7 @@ def command(store):
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "--store", store]
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_killed_sessions_end_in_the_results_of_an_undisturbed_one(outside_project):
     project = outside_project
     undisturbed, killed = project.path / "undisturbed", project.path / "killed"

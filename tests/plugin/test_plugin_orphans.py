@@ -42,7 +42,7 @@ def test_claims_that_are_deselected_are_there(project):
     assert "without a claim" not in result.stdout.str()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_a_renamed_claim_fails_the_gate_of_workers_too(outside_project):
     renamed(outside_project)
     result = run_apart(outside_project, "-n", "2")

@@ -196,7 +196,7 @@ def train(arm, seed, run):
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_a_black_box_that_is_killed_goes_on_from_its_folder(black_box):
     project = black_box(KILLED, arm=EPOCHS)
     (project.path / "test_lines.py").write_text(CURVES)

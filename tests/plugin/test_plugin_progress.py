@@ -190,7 +190,7 @@ def stored_first(project):
     result.assert_outcomes(passed=1)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "4")], ids=["alone", "-n 4"])
 def test_a_file_has_each_verdict_when_it_falls(gated, options):
     stored_first(gated)
@@ -217,7 +217,7 @@ def test_a_file_has_each_verdict_when_it_falls(gated, options):
     assert "\r" not in text
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_a_file_has_a_line_at_least_every_so_many_seconds(gated, monkeypatch):
     """The seconds are set to none here: what is asserted is that there are lines meanwhile."""
     (gated.path / "conftest.py").write_text(
@@ -229,7 +229,7 @@ def test_a_file_has_a_line_at_least_every_so_many_seconds(gated, monkeypatch):
         until(log.read_text, rf"(?:{line}){{3}}", session)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
 def test_a_terminal_shows_verdicts_above_one_line_that_stays_in_its_place(gated, options):
     terminal = Terminal()
@@ -249,7 +249,7 @@ def test_a_terminal_shows_verdicts_above_one_line_that_stays_in_its_place(gated,
     assert [line for line in ours.split("\n") if len(line) > 80] == []
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [("-x",), ("-x", "-q"), ("-x", "-n", "2"), ("--maxfail=1",)])
 def test_enough_failures_stop_the_training_too(gated, options):
     """The dear ones would train for ever: nobody touches `go`."""
@@ -262,7 +262,7 @@ def test_enough_failures_stop_the_training_too(gated, options):
     assert not list((gated.path / "store").rglob("dear"))
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
 def test_an_error_in_training_is_shown_with_what_it_printed(gated, options):
     claims = (gated.path / "test_lines.py").read_text()
@@ -292,7 +292,7 @@ def test_an_error_in_training_is_shown_with_what_it_printed(gated, options):
     assert full.count("a word from training") == 2
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_what_claims_print_while_they_are_read_is_not_in_the_way(gated):
     claims = (gated.path / "test_lines.py").read_text()
     talking = claims.replace("    assert", "    print('hm')\n    assert")
@@ -304,7 +304,7 @@ def test_what_claims_print_while_they_are_read_is_not_in_the_way(gated):
     assert "hm" not in before
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
     slow = "def loss(self, x):\n        __import__('time').sleep(0.1)"
     change(project, "def loss(self, x):", slow)  # a second a run: Ctrl-C comes in the middle
@@ -330,7 +330,7 @@ No program can catch that: Python prints it and goes on.
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
 @pytest.mark.parametrize("moment", [STARTED, r"claims wait for", r"2/4 claims"])
 def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
@@ -373,7 +373,7 @@ def pytest_keyboard_interrupt():
 """Sends Ctrl-C while torch is imported, and says how much of torch was there when it was heard."""
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_ctrl_c_waits_until_torch_is_imported(gated):
     """Where it comes in torch's C++, the process is aborted with a hundred lines of addresses."""
     (gated.path / "conftest.py").write_text(INTERRUPTED_IN_TORCH)
@@ -394,7 +394,7 @@ def test_ctrl_c_at_an_instruction_without_a_line_is_reported():
     assert "KeyboardInterrupt" in str(interrupt.getrepr())
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
 @pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_unconfigure"])
 def test_ctrl_c_while_the_session_ends_is_one_sentence(gated, options, hook, monkeypatch):

@@ -108,7 +108,7 @@ def test_a_debugger_sees_the_call_of_the_test(project, called):
     assert called()["holds"] == 2
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_read_from_the_claim_that_they_judge_first(outside_project):
     claims = CLAIMS.split("@claim")[0] + (
         """

@@ -19,7 +19,7 @@ def test_slopes(plot):
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_a_report_of_two_workers(project):
     claims = project.path / "test_lines.py"
     change(project, "epochs=1", "epochs=3")

@@ -92,7 +92,7 @@ def test_a_unit_test_that_fails_keeps_no_claim_from_training(mixed):
     run(mixed).assert_outcomes(passed=3, failed=2, skipped=1, deselected=1)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_unit_tests_do_not_wait_where_workers_train(mixed):
     result = run_apart(mixed, "-n", "2")
     result.assert_outcomes(passed=4, failed=1, skipped=1)
@@ -100,7 +100,7 @@ def test_unit_tests_do_not_wait_where_workers_train(mixed):
     assert text.index("test_a_unit") < text.index("reproduced")
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_letters_of_unit_tests_and_lines_of_claims_do_not_share_a_line(mixed):
     text = mixed.runpytest_subprocess("-n", "2").stdout.str()
     assert re.search(r"^\.$", text, re.MULTILINE)

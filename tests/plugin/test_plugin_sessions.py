@@ -19,7 +19,7 @@ def test_first_everything_is_trained_once_and_then_nothing(project):
     assert trained(run(project)) == (32, 0)
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_share_the_runs_and_train_none_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     result = run_apart(outside_project, "-n", "3")
@@ -43,7 +43,7 @@ def test_the_workers_of_a_session_share_its_slots(project, monkeypatch):
     assert len(asked) == 1  # nothing was left to train
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
@@ -102,7 +102,7 @@ def test_the_ledger_gates(project):
     better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept what differs*"])
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
     outside_project.makeconftest(
         """
@@ -134,7 +134,7 @@ def test_a_claim_for_another_profile_says_what_it_needs(project):
     insisting.stdout.fnmatch_lines(["*needs --profile paper*", "*asks for a verdict*"])
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_the_plan_trains_nothing(project):
     result = run_apart(project, "--plan", "-n", "2")
     result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])

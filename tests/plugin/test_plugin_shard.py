@@ -156,7 +156,7 @@ def test_a_merge_of_fewer_claims_than_the_shards_fails(suite, capsys):
     assert "The shards have claims that are not here: 901/several." in capsys.readouterr().out
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_share_a_shard(suite):
     alone = run_apart(suite, "--shard", "1/2", "--store", "alone")
     together = run_apart(suite, "--shard", "1/2", "--store", "together", "-n", "2")

@@ -86,7 +86,7 @@ def test_an_update_writes_the_ledgers_that_change_and_no_others(split):
     assert written(split) == ["test_more.toml"]
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_gate_by_split_ledgers_too(split):
     run_apart(split, "-n", "2", "--update-ledger").assert_outcomes(passed=3, xfailed=2, skipped=1)
     assert sorted(x.name for x in (split.path / "ledger").iterdir()) == [

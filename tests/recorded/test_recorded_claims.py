@@ -252,7 +252,7 @@ def test_climbs(trials):
 """
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
 def test_curves_are_judged_and_drawn(project, options):
     for seed in range(1, 6):
@@ -311,7 +311,7 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
 
 
-@pytest.mark.processes
+@pytest.mark.thorough
 def test_workers_come_to_the_same(project):
     alone = run(project, "--report", "alone")
     shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")

@@ -14,7 +14,7 @@ from tests.oracles import oracle
 from tests.plugin.conftest import CLAIMS, OUTSIDE_STUDY
 from tests.share.ceph_gateway import Gateway, lacking
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 SHORT = (
     "import repro.share.leases as l\nl.LEASE_SECONDS, l.BEAT_SECONDS, l.LOOK_SECONDS = 15, 1, 0.5\n"

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from repro.report.write import MOST_ON_ONE_PAGE, write_page
 from tests.report.browser.test_browser_page import RULES
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 COUNT = MOST_ON_ONE_PAGE + 200
 ROWS = "#table tbody tr"

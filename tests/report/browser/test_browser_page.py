@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from repro.report.write import write_page
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.thorough
 
 FORESTS = 2 + 3  # of 004: a difference, a value; of 000: a ratio, a difference, a spread
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
