@@ -1,8 +1,7 @@
-"""The guides run as they stand."""
+"""The guides run as they stand, and the pages say what the ledgers have."""
 
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -12,23 +11,19 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import entries_at
-from repro.plugin.command_line import OPTIONS as OURS
-from repro.plugin.progress import WIDTH_OF_A_FILE
 from repro.report.coverage import coverage_page
 from repro.report.findings import findings_table, with_table
+from repro.report.source_tables import size_of, source_tables
 from tests.oracles import oracle
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
 FINDINGS = (DOCS / "findings.md").read_text()
-TEXTS = [README, *(path.read_text() for path in sorted(DOCS.rglob("*.md")))]
-COMMANDS = {c for text in TEXTS for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
-BENCHMARKS = {name for text in TEXTS for name in re.findall(r"benchmarks/\w+\.py", text)}
-OPTIONS = {option for text in TEXTS for option in re.findall(r"`(--[a-z-]+)", text)}
-MOST_LINES = 40
-"""The lines that a session's end may have."""
-ACTIONS = [("data", "fetch"), ("evidence", "pack"), ("findings",), ("new",)]
+LEDGERS = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
+ENTRIES = [entry for path in LEDGERS for entry in entries_at(path)]
+CITED = re.compile(r"\[([^\]]+)\]\(\S+coverage\.md#source-(\d+) \"([^\"]+), (\w+), ([^\",]+)\"\)")
+"""What a page says of a claim: a verdict or a number, with claim, size and data in the link."""
 
 
 def files_of(guide):
@@ -38,6 +33,7 @@ def files_of(guide):
     return blocks
 
 
+@pytest.mark.thorough
 def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
     for name, text in files_of("writing-a-study.md"):
         (pytester.path / name).write_text(text)
@@ -98,11 +94,8 @@ def test_the_first_result_is_what_the_readme_shows():
 
 
 def test_the_page_of_findings_is_current():
-    ledgers = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
-    entries = [entry for path in ledgers for entry in entries_at(path)]
-    page = (DOCS / "findings.md").read_text()
-    assert with_table(page, findings_table(entries)) == page, (
-        f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in ledgers)}"
+    assert with_table(FINDINGS, findings_table(ENTRIES)) == FINDINGS, (
+        f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in LEDGERS)}"
         " --into docs/findings.md"
     )
 
@@ -126,141 +119,61 @@ def test_the_readme_counts_what_the_ledgers_have():
         assert shown == [f"{agree} / {disagree}", *counted], "README: What was found"
 
 
-def test_the_readme_is_short():
-    assert README.count("\n") <= 200
-
-
 def test_the_page_of_coverage_is_current():
     assert (DOCS / "coverage.md").read_text() == coverage_page(ROOT / "claims"), (
         "run: python -m repro coverage claims --into docs/coverage.md"
     )
 
 
-SAMPLE = [
-    r"test session starts",
-    r"^reproduced +\d+ statements of documents that agree with themselves \(",
-    r"^\d+ claims wait for \d+ runs.*: about \d+ min of training",
-    r"^\[█+ *\] \d+/\d+ claims, about \d+ min left: .* \| \d+/~?\d+ runs",
-    r"^=+ claims =+$",
-    r"^source +reproduced refuted inconclusive not run   agrees disagrees$",
-    r"^not run: \d+, ",
-    r"^\d+ of \d+ settled verdicts stand",
-    r"^\d+ distinct runs needed: \d+ trained now",
-    r"^=+ .*\d+ passed, .* =+$",
-]
-"""The parts of a session's log, in their order."""
+def cited_wrongly(page):
+    """Return the citations of a page that the ledgers do not bear out."""
+    wrong = []
+    for said, source, claim, size, data in CITED.findall(page):
+        entries = [
+            entry
+            for entry in ENTRIES
+            if f"{source}/{claim}" in (entry.claim, entry.claim.partition("[")[0])
+            and (size_of(entry.profile), entry.data) == (size, data)
+        ]
+        verdict = {"open": "inconclusive"}.get(said, said)
+        numbers = [re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", e.measured) for e in entries]
+        found = [{e.verdict, *ns} for e, ns in zip(entries, numbers, strict=True)]
+        if not entries or not all(verdict in said_there for said_there in found):
+            wrong.append((said, claim, [entry.verdict for entry in entries]))
+    return wrong
 
 
-def test_the_sample_of_a_session_has_all_that_is_said_of_it():
-    text = (DOCS / "sample-session.log").read_text()
-    found = [re.search(part, text, re.MULTILINE) for part in SAMPLE]
-    assert [part for part, match in zip(SAMPLE, found, strict=True) if match is None] == []
-    starts = [match.start() for match in found]
-    assert starts == sorted(starts)
-    lines = text[: found[4].start()].split("\n")
-    assert max(map(len, lines)) <= WIDTH_OF_A_FILE
-    named = r"(?:reproduced|refuted|inconclusive) +(\d{3}/.+?)(?:  | \()"
-    announced = [match[1] for match in map(re.compile(named).match, lines) if match]
-    assert len(announced) > 200
-    assert len(announced) == len(set(announced))
-    assert text[found[4].start() :].count("\n") <= MOST_LINES
-    assert "\r" not in text
-    assert not re.search(r"(?<![\w.])/(tmp|root|home|work|opt)\b", text)
+def test_each_source_has_a_page_with_the_tables_of_the_ledgers():
+    pages = {page.stem: page.read_text() for page in sorted((DOCS / "findings").glob("*.md"))}
+    assert list(pages) == sorted({entry.claim.partition("/")[0] for entry in ENTRIES})
+    for source, text in pages.items():
+        assert source_tables(ENTRIES, source) in text, f"run: python -m repro findings ({source})"
+        assert len(CITED.findall(text)) == text.count("coverage.md#") >= 5, source
+        assert cited_wrongly(text) == [], source
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_commands_run_as_they_are_written(command, tmp_path):
-    for folder in ("claims", "docs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    done = subprocess.run([sys.executable, "-m", "repro", *shlex.split(command)], cwd=tmp_path)
-    assert done.returncode == 0
-    for page in DOCS.glob("*.md"):  # some commands write into them
-        assert (tmp_path / "docs" / page.name).read_text() == page.read_text()
-
-
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
-def test_benchmarks_are_there_and_can_be_loaded(name, monkeypatch):
-    """They take minutes each, so that is all."""
-    if name == "benchmarks/in_jax.py":
-        oracle("jax")
-    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-    runpy.run_path(str(ROOT / name))
-
-
-def test_options_are_those_that_there_are():
-    asked = [("pytest", "-p", "no:cacheprovider"), *(("repro", *action) for action in ACTIONS)]
-    helps = [[sys.executable, "-m", *command, "--help"] for command in asked]
-    known = "".join(
-        subprocess.run(each, cwd=ROOT, capture_output=True, text=True).stdout for each in helps
-    )
-    assert len(OPTIONS) > 8
-    assert [option for option in sorted(OPTIONS) if option not in known] == []
-
-
-def test_every_environment_variable_is_listed():
-    """Those that pytest's workers and Python set for themselves are no settings of repro."""
-    source = "".join(path.read_text() for path in (ROOT / "repro").rglob("*.py"))
-    read = set(re.findall(r"environ(?:\.\w+)?[\[(]\"([A-Z_]+)\"", source))
-    read = {name for name in read if not name.startswith(("PYTEST_", "PYTHON"))}
-    assert "REPRO_DATA" in read
-    page = (DOCS / "options.md").read_text()
-    assert [name for name in sorted(read) if f"| `{name}` |" not in page] == []
-
-
-def test_the_site_has_every_page():
-    nav = (ROOT / "mkdocs.yml").read_text().partition("nav:\n")[2]
-    assert [path.name for path in DOCS.glob("*.md") if f": {path.name}\n" not in nav] == []
+def test_a_verdict_that_a_page_gets_wrong_is_found():
+    entry = next(e for e in ENTRIES if e.verdict == "refuted" and "[" not in e.claim)
+    source, _, claim = entry.claim.partition("/")
+    place = f'../coverage.md#source-{source} "{claim}, {size_of(entry.profile)}, {entry.data}"'
+    assert cited_wrongly(f"[refuted]({place})") == []
+    assert cited_wrongly(f"[reproduced]({place})") == [("reproduced", claim, ["refuted"])]
 
 
 @pytest.mark.thorough
-def test_the_site_can_be_built(tmp_path):
-    oracle("material")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
-    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        [*command, "--site-dir", str(tmp_path)], cwd=ROOT, env=quiet, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    words = (tmp_path / "words" / "index.html").read_text()
-    assert "is_at_most_times(ratio, of)" in words
-    options = (tmp_path / "options" / "index.html").read_text()
-    for name in OURS:
-        assert f"--{name}" in options
-        assert f"repro_{name.replace('-', '_')}" in options
-    helped = subprocess.run(
-        [sys.executable, "-m", "repro", "--help"], capture_output=True, text=True
-    )
-    commands = re.findall(r"^    (\w+) +\w", helped.stdout, re.MULTILINE)
-    assert "bisect" in commands
-    assert [each for each in commands if f"python -m repro {each}" not in options] == []
-    assert "<!-- words" not in words
-
-
-PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
-
-
-def links_of(page):
-    """Return the places that a page leads to, from its folder."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    return re.findall(r"\]\((?!http)([^)#\s]+)[^)]*\)", text)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page):
-    assert [link for link in links_of(page) if not (page.parent / link).exists()] == []
-
-
-@pytest.mark.parametrize(
-    "page", sorted((DOCS / "findings").glob("*.md")), ids=lambda page: page.name
-)
-def test_a_page_of_findings_says_where_its_source_is(page):
-    assert "**Where it is.**" in page.read_text()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_is_led_to_and_leads_on(page):
-    others = [other for other in PAGES if other != page]
-    ways = {other: {(other.parent / link).resolve() for link in links_of(other)} for other in PAGES}
-    assert any(page.resolve() in ways[other] for other in others), "no page links to it"
-    assert any(other.resolve() in ways[page] for other in others), "it links to no page"
+def test_commands_run_as_they_are_written(tmp_path):
+    """Some write into the pages, which stay as they are."""
+    texts = [README, *(path.read_text() for path in DOCS.rglob("*.md"))]
+    for folder in ("claims", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    failed = []
+    for command in sorted(
+        {c for t in texts for c in re.findall(r"`python -m repro ([^`\[]+)`", t)}
+    ):
+        said = [sys.executable, "-m", "repro", *shlex.split(command)]
+        done = subprocess.run(said, cwd=tmp_path, capture_output=True, text=True)
+        failed += [f"{command}: {done.stderr}"] if done.returncode else []
+    assert failed == []
+    for page in DOCS.glob("*.md"):
+        assert (tmp_path / "docs" / page.name).read_text() == page.read_text()
