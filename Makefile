@@ -10,8 +10,8 @@ claims: environment
 	@"$(ENV)/bin/pytest" claims -n 4 $(OPTIONS)
 
 test: $(ENV)/test.ready
-	@echo "testing the code itself, which takes five to ten minutes"
-	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal
+	@echo "testing the code itself, which takes a minute"
+	@"$(ENV)/bin/pytest" tests -n 2 --dist worksteal $(OPTIONS)
 
 site: development
 	@"$(ENV)/bin/mkdocs" build --strict
