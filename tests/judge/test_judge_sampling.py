@@ -38,33 +38,23 @@ def t_of(verdict):
     return effect.distance * effect.seeds**0.5
 
 
-def test_without_a_spread_over_seeds_it_is_the_t_test_over_examples():
-    rng = np.random.default_rng(1)
-    one, other = same_on_every_seed(rng), same_on_every_seed(rng)
-    verdict = measured(one) > measured(other, label="b")
-    assert t_of(verdict) == pytest.approx(stats.ttest_rel(one[0], other[0]).statistic)
-
-
-def test_the_two_errors_add_up():
+def test_the_errors_over_seeds_and_over_examples_add_up():
     rng = np.random.default_rng(2)
     one, other = (answers(rng, rng.normal(size=300), skill) for skill in (0.0, 0.3))
     verdict = measured(one) > measured(other, label="b")
-    difference = (one - other)[: verdict.seeds]
-    error = np.hypot(stats.sem(difference.mean(1)), stats.sem(difference.mean(0)))
-    assert t_of(verdict) == pytest.approx(difference.mean() / error)
     assert "; the error of having 300 examples is counted" in told(verdict)
     plain = measured(one, sampled=False) > measured(other, sampled=False)
     assert "examples" not in str(plain)
-
-
-def test_gains_count_the_examples_too():
-    rng = np.random.default_rng(4)
     hard = rng.normal(size=200)
     a, b, c, d = (answers(rng, hard, skill) for skill in (0.9, 0.0, 0.2, 0.1))
-    verdict = (measured(a) - measured(b)) > (measured(c) - measured(d))
-    gain = (a - b - c + d)[: verdict.seeds]
-    error = np.hypot(stats.sem(gain.mean(1)), stats.sem(gain.mean(0)))
-    assert t_of(verdict) == pytest.approx(gain.mean() / error)
+    gain = (measured(a) - measured(b)) > (measured(c) - measured(d))
+    for found, values in ((verdict, one - other), (gain, a - b - c + d)):
+        difference = values[: found.seeds]
+        error = np.hypot(stats.sem(difference.mean(1)), stats.sem(difference.mean(0)))
+        assert t_of(found) == pytest.approx(difference.mean() / error)
+    one, other = same_on_every_seed(rng), same_on_every_seed(rng)  # no spread over seeds
+    expected = stats.ttest_rel(one[0], other[0]).statistic
+    assert t_of(measured(one) > measured(other, label="b")) == pytest.approx(expected)
 
 
 def test_a_difference_that_these_examples_alone_show_is_not_reproduced():

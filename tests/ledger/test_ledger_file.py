@@ -15,6 +15,7 @@ from repro.ledger import (
     Entry,
     Ledger,
     LedgerError,
+    entries_at,
     is_ledger,
     leave_note,
     write_ledgers,
@@ -94,6 +95,11 @@ def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
         f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
     }
     assert {p.name for p in LEDGERS if p.is_relative_to(ROOT / "examples")} == {"ledger.toml"}
+    trained, of_documents = (
+        {entry.claim.split("/", 1)[1].partition("[")[0] for entry in entries_at(ROOT / folder)}
+        for folder in ("claims/ledger", "claims/documents/ledger")
+    )
+    assert trained.isdisjoint(of_documents)  # a claim is known by its test's name
 
 
 def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
