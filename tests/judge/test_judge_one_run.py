@@ -137,11 +137,9 @@ def test_what_does_not_depend_on_the_seed_is_read_off():
 def test_a_verdict_says_plainly_what_one_run_gives():
     (a,) = arms(exact(34.0, 0.5), scale=LOG, metric="perplexity")
     text = told(a.agrees_with(34.86, runs=1, within_ratio=1.2))
-    assert "a agrees with 34.86, documented of one run, within a ratio of 1.2" in text
     assert "holds: one run of a gives 34 [" in text
     assert "documented is 34.86, inside, and shown to lie within a ratio of 1.2 (p " in text
     assert "99.5% prediction intervals over all looks" in text
-    assert "it takes the runs of the source to spread as much as these do" in text
     text = told(a.agrees_with(40, runs=3, within_ratio=1.2))
     assert "contradicted: the mean of 3 runs of a gives 34" in text
     assert "documented is 40, outside (p " in text

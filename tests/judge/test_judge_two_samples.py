@@ -72,13 +72,6 @@ def test_what_counts_is_a_p_whose_chance_is_the_level():
     assert Welch(200, 300).keeping(0.005) == pytest.approx(0.005, rel=0.001)
 
 
-@pytest.mark.thorough
-def test_the_chance_of_a_p_is_the_one_that_is_simulated():
-    first, second = RNG.standard_normal((3, 400_000)), RNG.standard_normal((20, 400_000))
-    p = stats.ttest_ind(first, second, equal_var=False, alternative="greater").pvalue
-    assert Welch(3, 20).chance(0.005) == pytest.approx((p <= 0.005).mean(), rel=0.1)
-
-
 def test_gains_of_four_samples_take_the_freedom_of_the_smallest():
     samples = [RNG.normal(mean, 1, 6) for mean in (9, 1, 1, 0)]
     a, b, c, d = apart(*samples)
