@@ -1,5 +1,8 @@
 """The results and the texts of the checks, against brute force where there is one."""
 
+import doctest
+import importlib
+import pkgutil
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -7,70 +10,51 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.document import Document, agrees_with, grim, percent_drop, perplexity, printed
+import repro.document
+from repro.document import Document, agrees_with, decimals, grim, percent_drop, perplexity, printed
 from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
 from repro.judge import Outcome
-
-SHARES = st.integers(min_value=0, max_value=10_000)
 
 
 def shown(share, places, rule):
     return f"{(100 * share).quantize(Decimal(1).scaleb(-places), rounding=rule)}%"
 
 
-@given(st.integers(1, 3000), st.data(), st.integers(0, 3))
-def test_every_count_is_possible(examples, data, places):
-    count = data.draw(st.integers(0, examples))
-    rule = data.draw(st.sampled_from([ROUND_HALF_EVEN, ROUND_HALF_UP]))
-    assert grim(shown(Decimal(count) / examples, places, rule), of=examples)
-
-
-@given(SHARES, st.integers(1, 400))
-def test_what_no_count_rounds_to_is_impossible(hundredths, examples):
+@given(st.integers(0, 3), st.integers(1, 400), st.integers(0, 10_000))
+def test_a_share_is_possible_where_a_count_rounds_to_it(places, examples, hundredths):
     """Brute force: every count, rounded both ways, as the percentages a paper could print."""
+    for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP):
+        count = hundredths % (examples + 1)
+        assert grim(shown(Decimal(count) / examples, places, rule), of=examples)
     printable = {
         shown(Decimal(count) / examples, 2, rule)
         for count in range(examples + 1)
         for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP)
     }
-    share = f"{hundredths // 100}.{hundredths % 100:02}%"
-    assert bool(grim(share, of=examples)) == (share in printable)
+    for step in range(12):
+        share = f"{(hundredths + step) // 100}.{(hundredths + step) % 100:02}%"
+        if hundredths + step <= 10_000:
+            assert bool(grim(share, of=examples)) == (share in printable)
 
 
-@pytest.mark.parametrize(
-    ("share", "examples"), [("12%", 8), ("13%", 8), ("3.12%", 32), ("3.13%", 32), ("0.13", 8)]
-)
-def test_a_count_on_the_half_end_is_possible_rounded_either_way(share, examples):
-    assert grim(share, of=examples)
+def test_a_count_on_the_half_end_is_possible_rounded_either_way():
+    either_way = [("12%", 8), ("13%", 8), ("3.12%", 32), ("3.13%", 32), ("0.13", 8)]
+    assert [each for each in either_way if not grim(each[0], of=each[1])] == []
 
 
-def test_an_impossible_share_names_the_nearest_counts():
+def test_a_share_tells_what_it_cannot_be():
     check = grim("99.81%", of=149)
     assert check.outcome is Outcome.REFUTED
     assert "148 / 149 = 99.329% and 149 / 149 = 100.000%: impossible" in str(check)
-
-
-def test_an_impossible_share_may_have_been_cut_off():
     line = "1.144% is what is left of 59 / 5153 = 1.1450% where digits are cut off"
     assert line in str(grim("1.144%", of=5153))
     assert "cut off" not in str(grim("0.076%", of=5153))
-
-
-def test_a_share_printed_too_coarsely_says_nothing_and_says_so():
-    assert "this says nothing" in str(grim("96%", of=1040))
+    assert "this says nothing" in str(grim("96%", of=1040))  # printed too coarsely
     assert "this says nothing" not in str(grim("96.63%", of=1040))
-
-
-@pytest.mark.parametrize(
-    ("share", "of", "sentence"),
-    [
-        ("95.00", 300, "is no share: write it as a fraction of 1, or with a %"),
-        ("95.00%", 0, "leaves nothing to count"),
-    ],
-)
-def test_a_share_that_is_none_is_explained(share, of, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        grim(share, of=of)
+    with pytest.raises(ValueError, match="is no share: write it as a fraction of 1, or with a %"):
+        grim("95.00", of=300)
+    with pytest.raises(ValueError, match="leaves nothing to count"):
+        grim("95.00%", of=0)
 
 
 @given(
@@ -88,16 +72,13 @@ def test_a_true_percentage_is_never_refuted(before, after, places):
     assert agrees_with(drop, percent_drop(rounded(before, places), rounded(after, places)))
 
 
-def test_what_agrees_shows_its_arithmetic():
+def test_what_agrees_shows_its_arithmetic_and_what_disagrees_what_should_be_there():
     assert str(agrees_with("46.9%", percent_drop("34.86", "18.52"))).splitlines() == [
         "46.9% printed; (34.86 - 18.52) / 34.86 = 46.851% to 46.896%: agrees",
         "  46.9% stands for 46.85% to 46.95%",
         "  34.86 stands for 34.855 to 34.865",
         "  18.52 stands for 18.515 to 18.525",
     ]
-
-
-def test_what_disagrees_says_what_should_be_there():
     check = agrees_with("94", printed("4.84M") / 51026)
     assert not check
     assert str(check).splitlines() == [
@@ -111,42 +92,35 @@ def test_what_disagrees_says_what_should_be_there():
 
 def test_numbers_that_touch_agree_and_numbers_that_do_not_are_shown_apart():
     assert agrees_with("0.5", "0.6")  # both may be 0.55
+    assert agrees_with("0.6", "0.5")
     apart = agrees_with("0.5", printed("0.6") + Fraction(1, 1000))
     assert apart.measured == "0.5 printed; 0.6 + 1/1000 = 0.551 to 0.651: disagrees"
+    assert not agrees_with("0.6", printed("0.5") - Fraction(1, 1000))
 
 
 def test_agreement_within_what_the_source_calls_the_same():
-    assert not agrees_with("0.617", "0.615")
-    assert agrees_with("0.617", "0.615", within="0.01")
+    for one, other in (("0.617", "0.615"), ("0.615", "0.617")):
+        assert not agrees_with(one, other)
+        assert agrees_with(one, other, within="0.01")
     with pytest.raises(ValueError, match="is negative: give a distance"):
         agrees_with("0.617", "0.615", within=-1)
-
-
-def test_exact_numbers_agree_only_if_they_are_equal():
-    assert agrees_with(72, Fraction(72))
+    assert agrees_with(72, Fraction(72))  # exact numbers only if they are equal
     assert not agrees_with(72, 73)
     assert agrees_with("40.93", perplexity("3.7119"))
 
 
-@pytest.mark.parametrize(
-    ("high", "low", "possible"),
-    [
+def test_an_order_is_possible_or_not_or_open_as_far_as_the_digits_say():
+    for high, low, possible in (
         ("0.565", "0.389", True),
         ("0.389", "0.565", False),
         ("70.05", "70.05", True),  # a tie as printed
         ("6.79", "6.8", True),  # may be 6.794 and 6.75
         (3, 3, False),
         (3, 2, True),
-    ],
-)
-def test_order(high, low, possible):
-    assert bool(exceeds(high, low)) is possible
-
-
-def test_an_order_that_the_digits_leave_open_is_said_to_be_so():
-    assert exceeds("70.05", "70.05").measured == (
-        "70.05 > 70.05: agrees, as the digits leave it open"
-    )
+    ):
+        assert bool(exceeds(high, low)) is possible, (high, low)
+    still_open = "70.05 > 70.05: agrees, as the digits leave it open"
+    assert exceeds("70.05", "70.05").measured == still_open
     assert exceeds("9.84", "8.93").measured == "9.84 > 8.93: agrees"
     assert falls_below("9.84", "8.93").measured == "9.84 < 8.93: disagrees"
 
@@ -156,7 +130,8 @@ def test_ladders_of_exact_numbers_are_as_python_sorts_them(values, place):
     at = place % len(values)
     others = values[:at] + values[at + 1 :]
     assert bool(climbs(values)) == (sorted(set(values)) == values)
-    assert bool(peaks(values, at)) == all(values[at] > other for other in others)
+    for index in (at, at - len(values)):
+        assert bool(peaks(values, index)) == all(values[at] > other for other in others)
 
 
 def test_a_ladder_is_possible_only_as_a_whole():
@@ -164,13 +139,10 @@ def test_a_ladder_is_possible_only_as_a_whole():
     assert not climbs([3, "3.0", 3])  # each neighbour alone could do
     assert "40.57 < 40.48" not in str(climbs(["40.48", "40.57"]))
     assert "40.48 > 40.57: disagrees" in str(climbs(["40.57", "40.48"]))
-
-
-def test_most_is_more_than_half():
-    assert mostly_exceed([2, 2, 0], [1, 1, 1])
-    assert not mostly_exceed([2, 0], [1, 1])
     with pytest.raises(ValueError, match="give two or more"):
         climbs(["1"])
+    assert mostly_exceed([2, 2, 0], [1, 1, 1])
+    assert not mostly_exceed([2, 0], [1, 1])  # most is more than half
 
 
 def test_a_document_keeps_what_it_finds():
@@ -195,3 +167,15 @@ def test_misuse_is_explained():
     with pytest.raises(TypeError, match="has lost its printed digits"):
         document(0.617) > "0.3"  # noqa: B015
     assert document.findings == []
+
+
+def test_every_public_word_has_an_example_and_all_of_them_run():
+    public = {name: getattr(repro.document, name) for name in repro.document.__all__}
+    made_by_others = {"Interval", "Number"}  # by `printed` and by formulas
+    words = {name for name, value in public.items() if callable(value)} - made_by_others
+    assert [name for name in sorted(words) if ">>>" not in public[name].__doc__] == []
+    names = {**vars(decimals), **public, "document": Document()}
+    modules = pkgutil.iter_modules(repro.document.__path__, "repro.document.")
+    loaded = [importlib.import_module(module.name) for module in modules]
+    failed = [x.__name__ for x in loaded if doctest.testmod(x, extraglobs=dict(names)).failed]
+    assert failed == []

@@ -31,9 +31,9 @@ def test_what_was_rounded_lies_in_the_interval(value, places, rule, unit):
     assert contains(printed(text + unit), Fraction(value) * scale)
 
 
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
-    [
+def test_both_half_ends_belong_to_the_interval():
+    bad = []
+    for text, low, high in (
         ("18.52", "18.515", "18.525"),
         ("0.10", "0.095", "0.105"),  # a zero at the end is a digit
         ("72", "71.5", "72.5"),
@@ -45,10 +45,10 @@ def test_what_was_rounded_lies_in_the_interval(value, places, rule, unit):
         ("2.74M", "2735000", "2745000"),
         ("≈ 0.349", "0.348", "0.350"),
         ("~2%", "0.01", "0.03"),
-    ],
-)
-def test_both_half_ends_belong_to_the_interval(text, low, high):
-    assert printed(text).interval() == (Fraction(low), Fraction(high))
+    ):
+        if printed(text).interval() != (Fraction(low), Fraction(high)):
+            bad.append((text, printed(text).interval()))
+    assert bad == []
 
 
 @given(TRUE.map(abs), TRUE.map(abs), PLACES, PLACES, RULES)
@@ -83,46 +83,35 @@ def test_an_input_that_occurs_twice_is_one_unknown():
     assert (x - printed("3.0")).interval() == (Fraction("-0.1"), Fraction("0.1"))
 
 
-@pytest.mark.parametrize(
-    ("formula", "text"),
-    [
-        ((printed("3") - printed("2")) / printed("3"), "(3 - 2) / 3"),
-        (printed("3") - (printed("2") - printed("1")), "3 - (2 - 1)"),
-        (printed("3") - printed("2") - printed("1"), "3 - 2 - 1"),
-        (1 - printed("52.3%") * 2 / 3, "1 - 52.3% * 2 / 3"),
-        (6 / (printed("2") * 3), "6 / (2 * 3)"),
-        (exact(256) * 1000 + 51026, "256 * 1000 + 51,026"),
-        (exact(Fraction(1, 3)) * 2, "1/3 * 2"),
-    ],
-)
-def test_a_formula_is_shown_as_it_is_written(formula, text):
-    assert formula.text == text
+def test_a_formula_is_shown_as_it_is_written():
+    three, two, one = map(printed, "321")
+    written = {
+        "(3 - 2) / 3": (three - two) / printed("3"),
+        "3 - (2 - 1)": three - (two - one),
+        "3 - 2 - 1": three - two - one,
+        "1 - 52.3% * 2 / 3": 1 - printed("52.3%") * 2 / 3,
+        "6 / (2 * 3)": 6 / (two * 3),
+        "256 * 1000 + 51,026": exact(256) * 1000 + 51026,
+        "1/3 * 2": exact(Fraction(1, 3)) * 2,
+    }
+    assert [formula.text for formula in written.values()] == list(written)
 
 
-@pytest.mark.parametrize("text", ["", "a", "1.2.3", "1,23", "25.000 steps", "0.196 ± 0.003", "1e5"])
-def test_text_that_is_no_number_is_explained(text):
-    with pytest.raises(ValueError, match="is not one printed number: give its digits"):
-        printed(text)
-
-
-def test_floats_are_refused():
+def test_what_is_no_printed_number_is_refused():
+    for text in ("", "a", "1.2.3", "1,23", "25.000 steps", "0.196 ± 0.003", "1e5"):
+        with pytest.raises(ValueError, match="is not one printed number: give its digits"):
+            printed(text)
     with pytest.raises(TypeError, match="has lost its printed digits"):
         printed("1") + 0.5
 
 
-def test_a_formula_that_turns_between_its_ends_is_refused():
+def test_a_formula_whose_ends_say_nothing_is_refused():
     x = printed("0.5")
     with pytest.raises(ValueError, match="is not monotone"):
         (x * (1 - x)).interval()
-
-
-@pytest.mark.parametrize("zero", ["0", "0.0", "0.4"])
-def test_a_division_by_what_may_be_zero_is_refused(zero):
-    with pytest.raises(ValueError, match=r"divides by what may be zero|is not monotone"):
-        (1 / printed(zero + "%") / (1 / printed("0"))).interval()
-
-
-def test_too_many_inputs_are_refused():
+    for zero in ("0%", "0.0%", "0.4%"):
+        with pytest.raises(ValueError, match=r"divides by what may be zero|is not monotone"):
+            (1 / printed(zero) / (1 / printed("0"))).interval()
     total = exact(0)
     for _ in range(13):
         total = total + printed("1")

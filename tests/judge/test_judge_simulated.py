@@ -5,42 +5,38 @@ import json
 import pytest
 
 from repro.judge import Design, simulated
-from repro.judge.boundary import level_of, threshold
-from repro.judge.statistic import STUDENT, Spread
-from repro.judge.unusual import _usual
-
-
-def forget(monkeypatch):
-    monkeypatch.setattr(simulated, "_found", {})
-    threshold.cache_clear()
+from repro.judge.boundary import threshold
+from repro.judge.statistic import LARGE_SPREAD
+from tests.judge.arms import arms
 
 
 @pytest.fixture
-def nothing_known(monkeypatch):
-    forget(monkeypatch)
+def forget(monkeypatch):
+    def forgetting():
+        monkeypatch.setattr(simulated, "_found", {})
+        threshold.cache_clear()
+
+    forgetting()
+    return forgetting
 
 
 def numbers():
     design = Design(looks=(3, 5))
+    (a,) = arms([0.0, 1.0, 0.1, 1.2, 0.4], design=design)
     return [
         design.boundary(3),
-        design.boundary(5, share=0.5, statistic=Spread(large=True)),
+        design.boundary(5, share=0.5, statistic=LARGE_SPREAD),
         design.level_at(0.0012, 5),
-        design.detectable(),
         design.detectable(terms=2),
         Design(looks=(3, 5), level=0.05).detectable(),
-        level_of((3, 5), 1e-5, STUDENT),
-        _usual(4),
+        (a > 0).effects[0].detectable,
     ]
 
 
-@pytest.mark.usefixtures("nothing_known")
-def test_what_another_process_found_is_what_this_one_would_find(monkeypatch):
+def test_what_another_process_found_is_what_this_one_would_find(forget, monkeypatch):
     there = numbers()
     told = json.loads(json.dumps(simulated.told()))
-    forget(monkeypatch)
-    assert numbers() == there
-    forget(monkeypatch)
+    forget()
     simulated.learn({n: tuple(x) if isinstance(x, list) else x for n, x in told.items()})
 
     def simulates(*arguments):
@@ -52,27 +48,12 @@ def test_what_another_process_found_is_what_this_one_would_find(monkeypatch):
     assert numbers() == there
 
 
-@pytest.mark.usefixtures("nothing_known")
-def test_what_is_known_here_is_not_replaced():
+def test_what_is_known_here_is_not_replaced(forget):
     known = Design(looks=(3, 5)).detectable()
     simulated.learn(dict.fromkeys(simulated.told(), 1000.0))
     assert Design(looks=(3, 5)).detectable() == known
-
-
-@pytest.mark.usefixtures("nothing_known")
-def test_other_arguments_and_other_functions_have_numbers_of_their_own():
-    @simulated.simulated
-    def double(number: float, of: str = "") -> float:
-        return 2 * number
-
-    @simulated.simulated
-    def triple(number: float, of: str = "") -> float:
-        return 3 * number
-
-    assert [double(2.0), double(2.0, "x"), double(2.5), triple(2.0)] == [4, 4, 5, 6]
-    assert len(simulated.told()) == 4
-    with pytest.raises(AssertionError, match="in their order"):
-        double(number=2.0)
+    forget()
+    assert Design(looks=(3, 5)).detectable() == known  # the draws are seeded
 
 
 def test_another_version_of_the_judge_has_another_name(monkeypatch, tmp_path):

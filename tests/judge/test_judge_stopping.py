@@ -1,44 +1,99 @@
-"""Estimates of verdicts that fell early, and how far from the truth they are on average."""
+"""Looks that end early: statements that are given up, and estimates corrected for stopping."""
 
 import numpy as np
 import pytest
-from arms import arms
+from scipy import stats
+from scipy.special import stdtr
 
-from repro.judge import Design, Judge, Outcome
-from repro.judge.stopping import without_stopping
-
-LOOKS = Design(looks=(5, 8, 12))
-
-
-def settled(effect, samples=1500):
-    """The estimates of true effects of this many standard deviations, as printed and corrected."""
-    rng = np.random.default_rng(17)
-    estimates = []
-    for _ in range(samples):
-        (a,) = arms(effect + rng.standard_normal(12), design=LOOKS)
-        verdict = Judge.decide(a.judge, (a > 0).judged)
-        if verdict.outcome is Outcome.REPRODUCED:
-            (judged,) = verdict.effects
-            estimates.append((judged.estimate, judged.corrected))
-    return np.array(estimates).mean(axis=0)
+from repro.judge import Judge, Outcome
+from repro.judge.design import simulated_looks
+from repro.judge.futility import predictive_power
+from tests.judge.arms import LOOKS, arm, arms, told
 
 
-@pytest.mark.parametrize(
-    ("effect", "printed", "corrected"), [(0.5, 0.97, 0.82), (1.0, 1.22, 1.06), (2.0, 2.04, 1.99)]
-)
-def test_the_correction_removes_most_of_the_error(effect, printed, corrected):
-    assert settled(effect) == pytest.approx((printed, corrected), abs=0.05)
+def decided(values, **settings):
+    return arm(values, judge=Judge(LOOKS, **settings)) > 0.0
+
+
+def test_predictive_power_is_what_a_simulation_of_the_future_finds():
+    boundary, draws, rng = 0.0019, 400_000, np.random.default_rng(6)
+    for share in (5 / 12, 8 / 12):
+        for p in (0.5, 0.1, 0.02):
+            # The sum of unit normal differences, one unit of seeds in all; its slope is the effect.
+            now = stats.norm.isf(p) * share**0.5
+            slope = now / share + rng.standard_normal(draws) / share**0.5
+            noise = rng.standard_normal(draws) * (1 - share) ** 0.5
+            expected = (now + slope * (1 - share) + noise >= stats.norm.isf(boundary)).mean()
+            assert predictive_power(p, boundary, share) == pytest.approx(expected, abs=0.003)
+    assert predictive_power(0.0, boundary, 0.5) == 1.0
+    assert predictive_power(1.0, boundary, 0.5) == 0.0
+
+
+def test_an_even_statement_is_given_up_at_the_first_look():
+    verdict = decided([1.0, -1.0, 0.5, -0.6, 0.2, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0])
+    assert (verdict.outcome, verdict.seeds) == (Outcome.INCONCLUSIVE, 5)
+    assert "given up after 5 of 12 seeds" in verdict.advice
+    assert "a chance below 10%" in verdict.advice
+    assert "given up" in told(verdict)
+
+
+def test_an_open_statement_that_leans_one_way_gets_all_its_seeds():
+    leaning = [1.6, -0.4, 1.8, 1.5, -0.5, 1.7, -0.3, 1.2, -0.6, -0.9, 0.1, -1.0]
+    for values in (leaning, [-x for x in leaning]):  # one that may yet be refuted too
+        verdict = decided(values)
+        assert (verdict.outcome, verdict.seeds) == (Outcome.INCONCLUSIVE, 12)
+        assert "given up" not in verdict.advice
+
+
+def test_one_hopeless_term_is_enough_to_give_up_but_not_one_that_may_yet_fail():
+    rng = np.random.default_rng(3)
+    clear, even = 1 + 0.1 * rng.standard_normal(12), np.resize([1.0, -1.0, 0.1], 12)
+    low = np.array([-1.0, 0.2, -0.8, -1.1, 0.3, -1.0, 0.1, -0.9, -1.2, 0.2, -0.7, -0.9])
+    clear, even, low, none = arms(clear, even, low, 0 * low, design=LOOKS)
+    assert even.is_within(0.3, of=none).seeds == 5
+    assert clear.is_within(3.0, of=none).outcome is Outcome.REPRODUCED
+    assert (low > none).seeds > 5
+
+
+def test_seeds_are_saved_where_there_is_nothing():
+    rng = np.random.default_rng(8)
+    seeds = [decided(rng.standard_normal(12), explains=False).seeds for _ in range(400)]
+    assert np.mean(seeds) < 7.5
+
+
+def test_giving_up_costs_next_to_no_power():
+    means, spreads = simulated_looks(LOOKS.looks)
+    for effect in (0.5, 1.0, 1.5):
+        reproduced, refuted = np.zeros((2, len(means)), dtype=bool)
+        for look, seeds in enumerate(LOOKS.looks):
+            t = (means[:, look] + effect) / spreads[:, look] * seeds**0.5
+            reproduced |= ~refuted & (stdtr(seeds - 1, -t) <= LOOKS.boundary(seeds))
+            refuted |= ~reproduced & (stdtr(seeds - 1, t) <= LOOKS.boundary(seeds))
+        assert 0 <= reproduced.mean() - LOOKS.power(effect) < 0.007
+
+
+@pytest.mark.thorough
+def test_the_correction_removes_most_of_the_error():
+    """The estimates of true effects of some standard deviations, as printed and corrected."""
+    for effect, printed, corrected in ((0.5, 0.97, 0.82), (1.0, 1.22, 1.06), (2.0, 2.04, 1.99)):
+        rng, estimates = np.random.default_rng(17), []
+        for _ in range(1500):
+            verdict = decided(effect + rng.standard_normal(12))
+            if verdict.outcome is Outcome.REPRODUCED:
+                (judged,) = verdict.effects
+                estimates.append((judged.estimate, judged.corrected))
+        assert np.mean(estimates, axis=0) == pytest.approx((printed, corrected), abs=0.05)
 
 
 def test_large_effects_and_open_statements_are_left_alone():
-    assert without_stopping(9.0, 1.0, LOOKS) == 9.0
-    assert without_stopping(-0.9, 0.5, LOOKS) == -without_stopping(0.9, 0.5, LOOKS)
+    values = np.array([0.1, 1.4, 1.2, 0.5, 1.0, 0.9, -0.2, 1.7, 0.4, 0.8, 1.1, 0.6])
+    (up,), (down,) = (decided(values).effects, (arm(-values, judge=Judge(LOOKS)) < 0.0).effects)
+    assert 0 < up.corrected < up.estimate
+    assert "corrected for stopping" in told(decided(values))
+    assert down.corrected == pytest.approx(up.corrected)  # of 0 - a
+    (large,) = decided(9 + values).effects
+    assert large.corrected == pytest.approx(large.estimate)
     (a,) = arms([1.0, -1.0] * 6, design=LOOKS)
     assert [effect.corrected for effect in (a > 0.1).effects] == [None]
     a, b = arms(np.arange(12.0), np.zeros(12), design=LOOKS)
     assert all(effect.corrected is None for effect in a.is_within(90, of=b).effects)
-
-
-def test_a_verdict_prints_the_corrected_estimate_beside_the_mean():
-    (a,) = arms([0.1, 1.4, 1.2, 0.5, 1.0, 0.9, -0.2, 1.7, 0.4, 0.8, 1.1, 0.6], design=LOOKS)
-    assert "corrected for stopping" in str(a > 0).replace("\n    ", " ")

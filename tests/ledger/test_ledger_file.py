@@ -9,7 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError, is_ledger, write_ledgers
+from repro.ledger import (
+    KINDS,
+    VERDICTS,
+    Entry,
+    Ledger,
+    LedgerError,
+    entries_at,
+    is_ledger,
+    leave_note,
+    write_ledgers,
+)
 from repro.ledger.text import text_of
 
 ROOT = Path(__file__).parents[2]
@@ -19,77 +29,62 @@ LEDGERS = [
     for path in sorted((ROOT / folder).rglob("*.toml"))
     if is_ledger(path)
 ]
-TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
-PAST = st.lists(st.tuples(NUMBER, st.none() | NUMBER.map(abs), st.integers(2, 1000)))
+PAST = st.lists(st.tuples(NUMBER, st.none() | NUMBER.map(abs), st.integers(2, 1000)), max_size=3)
 FIELDS = [*[TEXT] * 3, st.sampled_from(VERDICTS), *[TEXT] * 3, st.sampled_from(KINDS)]
 ENTRIES = st.lists(
-    st.builds(Entry, *FIELDS, machine=TEXT, past=PAST), unique_by=lambda entry: entry.place
+    st.builds(Entry, *FIELDS, machine=TEXT, past=PAST),
+    unique_by=lambda entry: entry.place,
+    max_size=4,
 )
+HALF_A_CHARACTER = "half of a smile: \ud83d"
 
 
-def entry(sentence):
-    return Entry("900/rises", "ci", "points", "reproduced", sentence, "", "")
+def entry(sentence, **more):
+    return replace(Entry("900/rises", "ci", "points", "reproduced", sentence, "", ""), **more)
 
 
 def as_text(entry):
     return repr({**vars(entry), "past": [list(each) for each in entry.past]})
 
 
-@given(ENTRIES)
-@example([entry("a line in a name"), replace(entry("a"), claim="900/x\ny = 1", data="\x7f]]")])
-@example([entry("all of ASCII: " + "".join(map(chr, range(128)))), entry("and \x85\u2028\ufeff\r")])
-def test_what_is_written_is_what_is_read(entries):
+@given(ENTRIES, st.randoms())
+@example(
+    [
+        entry("a line in a name"),
+        entry("a", claim="900/x\ny = 1", data="\x7f]]"),
+        entry("all of ASCII: " + "".join(map(chr, range(128))), data="all"),
+        entry("and \x85\u2028\ufeff\r", data="more", past=[(1.0, 0.5, 20), (0.5, None, 8)]),
+    ],
+    None,
+)
+def test_what_is_written_is_what_is_read_in_one_order_however_it_comes(entries, random):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.toml"
         Ledger(path, []).accept(entries)
         read = Ledger.read(path).entries
+        lines = path.read_bytes().split(b"\n")
     assert {place: as_text(each) for place, each in read.items()} == {
         each.place: as_text(each) for each in entries
     }
+    assert list(read) == sorted(read)
+    if random is not None:
+        shuffled = random.sample(entries, len(entries))
+        assert text_of(shuffled) == text_of(entries)
+    # Git finds entries by these lines, so that it never takes one for its neighbour.
+    heads = [line for line in lines if line.startswith(b"[[claim]]")]
+    assert len(heads) == len(entries)
+    assert len(set(heads)) == len({" ".join(each.place) for each in entries})
 
 
-@pytest.mark.parametrize("path", LEDGERS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_ledgers_of_this_project_are_written_as_they_are(path, tmp_path):
-    ledger = Ledger(tmp_path / "ledger.toml", [])
-    ledger.accept(Ledger.read(path).entries.values())
-    assert ledger.path.read_bytes() == path.read_bytes()
-
-
-def test_whose_a_claim_is_stands_in_its_entry_only_where_it_is_ours(tmp_path):
-    path = tmp_path / "ledger.toml"
-    ours = replace(entry("ours"), claim="900/seeds_differ", kind="control")
-    Ledger(path, []).accept([entry("theirs"), ours])
-    blocks = path.read_text().split("[[claim]]")[1:]
-    assert [block.count("kind = ") for block in blocks] == [0, 1]
-    path.write_text(path.read_text().replace('"control"', '"controll"'))
-    with pytest.raises(LedgerError, match="its kind 'controll' is none of source, question"):
-        Ledger.read(path)
-
-
-def test_half_a_character_is_refused_and_the_file_stays(tmp_path):
-    ledger = Ledger(tmp_path / "ledger.toml", [])
-    ledger.accept([entry("before")])
-    before = ledger.path.read_bytes()
-    with pytest.raises(LedgerError, match=r"ud83d.*900/rises") as refused:
-        ledger.accept([entry("half of a smile: \ud83d")])
-    assert "\n" not in str(refused.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.toml"]
-    assert ledger.path.read_bytes() == before
-
-
-def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):
-    small = entry("small")
-    large = replace(small, profile="paper", verdict="refuted")
-    ledger = Ledger(tmp_path / "ledger.toml", [small, large])
-    assert ledger.opposed(small.claim, "ci", "reproduced") == [large]
-    assert ledger.opposed(small.claim, "paper", "refuted") == [small]
-    for claim, profile, verdict in (
-        (small.claim, "paper", "reproduced"),
-        (small.claim, "ci", "inconclusive"),
-        ("900/other", "ci", "reproduced"),
-    ):
-        assert ledger.opposed(claim, profile, verdict) == []
+def test_the_ledgers_of_this_project_are_written_as_they_are():
+    changed = [
+        str(path.relative_to(ROOT))
+        for path in LEDGERS
+        if text_of(Ledger.read(path).entries.values()) != path.read_bytes()
+    ]
+    assert changed == []
 
 
 def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
@@ -100,24 +95,48 @@ def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
         f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
     }
     assert {p.name for p in LEDGERS if p.is_relative_to(ROOT / "examples")} == {"ledger.toml"}
+    trained, of_documents = (
+        {entry.claim.split("/", 1)[1].partition("[")[0] for entry in entries_at(ROOT / folder)}
+        for folder in ("claims/ledger", "claims/documents/ledger")
+    )
+    assert trained.isdisjoint(of_documents)  # a claim is known by its test's name
 
 
-@given(ENTRIES)
-def test_each_entry_begins_with_a_line_that_no_other_has(entries):
-    """Git finds entries by these lines, so that it never takes one for its neighbour."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ledger.toml"
-        Ledger(path, []).accept(entries)
-        lines = path.read_bytes().split(b"\n")
-    heads = [line for line in lines if line.startswith(b"[[claim]]")]
-    assert len(heads) == len(entries)
-    spaced = [" ".join(each.place) for each in entries]
-    assert len(set(heads)) == len(set(spaced))
+def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
+    path = tmp_path / "ledger.toml"
+    ours = entry("ours", claim="900/seeds_differ", kind="control", past=[(1.0, 0.5, 20)])
+    Ledger(path, []).accept([entry("theirs"), ours])
+    text = path.read_text()
+    first, *blocks = text.split("[[claim]]")
+    assert [block.count("kind = ") for block in blocks] == [0, 1]  # only where it is ours
+    for old, new, words in (
+        ('"control"', '"controll"', "its kind 'controll' is none of source, question"),
+        ('"reproduced"', '"Reproduced"', "its verdict 'Reproduced' is none of reproduced"),
+        ("[[1.0, 0.5, 20]]", "[[1.0, -0.5, 20]]", r"its past is no list of \[mean"),
+        ("[[1.0, 0.5, 20]]", "[[1.0, 1]]", r"its past is no list of \[mean"),
+        ("[[1.0, 0.5, 20]]", "[[nan, 20]]", r"its past is no list of \[mean"),
+        ("[[claim]]", "[[claims]]", "it has 'claims' where only"),
+        (blocks[1], blocks[0], "has two entries at ci on points"),
+        (first, "<<<<<<< HEAD\n", "restore it from version control"),
+    ):
+        path.write_text(text.replace(old, new))
+        with pytest.raises(LedgerError, match=words) as said:
+            Ledger.read(path)
+        assert "\n" not in str(said.value)
 
 
-@given(ENTRIES.flatmap(lambda entries: st.tuples(st.just(entries), st.permutations(entries))))
-def test_entries_are_written_in_one_order_however_they_come(both):
-    assert text_of(both[0]) == text_of(both[1])
+def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):
+    small = entry("small")
+    large = entry("large", profile="paper", verdict="refuted")
+    ledger = Ledger(tmp_path / "ledger.toml", [small, large])
+    assert ledger.opposed(small.claim, "ci", "reproduced") == [large]
+    assert ledger.opposed(small.claim, "paper", "refuted") == [small]
+    for claim, profile, verdict in (
+        (small.claim, "paper", "reproduced"),
+        (small.claim, "ci", "inconclusive"),
+        ("900/other", "ci", "reproduced"),
+    ):
+        assert ledger.opposed(claim, profile, verdict) == []
 
 
 def test_a_file_that_does_not_change_is_not_written(tmp_path):
@@ -130,19 +149,20 @@ def test_a_file_that_does_not_change_is_not_written(tmp_path):
     assert path.stat().st_mtime > 1
 
 
-def test_of_several_ledgers_none_is_written_where_one_cannot_be(tmp_path):
-    good, bad = (Ledger(tmp_path / name, []) for name in ("a.toml", "b.toml"))
-    good.add([entry("whole")])
-    bad.add([entry("half of a smile: \ud83d")])
+def test_a_ledger_that_cannot_be_written_is_one_sentence_and_stays(tmp_path):
+    whole, gone = Ledger(tmp_path / "b.toml", []), Ledger(tmp_path / "gone" / "ledger.toml", [])
+    whole.accept([entry("before")])
+    before = whole.path.read_bytes()
+    with pytest.raises(LedgerError, match=r"ud83d.*900/rises") as refused:
+        whole.accept([entry(HALF_A_CHARACTER)])
+    assert "\n" not in str(refused.value)
+    good = Ledger(tmp_path / "a.toml", [entry("whole")])
     with pytest.raises(LedgerError):
-        write_ledgers([good, bad])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path):
-    ledger = Ledger(tmp_path / "gone" / "ledger.toml", [])
+        write_ledgers([good, whole])  # none of them, where one cannot be
+    assert [path.name for path in tmp_path.iterdir()] == ["b.toml"]
+    assert whole.path.read_bytes() == before
     with pytest.raises(LedgerError, match=r"ledger\.toml cannot be written \(No such file") as said:
-        ledger.accept([entry("one")])
+        gone.accept([entry("one")])
     assert "\n" not in str(said.value)
 
 
@@ -153,3 +173,44 @@ def test_the_ledger_of_one_file_goes_with_its_last_entry(tmp_path):
         Ledger.read(path).forget(["900/rises"])
     assert not (tmp_path / "ledger" / "test_a.toml").exists()
     assert (tmp_path / "ledger.toml").read_text().count("[[claim]]") == 0
+
+
+# --- notes of a ledger that one process leaves for others ---------------------------------------
+
+NOTED = entry("steeper targets", past=[(1.0, 0.25, 5), (0.5, None, 8)])
+
+
+@pytest.fixture
+def path(tmp_path):
+    Ledger(tmp_path / "ledger.toml", []).accept([NOTED])
+    return tmp_path / "ledger.toml"
+
+
+def noted(tmp_path, path):
+    return list(Ledger.read(path, notes=tmp_path).entries.values())
+
+
+def test_a_note_says_what_the_ledger_says(tmp_path, path, monkeypatch):
+    leave_note(tmp_path, path)
+    monkeypatch.setattr("repro.ledger.file.entries_in", None)  # the text is not read
+    assert noted(tmp_path, path) == [NOTED]
+
+
+def test_a_note_is_sound_and_about_one_text_or_it_is_not_used(tmp_path, path):
+    assert noted(tmp_path, path) == [NOTED]  # nobody left one
+    leave_note(tmp_path, path)
+    (note,) = tmp_path.glob("*.ledger")
+    for damaged in ("", "{}", '[{"claim": 1}]', "null"):
+        note.write_text(damaged)
+        assert noted(tmp_path, path) == [NOTED]
+    leave_note(tmp_path, path)
+    path.write_text(path.read_text().replace('"reproduced"', '"refuted"'))
+    assert [each.verdict for each in noted(tmp_path, path)] == ["refuted"]
+
+
+def test_of_a_ledger_that_is_none_there_is_no_note(tmp_path):
+    (tmp_path / "ledger.toml").write_text("<<<<<<< HEAD")
+    leave_note(tmp_path, tmp_path / "ledger.toml")
+    leave_note(tmp_path, tmp_path / "another.toml")
+    leave_note(tmp_path / "no folder", tmp_path / "ledger.toml")
+    assert not list(tmp_path.glob("*.ledger"))

@@ -19,21 +19,20 @@ def write(path, *claims):
     Ledger(path, []).accept(map(entry, claims))
 
 
-def test_without_a_folder_for_ledgers_there_is_one_of_all_claims(tmp_path):
-    assert ledgers_in(tmp_path) == []
-    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger.toml"
-    write(tmp_path / "ledger.toml", "900/a")
-    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
-    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger.toml"
-
-
-def test_in_a_folder_for_ledgers_each_file_of_claims_has_its_own(tmp_path):
-    (tmp_path / "ledger").mkdir()
-    assert ledger_of(tmp_path / "test_a.py") == tmp_path / "ledger" / "test_a.toml"
-    write(tmp_path / "ledger" / "test_a.toml", "900/a")
-    assert ledger_of(tmp_path / "test_b.py") == tmp_path / "ledger" / "test_b.toml"
-    assert ledgers_in(tmp_path) == [tmp_path / "ledger" / "test_a.toml"]
-    assert ledger_of(tmp_path / "nested" / "test_a.py") == tmp_path / "nested" / "ledger.toml"
+def test_there_is_one_ledger_of_all_claims_or_one_for_each_file_of_them(tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for folder in (whole, parts / "ledger"):
+        folder.mkdir(parents=True)
+    assert ledgers_in(whole) == []
+    for _ in range(2):  # before there is a ledger, and after
+        assert ledger_of(whole / "test_a.py") == whole / "ledger.toml"
+        assert ledger_of(parts / "test_a.py") == parts / "ledger" / "test_a.toml"
+        assert ledger_of(parts / "test_b.py") == parts / "ledger" / "test_b.toml"
+        assert ledger_of(parts / "nested" / "test_a.py") == parts / "nested" / "ledger.toml"
+        write(whole / "ledger.toml", "900/a")
+        write(parts / "ledger" / "test_a.toml", "900/a")
+    assert ledgers_in(whole) == [whole / "ledger.toml"]
+    assert ledgers_in(parts) == [parts / "ledger" / "test_a.toml"]
 
 
 def test_both_forms_at_once_are_refused(tmp_path):
@@ -44,26 +43,24 @@ def test_both_forms_at_once_are_refused(tmp_path):
             ask(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["books.csv", "README.md"])
-def test_a_folder_of_that_name_with_other_things_is_no_ledger(tmp_path, name):
-    (tmp_path / "ledger").mkdir()
-    (tmp_path / "ledger" / name).touch()
-    assert not is_split(tmp_path)
-
-
-def test_a_package_of_that_name_is_no_ledger(tmp_path):
-    write(tmp_path / "ledger.toml", "900/a")
-    (tmp_path / "ledger").mkdir()
+def test_a_folder_of_that_name_with_other_things_is_no_ledger(tmp_path):
+    for name in ("books.csv", "README.md"):
+        (tmp_path / name / "ledger").mkdir(parents=True)
+        (tmp_path / name / "ledger" / name).touch()
+        assert not is_split(tmp_path / name)
+    package = tmp_path / "package"
+    write(package / "ledger.toml", "900/a")
+    (package / "ledger").mkdir()
     for name in ("__init__.py", "settings.toml"):
-        (tmp_path / "ledger" / name).touch()
-    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
-    assert not is_ledger(tmp_path / "ledger" / "settings.toml")
+        (package / "ledger" / name).touch()
+    assert ledgers_in(package) == [package / "ledger.toml"]
+    assert not is_ledger(package / "ledger" / "settings.toml")
 
 
-@pytest.mark.parametrize("name", ["test_a.toml.orig", ".#test_b.toml", "README.md"])
-def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path, name):
+def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
     write(tmp_path / "ledger" / "test_a.toml", "900/a")
-    (tmp_path / "ledger" / name).write_text("<<<<<<<")
+    for name in ("test_a.toml.orig", ".#test_b.toml", "README.md"):
+        (tmp_path / "ledger" / name).write_text("<<<<<<<")
     assert ledgers_in(tmp_path) == [tmp_path / "ledger" / "test_a.toml"]
 
 

@@ -1,30 +1,239 @@
-"""`--gate`: claims that cannot fail are not trained, all others are judged as without it."""
+"""The gate: what a claim's test came to, held against the ledger; and sessions with `--gate`."""
 
 import json
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
+from repro.arm import Metric, Needs, Run
+from repro.ledger import Entry, Ledger
+from repro.own.arm import OutsideArm
+from repro.plugin.gate import NOTHING_JUDGED, Gate
+from repro.plugin.trials import Trials
+from repro.runs.asked import Asked
+from repro.runs.profiles import PROFILES
+from repro.store import Result
 from tests.plugin.sessions import counted, run
 
-REFUTED = 'verdict = "refuted"'
+RISEN = [1.0, 1.1, 0.9, 1.05, 0.95] * 6
+OPEN = [0.2, 1.9, 0.3, -0.2, 1.1, *[0.1, 1.4, -0.3] * 9]
+GONE = list(np.random.default_rng(1).normal(0.0, 1.0, 30))
+KNOWN = Entry("900/rises", "ci", "points", "reproduced", "It rises", "", "", past=[(0.6, 1.0, 20)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(OutsideArm):
+    study: ClassVar[str] = "line"
+    metrics: ClassVar[dict] = {"slope": Metric("identity")}
+    data: str = "points"
+
+
+class Results:
+    """The results of lines: on each seed the next one of these slopes."""
+
+    details: ClassVar[dict] = {}
+    identity: ClassVar[dict] = {"device": "cpu", "torch": "2", "engine": "loop"}
+
+    def __init__(self, slopes):
+        self.slopes = slopes
+
+    def located(self, arm):
+        return arm
+
+    def require_sound(self, arm):
+        pass
+
+    def failed(self, run):
+        return None
+
+    def remarks(self, runs):
+        return []
+
+    def get(self, run):
+        slope = self.slopes[run.arm.seeds(30).index(run.seed)]
+        values = {"measures": {"slope": slope}, "history": {}, "steps": 10}
+        return Result("0" * 64, self.identity, values, {"machine": "here"})
+
+    def of(self, arm, seeds):
+        return [self.get(Run(arm, seed)) for seed in seeds]
+
+
+def rises(trials):
+    assert trials(Line()).slope > 0
+
+
+def asks_for_more(trials):
+    raise Needs("needs a GPU")
+
+
+def judges_nothing(trials):
+    pass
+
+
+def denies(trials):
+    assert not (trials(Line()).slope > 0)
+
+
+class Held:
+    """A claim that a test makes, beside a ledger with these entries."""
+
+    def __init__(self, item, entries, **options):
+        self.item = item
+        if entries:
+            Ledger(item.path.parent / "ledger.toml", []).accept(entries)
+        usual = {"accept": False, "insist": False, "sparing": False, "seeds": 12, "reference": 20}
+        self.gate = Gate(**usual | options)
+
+    def __call__(self, test, slopes=RISEN):
+        """Return the report of a test that found these slopes."""
+        trials, raised = Trials(Results(slopes), PROFILES["ci"], Asked()), None
+        try:
+            test(trials)
+        except (AssertionError, Needs) as error:
+            raised = SimpleNamespace(value=error)
+        report = SimpleNamespace(outcome="failed" if raised else "passed", user_properties=[])
+        self.gate.judge(self.item, SimpleNamespace(excinfo=raised), report, trials)
+        kept = dict(report.user_properties).get("repro.record")
+        report.record = json.loads(kept)["record"] if kept else None
+        report.is_expected = report.outcome == "skipped" and hasattr(report, "wasxfail")
+        return report
 
 
 @pytest.fixture
-def accepted(outside_project):
-    """A project whose ledger knows its two claims that hold, and the one that does not."""
+def beside(request, tmp_path):
+    """Return the maker of a claim beside ledger entries."""
+
+    def make(*entries, **options):
+        item = pytest.Function.from_parent(request.node.parent, name="test_rises", callobj=rises)
+        item.add_marker(pytest.mark.claim("It rises", source="900, Text"))
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        item.path = folder / "test_lines.py"
+        return Held(item, entries, **options)
+
+    return make
+
+
+def test_what_the_ledger_does_not_know_has_to_hold(beside):
+    claim = beside()
+    assert claim(rises).outcome == "passed"
+    for slopes, verdict in ((OPEN, "inconclusive"), ([-x for x in RISEN], "refuted")):
+        report = claim(rises, slopes)
+        assert (report.outcome, report.record["verdict"]) == ("failed", verdict)
+        assert "not in the ledger yet" in report.longrepr
+        assert "accept this finding with: --update-ledger" in report.longrepr
+        assert beside(accept=True)(rises, slopes).is_expected
+        for other in ({"profile": "paper"}, {"data": "other points"}, {"claim": "900/falls"}):
+            known = replace(KNOWN, verdict="refuted", past=[], **other)
+            assert beside(known)(rises, slopes).outcome == "failed"
+
+
+def test_what_did_not_hold_before_is_expected_to_fail(beside):
+    for before in ("refuted", "inconclusive"):
+        claim = beside(replace(KNOWN, verdict=before, past=[]))
+        for slopes in (OPEN, [-x for x in RISEN]):
+            assert claim(rises, slopes).is_expected
+        report = claim(rises)
+        assert report.outcome == "passed"
+        assert report.record["change"] == f"better (was {before})"
+
+
+def test_what_held_before_fails_where_it_is_refuted_or_has_become_smaller(beside):
+    claim = beside(KNOWN)
+    assert claim(rises).outcome == "passed"
+    report = claim(rises, OPEN)
+    assert report.is_expected
+    assert report.record["change"].startswith("open here, no smaller than it was")
+    refuted = claim(rises, [-x for x in RISEN])
+    assert (refuted.outcome, refuted.record["change"]) == ("failed", "worse (was reproduced)")
+    smaller = beside(replace(KNOWN, past=[(4.0, 1.0, 20)]))(rises, GONE)
+    assert (smaller.outcome, smaller.record["verdict"]) == ("failed", "inconclusive")
+    assert "smaller than it was" in smaller.record["text"]
+    incomparable = beside(replace(KNOWN, past=[]))(rises, OPEN)
+    assert incomparable.outcome == "failed"
+    still = beside(replace(KNOWN, past=[(9.0, 1.0, 20)]))(rises)  # reproduced, and smaller
+    assert (still.outcome, still.record["change"]) == ("passed", "smaller than it was")
+
+
+def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
+    [(mean, spread, seeds)] = beside()(rises).record["past"]
+    assert seeds == 20
+    assert mean == pytest.approx(np.mean(RISEN[:20]))
+    assert spread == pytest.approx(np.std(RISEN[:20], ddof=1))
+    assert beside()(rises, OPEN).record["past"] == []
+
+
+def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(beside):
+    report = beside(KNOWN)(asks_for_more)
+    assert (report.outcome, report.is_expected) == ("skipped", False)
+    assert "not run: needs a GPU" in report.longrepr[2]
+    report = beside(KNOWN, insist=True)(asks_for_more)
+    assert report.outcome == "failed"
+    assert "--require-verdict asks for a verdict" in report.longrepr
+
+
+def test_a_test_that_contradicts_its_findings_fails(beside):
+    for claim in (beside(), beside(replace(KNOWN, verdict="refuted", past=[]))):
+        for test, slopes, words in (
+            (judges_nothing, RISEN, NOTHING_JUDGED),
+            (denies, OPEN, "The test passed although one of its findings is inconclusive"),
+            (denies, [-x for x in RISEN], "The test passed although one of its findings is ref"),
+            (denies, RISEN, "The assertion that failed is none of the claim's findings"),
+        ):
+            report = claim(test, slopes)
+            assert report.outcome == "failed"
+            assert words in report.longrepr
+            assert report.record is None
+
+
+def test_a_failure_is_none_that_was_expected(beside):
+    """A mark of pytest's own expects it to fail, which is no entry of the ledger."""
+    claim = beside()
+    report = SimpleNamespace(outcome="skipped", wasxfail="for now", user_properties=[])
+    trials = Trials(Results(RISEN), PROFILES["ci"], Asked())
+    claim.gate.judge(claim.item, SimpleNamespace(excinfo=None), report, trials)
+    assert report.outcome == "failed"
+    assert not hasattr(report, "wasxfail")
+
+
+def test_the_opposite_verdict_at_another_size_stands_beside_it(beside):
+    larger = replace(KNOWN, profile="paper", verdict="refuted", past=[])
+    assert beside(larger)(rises).record["opposed"] == "refuted at paper (points)"
+    assert beside(replace(larger, verdict="reproduced"))(rises).record.get("opposed") is None
+
+
+def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
+    refuted = replace(KNOWN, verdict="refuted", past=[])
+    for entry, sparing, is_spared in (
+        (refuted, True, True),
+        (replace(refuted, verdict="inconclusive"), True, True),
+        (refuted, False, False),
+        (KNOWN, True, False),
+        (replace(refuted, data="other points"), True, False),
+        (replace(refuted, profile="paper"), True, False),
+        (replace(refuted, claim="900/falls"), True, False),
+    ):
+        claim = beside(entry, sparing=sparing)
+        why = claim.gate.spared(claim.item, "ci", ["points"])
+        assert (why is not None) == is_spared, entry
+        assert why is None or f"it is {entry.verdict} in the ledger" in why
+
+
+# --- whole sessions -----------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_a_session_trains_what_can_fail_and_no_more(outside_project):
     # expected to fail is the claim that is refuted; skipped, the one of the documented size only
     run(outside_project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
-    return outside_project
-
-
-def ledger(project):
-    return project.path / "ledger.toml"
-
-
-def test_what_did_not_hold_is_not_trained(accepted):
-    before = ledger(accepted).read_text()
-    result = run(accepted, "--gate", "--update-ledger", "-k", "flatter", "--store", "empty")
-    result.assert_outcomes(skipped=1)
+    ledger = outside_project.path / "ledger.toml"
+    before = ledger.read_text()
+    result = run(outside_project, "--gate", "--update-ledger", "--store", "empty")
+    result.assert_outcomes(passed=2, skipped=2)
+    assert counted(result.stdout.str()) == ["2", "·", "·", "2"]
     result.stdout.fnmatch_lines(
         [
             "NOT RUN      900/flatter",
@@ -32,57 +241,19 @@ def test_what_did_not_hold_is_not_trained(accepted):
             "*the build. Run without --gate to judge it.",
         ]
     )
-    result.stdout.no_fnmatch_line("*trained now*")
-    assert ledger(accepted).read_text() == before
-
-
-def test_what_holds_is_judged_as_ever(accepted):
-    result = run(accepted, "--gate", "--store", "empty")
-    result.assert_outcomes(passed=2, skipped=2)
-    assert counted(result.stdout.str()) == ["2", "·", "·", "2"]
-
-
-def test_what_does_not_hold_any_more_fails(accepted):
-    ledger(accepted).write_text(
-        ledger(accepted).read_text().replace(REFUTED, 'verdict = "reproduced"')
-    )
-    run(accepted, "--gate").assert_outcomes(passed=2, failed=1, skipped=1)
-
-
-@pytest.mark.parametrize(
-    ("known", "now"), [("900/flatter", "900/other"), ('"points"', '"other points"')]
-)
-def test_what_the_ledger_does_not_know_is_judged(accepted, known, now):
-    ledger(accepted).write_text(ledger(accepted).read_text().replace(known, now))
-    assert run(accepted, "--gate").parseoutcomes()["failed"] == 1
-
-
-def test_a_verdict_on_every_claim_cannot_be_asked_for_too(accepted):
-    result = run(accepted, "--gate", "--require-verdict")
+    assert ledger.read_text() == before
+    ledger.write_text(before.replace('verdict = "refuted"', 'verdict = "reproduced"'))
+    run(outside_project, "--gate").assert_outcomes(passed=2, failed=1, skipped=1)
+    result = run(outside_project, "--gate", "--require-verdict")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*give one of them*"])
 
 
+@pytest.mark.thorough
 def test_a_sentence_that_no_file_can_hold_costs_its_own_claim(outside_project):
     claims = outside_project.path / "test_lines.py"
     claims.write_text(claims.read_text().replace("steeper targets", r"steeper \ud83d targets"))
     result = run(outside_project, "--update-ledger")
     result.assert_outcomes(errors=2, xfailed=1, skipped=1)
     result.stdout.fnmatch_lines(["*sentence is *which is no Unicode text*"])
-    assert "900/flatter" in ledger(outside_project).read_text()
-
-
-def test_a_verdict_is_shown_beside_the_opposite_one_at_another_size(accepted):
-    entry = ledger(accepted).read_text().split("[[claim]]")[1]
-    assert 'claim = "900/flatter"' in entry
-    larger = entry.replace('profile = "ci"', 'profile = "paper"')
-    with ledger(accepted).open("a") as file:
-        file.write("[[claim]]" + larger.replace(REFUTED, 'verdict = "reproduced"'))
-    result = run(accepted, "--report", "written")
-    result.stdout.fnmatch_lines(
-        ["REFUTED      900/flatter", "*another size the opposite: reproduced at paper (points)"]
-    )
-    claims = json.loads((accepted.path / "written" / "results.json").read_text())["claims"]
-    said = {each["claim"]: each.get("opposed") for each in claims}
-    assert said.pop("900/flatter") == "reproduced at paper (points)"
-    assert set(said.values()) == {None}
+    assert "900/flatter" in (outside_project.path / "ledger.toml").read_text()
