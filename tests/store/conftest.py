@@ -27,9 +27,9 @@ def store(tmp_path: Path, reports: list[str]) -> Store:
     return Store(tmp_path / "store", report=reports.append)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skips `fsync`, for tests that write many entries and are not about power cuts."""
+    """Skips `fsync` in this process: the test about power cuts counts the calls."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 

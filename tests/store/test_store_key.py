@@ -4,12 +4,25 @@ import enum
 import json
 import math
 import re
+import tempfile
 
 import pytest
 from hypothesis import given, settings
-from store_strategies import EASILY_CONFUSED, MAPPINGS
+from hypothesis import strategies as st
 
+from repro.store import Store
 from repro.store.key import run_key
+
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+MAPPINGS = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
+
+_ALIKE: list[object] = [0, 0.0, -0.0, False, None, "0", "", [], [0], {}]
+EASILY_CONFUSED = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(_ALIKE))
 
 
 def test_the_key_is_the_sha256_of_canonical_json() -> None:
@@ -20,13 +33,29 @@ def test_the_key_is_the_sha256_of_canonical_json() -> None:
 
 
 @given(MAPPINGS)
-def test_the_order_of_keys_does_not_count(identity: dict[str, object]) -> None:
+def test_neither_the_order_of_keys_nor_a_json_round_trip_counts(
+    identity: dict[str, object],
+) -> None:
     assert run_key(dict(reversed(identity.items()))) == run_key(identity)
-
-
-@given(MAPPINGS)
-def test_a_json_round_trip_keeps_the_key(identity: dict[str, object]) -> None:
     assert run_key(json.loads(json.dumps(identity))) == run_key(identity)
+
+
+@given(identity=MAPPINGS, values=MAPPINGS, provenance=MAPPINGS)
+def test_any_json_comes_back_from_a_store_exactly(
+    identity: dict[str, object], values: dict[str, object], provenance: dict[str, object]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        store.put(identity, values, provenance)
+        result = store.get(identity)
+        assert result is not None
+        for put, got in (
+            (identity, result.identity),
+            (values, result.values),
+            (provenance, result.provenance),
+        ):
+            # As text, so that 1 and 1.0, and 0.0 and -0.0, are told apart.
+            assert json.dumps(got, sort_keys=True) == json.dumps(put, sort_keys=True)
 
 
 def exactly(value: object) -> object:
@@ -38,8 +67,8 @@ def exactly(value: object) -> object:
     return repr(value)
 
 
-@settings(max_examples=300)
-@given(EASILY_CONFUSED | MAPPINGS, EASILY_CONFUSED | MAPPINGS)
+@settings(max_examples=50)  # few of ten pairs are equal
+@given(EASILY_CONFUSED, EASILY_CONFUSED)
 def test_keys_are_equal_exactly_where_identities_are(
     one: dict[str, object], other: dict[str, object]
 ) -> None:
@@ -50,17 +79,20 @@ def test_tuples_and_lists_are_alike() -> None:
     assert run_key({"layers": (1, (2, 3))}) == run_key({"layers": [1, [2, 3]]})
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(1, 1.0), (1, True), (0, False), (0.0, -0.0), (1, "1"), (None, "null"), ([], {}), ("", None)],
-)
-def test_values_that_may_train_differently_have_different_keys(one: object, other: object) -> None:
-    assert run_key({"x": one}) != run_key({"x": other})
-    assert run_key({"x": [one]}) != run_key({"x": [other]})
+ALIKE_IN_PYTHON: list[tuple[object, object]] = [
+    *((1, 1.0), (1, True), (0, False), (0.0, -0.0), (1, "1"), (None, "null"), ([], {}), ("", None)),
+    (0.1, math.nextafter(0.1, 1)),
+]
 
 
-def test_floats_count_to_the_last_bit() -> None:
-    assert run_key({"lr": 0.1}) != run_key({"lr": math.nextafter(0.1, 1)})
+def test_values_that_may_train_differently_have_different_keys() -> None:
+    shared = [
+        (one, other)
+        for one, other in ALIKE_IN_PYTHON
+        if run_key({"x": one}) == run_key({"x": other})
+        or run_key({"x": [one]}) == run_key({"x": [other]})
+    ]
+    assert shared == []
 
 
 def test_a_subclass_of_a_number_counts_as_the_number() -> None:
@@ -74,14 +106,10 @@ def test_a_subclass_of_a_number_counts_as_the_number() -> None:
     assert run_key({"x": Depth.FOUR, "y": Float(0.1)}) == run_key({"x": 4, "y": 0.1})
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_value_that_is_no_number_is_refused_by_its_place(number: float) -> None:
-    with pytest.raises(ValueError, match=re.escape("identity['arm'][1] is ")) as caught:
-        run_key({"arm": [0.1, number]})
-    assert "\n" not in str(caught.value)
-
-
 def test_a_value_that_json_cannot_carry_is_refused_by_its_place() -> None:
+    for number in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match=re.escape("identity['arm'][1] is ")):
+            run_key({"arm": [0.1, number]})
     with pytest.raises(TypeError, match=re.escape("identity['arm'] is a set; give")):
         run_key({"arm": {1, 2}})
     with pytest.raises(TypeError, match=re.escape("identity['weights'] has the key 1; keys must")):
