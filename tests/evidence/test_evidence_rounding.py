@@ -73,6 +73,7 @@ def test_rounding_by_an_epoch_allows_as_much_at_every_later_one():
     assert worst({}, measured) is None
 
 
+@pytest.mark.thorough
 def test_a_run_is_trained_again_to_its_bits_and_elsewhere_to_others():
     run, next_seed = Run(LADDER, 3), Run(LADDER, 4)
     engines = {run: "loop", next_seed: "loop"}
