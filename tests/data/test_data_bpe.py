@@ -85,18 +85,6 @@ def test_any_text_by_a_small_vocabulary(of_the_twin, text):
     agree(of_the_twin, [text], "gpt2-bpe-twin")
 
 
-FILES = {
-    "wikitext-2-twin": "wiki.valid.tokens",
-    "sms-spam-twin": "SMSSpamCollection",
-    "lambada-twin": "lambada_test.jsonl",
-}
-
-
-def test_files_by_a_small_vocabulary(of_the_twin):
-    texts = [read_file(name, file).decode()[:20_000] for name, file in FILES.items()]
-    agree(of_the_twin, texts, "gpt2-bpe-twin")
-
-
 def test_half_a_character_by_a_small_vocabulary(of_the_twin):
     tokens = [220, 158]
     shown = load_tokenizer("gpt2-bpe-twin").decode(tokens)

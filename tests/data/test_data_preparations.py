@@ -1,6 +1,5 @@
 """The documented preparations have their documented counts, and are made once."""
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -13,12 +12,11 @@ from repro.data.characters import SENTENCES, batches, characters_identity, load_
 from repro.data.corpus import load_byte_pairs, load_words
 from repro.data.files import read_file
 from repro.data.locate import user_cache
-from repro.data.messages import balance, load_messages, messages_identity, read_rows, split
+from repro.data.messages import balance, load_messages, messages_identity, read_rows
 from repro.data.pairs import load_pairs
 from repro.data.passages import load_passages, passages_identity
 from repro.data.ragged import Ragged
 from repro.data.word_windows import PAD, UNKNOWN, lines_of_text, load_word_windows
-from tests.oracles import oracle
 
 
 @pytest.fixture
@@ -70,6 +68,10 @@ def test_source_001_lines_and_windows():
     targets = windows.validation[:, 1:]
     assert (targets != PAD).sum() == 285_045
     assert (targets == UNKNOWN).sum() / (targets != PAD).sum() == pytest.approx(0.3045, abs=1e-3)
+    corpus = load_words("wikitext-2")
+    assert corpus.vocabulary == 33_278
+    counts = [len(stream) for stream in (corpus.train, corpus.validation, corpus.test)]
+    assert counts == [2_088_628, 217_646, 245_569]
 
 
 def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monkeypatch):
@@ -93,18 +95,11 @@ def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monke
 
 
 @pytest.mark.real_data
-def test_wikitext_at_word_level():
-    corpus = load_words("wikitext-2")
-    assert corpus.vocabulary == 33_278
-    counts = [len(stream) for stream in (corpus.train, corpus.validation, corpus.test)]
-    assert counts == [2_088_628, 217_646, 245_569]
-
-
-@pytest.mark.real_data
 def test_source_003_rows_and_split():
     rows = read_rows("sms-spam")
     assert len(rows) == 5_572
     assert sum(label == "spam" for label, _ in rows) == 747
+    assert sum(text.count("\n") for _, text in rows) == 2  # lines that are lost in quotes
     assert len(balance(rows)) == 1_494
     messages = load_messages("sms-spam", tokenizer="gpt2-bpe")
     parts = (messages.train, messages.validation, messages.test)
@@ -114,44 +109,21 @@ def test_source_003_rows_and_split():
 
 
 @pytest.mark.real_data
-def test_two_lines_are_lost_in_quotes():
-    lines = read_file("sms-spam", "SMSSpamCollection").decode().removesuffix("\n").split("\n")
-    rows = read_rows("sms-spam")
-    assert len(lines) == 5_574
-    swallowed = [text.count("\n") for _, text in rows if "\n" in text]
-    assert sum(swallowed) == 2
-
-
-@pytest.mark.real_data
-def test_pandas_does_the_same():
-    pandas = oracle("pandas")
-    path = os.path.join(os.environ["REPRO_DATA"], "sms-spam", "SMSSpamCollection")
-    frame = pandas.read_csv(path, sep="\t", header=None, names=["label", "text"])
-    ham, spam = (frame[frame.label == label] for label in ("ham", "spam"))
-    frame = pandas.concat([ham.sample(len(spam), random_state=123), spam])
-    for _ in range(2):
-        frame = frame.sample(frac=1, random_state=123)
-    rows = list(zip(frame.label, frame.text, strict=True))
-    assert rows == [row for part in split(balance(read_rows("sms-spam"))).values() for row in part]
-
-
-@pytest.mark.real_data
-def test_blimp_has_67_paradigms_of_1000_pairs():
+def test_source_002_pairs_and_passages():
     pairs = load_pairs("blimp", tokenizer="gpt2-bpe")
     assert len(pairs.paradigms) == 67
     assert np.bincount(pairs.paradigm).tolist() == [1000] * 67
     assert len(pairs.good) == len(pairs.bad) == 67_000
-
-
-@pytest.mark.real_data
-def test_lambada_names_its_variant():
     for variant in ("openai", "original"):
         passages = load_passages("lambada", variant, tokenizer="gpt2-bpe")
         assert passages.variant == variant
         assert len(passages.context) == len(passages.last) == 5153
         assert passages.last.lengths.min() > 0
-    assert len({passages_identity("lambada", v, tokenizer="gpt2-bpe") for v in
-                ("openai", "original", "development")}) == 3  # fmt: skip
+    identities = {
+        passages_identity("lambada", variant, tokenizer="gpt2-bpe")
+        for variant in ("openai", "original", "development")
+    }
+    assert len(identities) == 3
 
 
 LOADERS = {

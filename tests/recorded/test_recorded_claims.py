@@ -8,10 +8,9 @@ import pytest
 from recorded_results import run, say, table, write
 from scipy import stats
 
-from repro.arm import Metric, Run
-from repro.recorded import recorded
-from repro.recorded.results import WithRecorded
-from repro.store import run_key
+from repro.arm import Metric
+
+pytestmark = pytest.mark.thorough
 
 ONLY_LOADS = """
 import sys
@@ -52,7 +51,6 @@ def test_results_are_judged_as_they_are(project):
     assert not list((project.path / "store").glob("runs/*/*"))
 
 
-@pytest.mark.thorough
 def test_pairs_are_paired_where_the_author_says_so(project):
     say(project, "paired=True")
     run(project, "--report", "report")
@@ -67,7 +65,6 @@ def test_pairs_are_paired_where_the_author_says_so(project):
     assert judged["findings"][0]["effects"][0]["p_for"] == pytest.approx(theirs.pvalue, rel=1e-6)
 
 
-@pytest.mark.thorough
 def test_the_ledger_gates_recorded_claims_too(project):
     result = run(project, "--update-ledger")
     result.stdout.fnmatch_lines(["*the ledger was updated: 2 entries changed*"])
@@ -84,56 +81,16 @@ def test_the_ledger_gates_recorded_claims_too(project):
     result.stdout.fnmatch_lines(["*accepted in the ledger: reproduced on results.csv (sha256 *"])
 
 
-def test_keys_follow_the_content_and_not_the_place_of_a_row(project):
-    def keys():
-        metrics = {"accuracy": Metric("log-odds")}
-        path = str(project.path / "results.csv")
-        results = recorded(path, arm=["method", "width"], seed="seed", metrics=metrics)
-        known = WithRecorded(None)
-        found = {
-            (arm, seed): known.get(Run(arm, seed)) for arm in results.every_arm for seed in (3, 4)
-        }
-        assert all(each.key == run_key(each.identity) for each in found.values())
-        return {(dict(arm.chosen)["method"], seed): each.key for (arm, seed), each in found.items()}
-
-    before = keys()
-    head, *rows = table()
-    write(project, [head, *reversed(rows)])
-    assert keys() == before
-    changed = [row if not row.startswith("plain,64,3,") else "plain,64,3,0.5" for row in rows]
-    write(project, [head, *changed])
-    after = keys()
-    assert {place for place in before if before[place] != after[place]} == {("plain", 3)}
-
-
-def test_a_duplicated_seed_costs_the_claims_on_its_arm(project, lines):
-    lines.insert(5, lines[4])
-    write(project, lines)
-    result = run(project)
-    result.stdout.fnmatch_lines(
-        ["*plain: Seed 4 is there twice, in line 5 of results.csv and line 6: remove one*"]
-    )
-    result.assert_outcomes(failed=2)
-
-
-def test_a_missing_run_is_named_where_runs_are_paired(project, lines):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    result = run(project, "-rs")
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
-
-
-@pytest.mark.thorough
-def test_seed_counts_may_differ_where_runs_are_not_paired(project, lines):
+def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(project):
+    lines = table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93})
     kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]
     write(project, kept)
     run(project, "--report", "report")
     judged, _ = record(project)
     assert judged["measured"].endswith("20 and 12 seeds")
+    assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
 
 
-@pytest.mark.thorough
 def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_counts_as(
     project, lines
 ):
@@ -151,7 +108,6 @@ def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_cou
     assert "that counts as 0.1" in judged["text"]
 
 
-@pytest.mark.thorough
 def test_pairs_that_have_nothing_in_common_are_said(project, lines):
     def mispaired(line):
         method, width, seed, value = line.split(",")
@@ -164,15 +120,6 @@ def test_pairs_that_have_nothing_in_common_are_said(project, lines):
     assert "paired=True may be wrong" in judged["text"]
 
 
-@pytest.mark.thorough
-def test_the_best_of_several_is_said_to_be_one(project):
-    write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93}))
-    run(project, "--report", "report")
-    judged, _ = record(project)
-    assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
-
-
-@pytest.mark.thorough
 def test_a_second_look_is_refused_where_there_was_one_at_the_whole_level(project):
     run(project, "--update-ledger")
     write(project, table(seeds=30))
@@ -183,7 +130,6 @@ def test_a_second_look_is_refused_where_there_was_one_at_the_whole_level(project
     result.assert_outcomes(passed=1, skipped=1)
 
 
-@pytest.mark.thorough
 def test_declared_looks_are_taken_in_turn(project):
     open_ = {"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}
     write(project, table(means=open_))
@@ -199,7 +145,6 @@ def test_declared_looks_are_taken_in_turn(project):
     run(project, "-rs").stdout.fnmatch_lines(["*needs 20 for the first of its declared looks*"])
 
 
-@pytest.mark.thorough
 def test_trained_and_recorded_arms_are_not_compared(project):
     project.makepyfile(
         line="""
@@ -228,7 +173,6 @@ def test_trained_and_recorded_arms_are_not_compared(project):
     result.stdout.fnmatch_lines(["*which is recorded, with arms that are trained here*"])
 
 
-@pytest.mark.thorough
 def test_no_torch_is_loaded(project):
     project.makepyfile(only_loads=ONLY_LOADS)
     result = project.runpython("only_loads.py")
@@ -245,23 +189,20 @@ RUNS = recorded("runs/{method}/seed_{seed}.csv", arm="method", seed="seed", epoc
                 metrics=SHARE)
 
 @claim("It learns until the end", source="Ours, Figure 1")
-@pytest.mark.thorough
 def test_climbs(trials):
     plain = trials(RUNS(method="plain"))
     assert plain.over_epochs.accuracy.peaks_at(40)
 """
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
-def test_curves_are_judged_and_drawn(project, options):
+def test_curves_are_judged_and_drawn(project):
     for seed in range(1, 6):
         path = project.path / "runs" / "plain" / f"seed_{seed}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [f"{epoch},{0.9 - 1 / epoch + 0.001 * seed}" for epoch in (10, 20, 30, 40)]
         path.write_text("\n".join(["epoch,accuracy", *rows]) + "\n")
     project.makepyfile(test_results=CURVES)
-    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--report", "report", *options)
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--report", "report", "-n2")
     result.assert_outcomes(passed=1)
     page = (project.path / "report" / "index.html").read_text()
     assert page.count("<symbol") == 1
@@ -270,7 +211,6 @@ def test_curves_are_judged_and_drawn(project, options):
     assert all(f">{epoch}<" in curve for epoch in (10, 20, 30, 40))
 
 
-@pytest.mark.thorough
 def test_files_of_other_folders_may_be_called_alike(project):
     means = {"one": {"plain": 0.93, "smoothing": 0.936}, "two": {"plain": 0.936, "smoothing": 0.93}}
     for place, (folder, of_folder) in enumerate(means.items()):
@@ -286,7 +226,6 @@ def test_files_of_other_folders_may_be_called_alike(project):
     assert not first.keys() & second.keys()
 
 
-@pytest.mark.thorough
 def test_the_guide_runs_as_it_is_written(project, lines):
     guide = (Path(__file__).parents[2] / "docs" / "recorded.md").read_text()
     of_a_file, *of_numbers = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
@@ -298,7 +237,6 @@ def test_the_guide_runs_as_it_is_written(project, lines):
     assert values["verdict"].outcome == "reproduced"
 
 
-@pytest.mark.thorough
 def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
     broken = claims.replace("    assert", "    raise ValueError('no seven')\n    assert")
@@ -308,7 +246,6 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
 
 
-@pytest.mark.thorough
 def test_workers_come_to_the_same(project):
     alone = run(project, "--report", "alone")
     shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")
@@ -321,7 +258,6 @@ def test_workers_come_to_the_same(project):
     assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()
 
 
-@pytest.mark.thorough
 def test_the_seeds_of_a_report_fed_back_give_the_same_verdicts(project):
     say(project, "paired=True")
     run(project, "--report", "report")

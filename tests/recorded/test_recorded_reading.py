@@ -3,11 +3,14 @@
 import json
 
 import pytest
+from recorded_results import table
 
-from repro.arm import Metric
+from repro.arm import Metric, Run
 from repro.recorded import RecordedError, recorded
 from repro.recorded.pattern import Pattern
+from repro.recorded.results import WithRecorded
 from repro.recorded.runs import listed
+from repro.store import run_key
 from tests.oracles import oracle
 
 ACCURACY = {"accuracy": Metric("log-odds", examples=1000)}
@@ -218,3 +221,19 @@ def test_patterns_take_texts_apart_and_seeds_are_listed_as_ranges():
     assert listed([3, 1, 2, 9]) == "1–3, 9"
     assert listed([5, 6]) == "5, 6"
     assert listed([4]) == "4"
+
+
+def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
+    def keys(rows):
+        known = WithRecorded(None)
+        results = source("a.csv", "\n".join([head, *rows]), arm=["method", "width"])
+        found = {Run(arm, seed): None for arm in results.every_arm for seed in (3, 4)}
+        found = {run: known.get(run) for run in found}
+        assert all(each.key == run_key(each.identity) for each in found.values())
+        return {(run.arm.label, run.seed): each.key for run, each in found.items()}
+
+    head, *rows = table(seeds=4)
+    before = keys(rows)
+    assert keys(rows[::-1]) == before
+    after = keys([row if not row.startswith("plain,64,3,") else "plain,64,3,0.5" for row in rows])
+    assert {place for place in before if before[place] != after[place]} == {("plain", 3)}

@@ -1,29 +1,20 @@
 """Locks: one holder at a time, and nobody has to clean up after them."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from repro.store import StoreError
 from repro.store.locks import Locks
 
-Start = Callable[..., subprocess.Popen[str]]
-Fork = Callable[..., subprocess.Popen[str]]
-
 
 @pytest.fixture
-def locks(tmp_path: Path) -> Locks:
+def locks(tmp_path):
     return Locks(tmp_path)
 
 
-def test_one_holder_at_a_time(locks: Locks, tmp_path: Path) -> None:
+def test_one_holder_at_a_time(locks, tmp_path):
     lock = locks.try_lock("run")
-    assert lock is not None
     assert locks.try_lock("run") is None
     assert Locks(tmp_path).try_lock("run") is None
     assert locks.try_lock("another run") is not None
@@ -34,13 +25,10 @@ def test_one_holder_at_a_time(locks: Locks, tmp_path: Path) -> None:
     assert locks.try_lock("run") is not None
 
 
-def test_a_released_lock_leaves_no_file(locks: Locks) -> None:
+def test_a_released_lock_leaves_no_file_and_a_second_release_does_not_free_the_next(locks):
     with locks.lock("run"):
         assert [path.name for path in locks.folder.iterdir()] == ["run"]
     assert list(locks.folder.iterdir()) == []
-
-
-def test_a_second_release_does_not_free_the_next_holder(locks: Locks) -> None:
     first = locks.lock("run")
     first.release()
     second = locks.lock("run")
@@ -49,26 +37,18 @@ def test_a_second_release_does_not_free_the_next_holder(locks: Locks) -> None:
     second.release()
 
 
-def test_a_wait_that_is_too_long_says_who_is_waited_for(locks: Locks) -> None:
+def test_a_wait_that_is_too_long_says_who_is_waited_for(locks):
     sentence = rf"/locks/run has been held for 0.01 s by process {os.getpid()} on .*; end it"
-    with (
-        locks.lock("run"),
-        pytest.raises(
-            StoreError,
-            match=sentence,
-        ),
-    ):
+    with locks.lock("run"), pytest.raises(StoreError, match=sentence):
         locks.lock("run", timeout=0.01)
 
 
-def test_a_removed_lock_file_does_not_count_as_held(
-    locks: Locks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removed_lock_file_does_not_count_as_held(locks, monkeypatch):
     first = locks.lock("run")
     really_open = os.open
     others = []
 
-    def overtaken(path: Path, *rest: int) -> int:
+    def overtaken(path, *rest):
         descriptor = really_open(path, *rest)
         monkeypatch.undo()
         first.release()  # removes the file that was just opened

@@ -1,14 +1,9 @@
 """Processes that share a store, and are killed while they hold locks and write."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +11,6 @@ from repro.store import Store
 from repro.store.locks import Locks
 
 pytestmark = pytest.mark.thorough
-
-Start = Callable[..., subprocess.Popen[str]]
 
 HOLD = """if True:
     import sys
@@ -76,40 +69,19 @@ PUT_FOREVER = """if True:
         print(seed, flush=True)
 """
 
-PUT_AND_GET = """if True:
-    import sys
-    from repro.store import Store
-    store = Store(sys.argv[1], report=print)
-    input()
-    for seed in range(60):
-        store.put({"seed": seed}, {"seed": seed}, {"by": sys.argv[2]})
-        assert store.get({"seed": seed}).values == {"seed": seed}
-"""
-
 
 @pytest.fixture
-def locks(tmp_path: Path) -> Locks:
+def locks(tmp_path):
     return Locks(tmp_path)
 
 
-def test_a_killed_holder_lets_go(locks: Locks, tmp_path: Path, python: Start) -> None:
-    holder = python(HOLD, tmp_path)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
-    assert locks.try_lock("run") is None
-    holder.kill()
-    holder.wait()
-    assert locks.try_lock("run") is not None
-
-
 @pytest.fixture
-def fork(tmp_path: Path, python: Start) -> Iterator[Start]:
+def fork(tmp_path, python):
     """Starts a process that takes a lock and forks a child; the child does not outlive the test."""
-    children: list[int] = []
+    children = []
 
-    def start(child_does: str = "sleeps") -> subprocess.Popen[str]:
+    def start(child_does="sleeps"):
         parent = python(FORK, tmp_path, child_does)
-        assert parent.stdout is not None
         children.append(int(parent.stdout.readline()))
         return parent
 
@@ -118,9 +90,7 @@ def fork(tmp_path: Path, python: Start) -> Iterator[Start]:
         os.kill(child, signal.SIGKILL)
 
 
-def test_a_forked_child_does_not_keep_the_lock_of_a_killed_parent(
-    locks: Locks, fork: Start
-) -> None:
+def test_a_forked_child_does_not_keep_the_lock_of_a_killed_parent(locks, fork):
     parent = fork()
     assert locks.try_lock("run") is None
     parent.kill()
@@ -128,12 +98,10 @@ def test_a_forked_child_does_not_keep_the_lock_of_a_killed_parent(
     assert locks.try_lock("run") is not None
 
 
-def test_a_forked_child_does_not_keep_what_its_parent_released(locks: Locks, fork: Start) -> None:
+def test_a_forked_child_does_not_keep_what_its_parent_released(locks, fork):
     parent = fork()
     path = locks.folder / "run"
     os.link(path, locks.folder / "kept")  # a new file in its place would be free in any case
-    assert parent.stdin is not None
-    assert parent.stdout is not None
     parent.stdin.write("go on\n")
     parent.stdin.flush()
     assert parent.stdout.readline() == "released\n"
@@ -141,19 +109,16 @@ def test_a_forked_child_does_not_keep_what_its_parent_released(locks: Locks, for
     assert locks.try_lock("run") is not None
 
 
-def test_a_forked_child_cannot_release_the_lock_of_its_parent(locks: Locks, fork: Start) -> None:
+def test_a_forked_child_cannot_release_the_lock_of_its_parent(locks, fork):
     fork("releases")
     assert (locks.folder / "run").exists()
     assert locks.try_lock("run") is None
 
 
-def test_lock_files_of_killed_holders_are_swept_when_a_store_is_opened(
-    tmp_path: Path, python: Start
-) -> None:
+def test_lock_files_of_killed_holders_are_swept_when_a_store_is_opened(tmp_path, python):
     root = tmp_path / "store"
     locks = Store(root).locks
     holder = python(HOLD, root)
-    assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     holder.kill()
     holder.wait()
@@ -164,16 +129,14 @@ def test_lock_files_of_killed_holders_are_swept_when_a_store_is_opened(
         assert locks.try_lock("held") is None
 
 
-def test_no_count_is_lost_under_the_lock(tmp_path: Path, python: Start) -> None:
+def test_no_count_is_lost_under_the_lock(tmp_path, python):
     counter = tmp_path / "counter"
     counter.write_text("00000000")
     logs = [tmp_path / f"log {number}" for number in range(6)]
     workers = [python(COUNT, tmp_path, counter, log, 1.5) for log in logs]
     for worker in workers:
-        assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
     for worker in workers:
-        assert worker.stdin is not None
         worker.stdin.write("go\n")
         worker.stdin.flush()
     moments = random.Random(0)
@@ -194,9 +157,7 @@ def test_no_count_is_lost_under_the_lock(tmp_path: Path, python: Start) -> None:
     assert 0 <= int(counter.read_text()) - len(told) <= len(killed)
 
 
-def test_only_what_a_killed_writer_left_is_swept(
-    store: Store, python: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_only_what_a_killed_writer_left_is_swept(store, python):
     leave = """if True:
         import sys
         from repro.store import Store
@@ -207,7 +168,6 @@ def test_only_what_a_killed_writer_left_is_swept(
             input()
     """
     writer = python(leave, store.root)
-    assert writer.stdout is not None
     assert writer.stdout.readline() == "written\n"
     scratch = store.root / "tmp"
     (left,) = scratch.iterdir()
@@ -220,15 +180,12 @@ def test_only_what_a_killed_writer_left_is_swept(
     assert set(scratch.iterdir()) == set()
 
 
-def test_a_killed_writer_leaves_nothing_or_a_good_entry(
-    store: Store, reports: list[str], python: Start
-) -> None:
+def test_a_killed_writer_leaves_nothing_or_a_good_entry(store, reports, python):
     moments = random.Random(0)
-    told: list[int] = []
+    told = []
     for _ in range(30):
         first = told[-1] + 1 if told else 0  # the one that the last writer was killed at
         writer = python(PUT_FOREVER, store.root, first)
-        assert writer.stdout is not None
         told.append(int(writer.stdout.readline()))  # it is at work
         time.sleep(moments.uniform(0, 0.02))
         writer.kill()
@@ -243,19 +200,3 @@ def test_a_killed_writer_leaves_nothing_or_a_good_entry(
     assert reports == []
     Store(store.root)
     assert list((store.root / "tmp").iterdir()) == []
-
-
-def test_putters_at_the_same_time_all_get_the_same(
-    store: Store, reports: list[str], python: Start
-) -> None:
-    putters = [python(PUT_AND_GET, store.root, name) for name in ("one", "other", "third")]
-    for putter in putters:
-        assert putter.stdin is not None
-        putter.stdin.write("go\n")
-        putter.stdin.flush()
-    assert [putter.communicate()[0] for putter in putters] == [""] * 3
-    assert [putter.returncode for putter in putters] == [0] * 3
-    assert len(list(store.entries())) == 60
-    assert reports == []
-    for name in ("tmp", "locks"):
-        assert list(Path(store.root, name).iterdir()) == []
