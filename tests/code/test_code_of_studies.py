@@ -82,16 +82,6 @@ def test_faults_can_be_planted():
         fault.planted((ROOT / fault.path).read_text())  # says it where it cannot
 
 
-def test_a_fault_changes_the_key_of_its_study_and_a_harmless_edit_keeps_it(modules):
-    """One study; the thorough tests go through all faults and all studies."""
-    (kind,) = types_of("own")
-    key = code(kind, modules)
-    kept = edited(modules, "repro/core/train.py", "is larger than an epoch of", "does not fit into")
-    assert code(kind, kept) == key
-    changed = edited(modules, "repro/core/streams.py", 'f"{seed}/{name}"', 'f"{seed}"')
-    assert code(kind, changed) != key
-
-
 def changes_a_key(fault, before, modules):
     *_, folder, _ = fault.path.split("/")
     after = edited(modules, fault.path, fault.old, fault.new)
