@@ -125,6 +125,7 @@ def test_a_twin_has_the_files_of_what_it_stands_in_for():
 MODULES = [each.name for each in pkgutil.walk_packages(repro.data.__path__, "repro.data.")]
 
 
+@pytest.mark.thorough
 def test_the_documented_examples_run(data):
     (data / "five.txt").write_text("words")
     with zipfile.ZipFile(data / "set.zip", "w") as archive:

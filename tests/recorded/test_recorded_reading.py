@@ -126,6 +126,12 @@ def test_settings_are_equal_however_they_are_written(source):
     assert set(values(results, method="0.1")) == {1, 2, 3}
 
 
+def test_what_is_no_number_counts_as_is_said(source):
+    text = "method,seed,accuracy\nplain,1,nan\n"
+    plain = source("a.csv", text, diverged={"accuracy": 0.1})(method="plain").located()
+    assert WithRecorded(None).get(Run(plain, 1)).values["measures"] == {"accuracy": 0.1}
+
+
 def test_runs_without_a_number_are_counted(source):
     results = source("a.csv", "method,accuracy\nplain,0.5\nplain,0.5\nsmooth,0.6\n", seed=None)
     assert set(values(results, method="plain")) == {1, 2}

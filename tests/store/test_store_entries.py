@@ -32,6 +32,8 @@ def test_a_run_comes_back_as_it_was_stored(store, reports):
     assert (result.key, result.values, result.provenance) == (run_key(IDENTITY), VALUES, PROVENANCE)
     assert result.identity == {"arm": {"lr": 0.1, "layers": [1, 2]}, "seed": 7}
     assert store.get({**IDENTITY, "seed": 8}) is None
+    store.put(IDENTITY, {"other": 1}, {"host": "there"})  # the first one is kept
+    assert store.get(IDENTITY) == result
     assert reports == []
     assert list((store.root / "tmp").iterdir()) == []
     assert list((store.root / "locks").iterdir()) == []
@@ -81,14 +83,6 @@ def test_nothing_is_renamed_before_it_is_on_the_disk(store, monkeypatch):
     assert len(files) == 4
     assert (whole, runs) == (folder.stat().st_ino, folder.parent.parent.stat().st_ino)
     assert (renamed, prefix) == ("rename", folder.parent.stat().st_ino)
-
-
-def test_the_first_result_is_kept(store, reports):
-    store.put(IDENTITY, VALUES, PROVENANCE)
-    store.put(IDENTITY, {"other": 1}, {"host": "there"})
-    result = store.get(IDENTITY)
-    assert (result.values, result.provenance) == (VALUES, PROVENANCE)
-    assert reports == []
 
 
 def test_weights_lie_beside_the_result_and_are_checked(store, reports):
