@@ -120,16 +120,6 @@ def test_the_twin_keeps_every_text(text):
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_another_vocabulary_is_refused(data):
-    (data / "gpt2-bpe").mkdir()
-    for file in ("encoder.json", "vocab.bpe"):
-        (data / "gpt2-bpe" / file).write_bytes(read_file("gpt2-bpe-twin", file))
-    load_tokenizer.cache_clear()
-    with pytest.raises(DataError, match=r"encoder\.json is not gpt2-bpe's file"):
-        load_tokenizer("gpt2-bpe")
-    load_tokenizer.cache_clear()
-
-
 @given(text=texts, size=st.integers(257, 1024))
 def test_a_cut_vocabulary_knows_every_text_by_its_first_merges(text, size):
     whole, cut = load_tokenizer("gpt2-bpe-twin"), load_tokenizer(f"gpt2-bpe-twin:{size}")

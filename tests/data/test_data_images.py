@@ -9,7 +9,6 @@ import pytest
 from repro.data import cifar10, images
 from repro.data.files import resolve
 from repro.data.locate import DataError, fixtures
-from repro.data.prepared import DataWarning
 from repro.data.twins import images as twin
 
 
@@ -62,18 +61,6 @@ def test_a_wrong_or_missing_file_is_named_and_never_replaced_by_the_twin(tiny_ci
     (tiny_cifar / "data_batch_1").unlink()
     with pytest.raises(DataError, match=r"^cifar10 lacks .*data_batch_1 .* data fetch cifar10`"):
         images.load_images("cifar10", size=8)
-
-
-def test_damage_is_healed_every_time_and_leaves_nothing_behind(tiny_cifar, tmp_path):
-    before = np.array(images.load_images("cifar10", size=8).test_images)
-    for _ in range(2):
-        (prepared,) = (tmp_path / "cache").rglob("test_images.npy")
-        prepared.write_bytes(prepared.read_bytes()[:-1] + b"\x00\x00")
-        with pytest.warns(DataWarning, match="made anew"):
-            healed = images.load_images("cifar10", size=8)
-        np.testing.assert_array_equal(before, healed.test_images)
-        assert isinstance(images.load_images("cifar10", size=8).test_images, np.memmap)
-    assert len(list((tmp_path / "cache" / "repro" / "prepared").iterdir())) == 1
 
 
 def test_a_data_folder_that_does_not_exist_is_an_error(monkeypatch):

@@ -256,38 +256,3 @@ def test_workers_come_to_the_same(project):
         ).read_text()
     shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
     assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()
-
-
-def test_the_seeds_of_a_report_fed_back_give_the_same_verdicts(project):
-    say(project, "paired=True")
-    run(project, "--report", "report")
-    project.makepyfile(
-        test_again="""
-        from dataclasses import replace
-        from repro import claim
-        from repro.arm import Metric
-        from repro.recorded import recorded
-
-        SHARE = Metric("log-odds", examples=10_000)
-        SEEDS = recorded("report/seeds.csv", arm="claim", seed="place",
-                         metrics={"first": SHARE, "second": SHARE})
-
-        @claim("again, smoothing", source="Again, Text")
-        def test_smoothing(trials):
-            again = trials(SEEDS(claim="Ours/label_smoothing"))
-            assert replace(again.first, metric="x") > replace(again.second, metric="x")
-
-        @claim("again, mixup", source="Again, Text")
-        def test_mixup(trials):
-            again = trials(SEEDS(claim="Ours/mixup"))
-            assert replace(again.first, metric="x") > replace(again.second, metric="x")
-        """
-    )
-    before = {name: record(project, name)[0] for name in ("smoothing", "mixup")}
-    run(project, "test_again.py", "--report", "report2").assert_outcomes(passed=2)
-    again = json.loads((project.path / "report2" / "results.json").read_text())["claims"]
-    for claim in again:
-        of_before = before["smoothing" if "smoothing" in claim["claim"] else "mixup"]
-        effects = [each["findings"][0]["effects"][0] for each in (claim, of_before)]
-        assert claim["verdict"] == of_before["verdict"]
-        assert effects[0]["p_for"] == pytest.approx(effects[1]["p_for"], rel=1e-9)
