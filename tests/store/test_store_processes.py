@@ -47,8 +47,8 @@ COUNT = """if True:
     told = os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     print("ready", flush=True)
     input()
-    end = time.monotonic() + float(sys.argv[4])
-    while time.monotonic() < end:
+    end, value = time.monotonic() + float(sys.argv[4]), 0
+    while time.monotonic() < end or value <= 100:  # on a busy machine it takes longer
         held = locks.try_lock("counter")
         if held is None:
             continue
