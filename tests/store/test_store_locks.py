@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from repro.store import StoreError
+from repro.store import Store, StoreError
 from repro.store.locks import Locks
 
 
@@ -41,6 +41,15 @@ def test_a_wait_that_is_too_long_says_who_is_waited_for(locks):
     sentence = rf"/locks/run has been held for 0.01 s by process {os.getpid()} on .*; end it"
     with locks.lock("run"), pytest.raises(StoreError, match=sentence):
         locks.lock("run", timeout=0.01)
+
+
+def test_lock_files_of_killed_holders_alone_are_swept_when_a_store_is_opened(tmp_path):
+    locks = Store(tmp_path).locks
+    (locks.folder / "of a killed process").write_text("")
+    with locks.lock("held"):
+        Store(tmp_path)
+        assert [path.name for path in locks.folder.iterdir()] == ["held"]
+        assert locks.try_lock("held") is None
 
 
 def test_a_removed_lock_file_does_not_count_as_held(locks, monkeypatch):

@@ -12,15 +12,6 @@ from repro.store.locks import Locks
 
 pytestmark = pytest.mark.thorough
 
-HOLD = """if True:
-    import sys
-    from pathlib import Path
-    from repro.store.locks import Locks
-    held = Locks(Path(sys.argv[1])).try_lock("run")
-    print("held" if held else "free", flush=True)
-    input()
-"""
-
 FORK = """if True:
     import os, sys, time
     from pathlib import Path
@@ -113,20 +104,6 @@ def test_a_forked_child_cannot_release_the_lock_of_its_parent(locks, fork):
     fork("releases")
     assert (locks.folder / "run").exists()
     assert locks.try_lock("run") is None
-
-
-def test_lock_files_of_killed_holders_are_swept_when_a_store_is_opened(tmp_path, python):
-    root = tmp_path / "store"
-    locks = Store(root).locks
-    holder = python(HOLD, root)
-    assert holder.stdout.readline() == "held\n"
-    holder.kill()
-    holder.wait()
-    with locks.lock("held"):
-        assert {path.name for path in locks.folder.iterdir()} == {"run", "held"}
-        Store(root)
-        assert [path.name for path in locks.folder.iterdir()] == ["held"]
-        assert locks.try_lock("held") is None
 
 
 def test_no_count_is_lost_under_the_lock(tmp_path, python):
