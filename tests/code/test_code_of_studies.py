@@ -27,13 +27,11 @@ HARMLESS = [
     ("repro/marks.py", '"""Mark a test as the claim of a source.', '"""Make a claim of a test.'),
     ("repro/marks.py", "only_at=only_at", "only_at=only_at, more=1"),
     ("repro/core/train.py", "is larger than an epoch of", "does not fit into an epoch of"),
-    ("repro/core/weights.py", "starts from a run; give", "starts from another run; give"),
     (
         "repro/core/timing.py",
         "WARMUP_STEPS, TIMED_STEPS = 2, 6",
         "WARMUP_STEPS, TIMED_STEPS = 3, 9",
     ),
-    ("repro/recipe.py", "give a positive number", "it has to be positive"),
     ("repro/studies/early_exit/arms.py", "\nONE_LAYER", "\nPRESET = ExitArm()\nONE_LAYER"),
     ("repro/studies/early_exit/model.py", "from __future__", "# a comment\nfrom __future__"),
 ]
@@ -89,17 +87,22 @@ def changes_a_key(fault, before, modules):
     return any(code(kind, after) != before[kind] for kind in kinds)
 
 
+@pytest.mark.thorough
 def test_every_fault_in_code_that_trains_changes_a_key(before, modules):
     kept = {f.name for f in faults_of("training") if not changes_a_key(f, before, modules)}
     assert kept == NOT_TRAINED
 
 
-@pytest.mark.parametrize(("path", "old", "new"), HARMLESS)
-def test_a_harmless_edit_keeps_every_key(path, old, new, before, modules):
-    after = edited(modules, path, old, new)
-    assert {kind: code(kind, after) for kind in before} == before
+@pytest.mark.thorough
+def test_a_harmless_edit_keeps_every_key(before, modules):
+    changed = []
+    for path, old, new in HARMLESS:
+        after = edited(modules, path, old, new)
+        changed += [(new, kind) for kind in before if code(kind, after) != before[kind]]
+    assert changed == []
 
 
+@pytest.mark.thorough
 def test_a_label_is_no_part_of_a_key(modules):
     names = reached(roots(frozenset({ExitArm})), modules)
     assert not [name for name in names if name.endswith((".label", ".at", ".located"))]

@@ -1,5 +1,7 @@
 """The definitions that a study reaches: what changes a key, and what does not."""
 
+import doctest
+import importlib
 import sys
 import textwrap
 
@@ -126,65 +128,67 @@ def test_names_imports_and_members_are_followed(write):
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("toy/study.py", "# a submodule", "# another comment"),
-        ("toy/study.py", "'''Run it.'''", "'''Run it, once.'''"),
-        ("toy/study.py", "'''Run it.'''\n", "\n"),
-        ("toy/study.py", "'''The study.'''", "'''A study.'''"),
-        ("toy/study.py", "is negative", "is less than zero"),
-        ("toy/study.py", ', "it is zero"', ""),
-        ("toy/study.py", 'return "base"', "return 'the base'"),
-        ("toy/study.py", "SIZE = 4", "SIZE = 5"),
-        ("toy/study.py", "ANOTHER = Study()", "ANOTHER = YET_ANOTHER = Study()"),
-        ("toy/study.py", "import json\n", ""),
-        ("toy/study.py", "return train.step(x) +", "return (train.step(x)\n   ) +"),
-        ("toy/study.py", ' x: "Config"', " x"),
-        ("toy/sibling.py", "UNUSED = 2", "UNUSED = 3\nNEW = 4"),
-        ("toy/sibling.py", "CONSTANT = 1", "'''It is one.'''\nCONSTANT = 1\n'''Always.'''"),
-        ("toy/core/__init__.py", "4", "5"),
-        ("toy/unreached.py", "7", "8"),
-        ("toy/registry.py", "def pick(name):", "def pick(name):\n    # by its name"),
-    ],
-)
-def test_a_harmless_edit_keeps_the_key(write, name, old, new):
-    before = code()
-    change(write, name, old, new)
-    assert code() == before
+HARMLESS = [
+    ("toy/study.py", "# a submodule", "# another comment"),
+    ("toy/study.py", "'''Run it.'''", "'''Run it, once.'''"),
+    ("toy/study.py", "'''Run it.'''\n", "\n"),
+    ("toy/study.py", "'''The study.'''", "'''A study.'''"),
+    ("toy/study.py", "is negative", "is less than zero"),
+    ("toy/study.py", ', "it is zero"', ""),
+    ("toy/study.py", 'return "base"', "return 'the base'"),
+    ("toy/study.py", "SIZE = 4", "SIZE = 5"),
+    ("toy/study.py", "ANOTHER = Study()", "ANOTHER = YET_ANOTHER = Study()"),
+    ("toy/study.py", "import json\n", ""),
+    ("toy/study.py", "return train.step(x) +", "return (train.step(x)\n   ) +"),
+    ("toy/study.py", ' x: "Config"', " x"),
+    ("toy/sibling.py", "UNUSED = 2", "UNUSED = 3\nNEW = 4"),
+    ("toy/sibling.py", "CONSTANT = 1", "'''It is one.'''\nCONSTANT = 1\n'''Always.'''"),
+    ("toy/core/__init__.py", "4", "5"),
+    ("toy/unreached.py", "7", "8"),
+    ("toy/registry.py", "def pick(name):", "def pick(name):\n    # by its name"),
+]
 
 
-def test_a_definition_may_stand_in_another_module(write):
+def test_a_harmless_edit_keeps_the_key(write):
     before = code()
+    changed = []
+    for name, old, new in HARMLESS:
+        change(write, name, old, new)
+        changed += [(name, new)] * (code() != before)
+        write(name, SOURCES[name])
+    assert changed == []
     change(write, "toy/study.py", "from .sibling import CONSTANT", "from .moved import CONSTANT")
     write("toy/moved.py", "CONSTANT = 1")
     assert code() == before
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("toy/study.py", "self.steps()", "self.steps() * 2"),
-        ("toy/study.py", "if x < 0:", "if x <= 0:"),
-        ("toy/study.py", "raise ValueError(", "raise TypeError("),
-        ("toy/study.py", "return CONSTANT", "return 1"),
-        ("toy/study.py", "class Study(Base)", "class Study(Base, dict)"),
-        ("toy/sibling.py", "CONSTANT = 1", "CONSTANT = 1.0"),
-        ("toy/sibling.py", "CONSTANT = 1", "CONSTANT = True"),
-        ("toy/late.py", "MORE = deeper.VALUE", "MORE = deeper.VALUE + 1"),
-        ("toy/deeper.py", "3", "4"),
-        ("toy/helpers.py", "5", "6"),
-        ("toy/core/train.py", "return x", "return -x"),
-        ("toy/__init__.py", "imported", "imported twice"),
-        ("toy/outer/inner.py", "flag = 1", "flag = 2"),
-        ("toy/registry.py", "return 1", "return 2"),
-        ("toy/registry.py", "KNOWN[name]()", "KNOWN[name]() + 1"),
-    ],
-)
-def test_whatever_computes_counts(write, name, old, new):
+COMPUTING = [
+    ("toy/study.py", "self.steps()", "self.steps() * 2"),
+    ("toy/study.py", "if x < 0:", "if x <= 0:"),
+    ("toy/study.py", "raise ValueError(", "raise TypeError("),
+    ("toy/study.py", "return CONSTANT", "return 1"),
+    ("toy/study.py", "class Study(Base)", "class Study(Base, dict)"),
+    ("toy/sibling.py", "CONSTANT = 1", "CONSTANT = 1.0"),
+    ("toy/sibling.py", "CONSTANT = 1", "CONSTANT = True"),
+    ("toy/late.py", "MORE = deeper.VALUE", "MORE = deeper.VALUE + 1"),
+    ("toy/deeper.py", "3", "4"),
+    ("toy/helpers.py", "5", "6"),
+    ("toy/core/train.py", "return x", "return -x"),
+    ("toy/__init__.py", "imported", "imported twice"),
+    ("toy/outer/inner.py", "flag = 1", "flag = 2"),
+    ("toy/registry.py", "return 1", "return 2"),
+    ("toy/registry.py", "KNOWN[name]()", "KNOWN[name]() + 1"),
+]
+
+
+def test_whatever_computes_counts(write):
     before = code()
-    change(write, name, old, new)
-    assert code() != before
+    unnoticed = []
+    for name, old, new in COMPUTING:
+        change(write, name, old, new)
+        unnoticed += [(name, new)] * (code() == before)
+        write(name, SOURCES[name])
+    assert unnoticed == []
 
 
 def test_which_of_two_definitions_of_one_name_is_used_counts(write):
@@ -196,18 +200,14 @@ def test_which_of_two_definitions_of_one_name_is_used_counts(write):
     assert code() != before
 
 
-def test_a_member_counts_once_an_attribute_of_its_name_is_read_anywhere(write):
-    assert "toy.study.Base.label" not in names()
-    write("toy/helpers.py", "def show(arm): return arm.label\nHELP = show")
-    assert "toy.study.Base.label" in names()
+def test_a_member_counts_once_its_name_is_read_as_an_attribute_or_as_text_anywhere(write):
+    assert not names() & {"toy.study.Base.label", "toy.study.Base.SIZE"}
+    write("toy/helpers.py", "def show(arm): return arm.label\nHELP = show, 'SIZE'")
+    assert names() >= {"toy.study.Base.label", "toy.study.Base.SIZE"}
 
 
-def test_a_member_may_be_read_by_its_name_as_text(write):
-    write("toy/helpers.py", "HELP = 'SIZE'")
-    assert "toy.study.Base.SIZE" in names()
-
-
-def test_methods_that_a_library_may_call_count(write):
+def test_methods_that_a_library_may_call_count_and_the_library_does_not(write):
+    assert not [name for name in names("lonely_toy") if name.startswith("torch")]
     before = code("lonely_toy")
     change(write, "lonely_toy.py", "return 1", "return 2")
     assert code("lonely_toy") != before
@@ -232,20 +232,18 @@ def test_a_module_handed_on_whole_counts_whole(write):
     assert code() != before
 
 
-def test_all_of_a_module_may_be_a_root(write):
-    assert set(reached([Root("toy.sibling")], Modules())) >= {
-        "toy.sibling.CONSTANT", "toy.sibling.UNUSED",
-    }  # fmt: skip
+def test_a_module_without_source_is_named(write):
+    for name in ("toy.nowhere", "no_such_toy", "sys", "lonely_toy.inner"):
+        says = f"no Python source for the module '{name}'; "
+        with pytest.raises(ModuleNotFoundError, match=says):
+            code(name)
 
 
-def test_libraries_are_not_followed(write):
-    assert not [name for name in names("lonely_toy") if name.startswith("torch")]
-
-
-@pytest.mark.parametrize("name", ["toy.nowhere", "no_such_toy", "sys", "lonely_toy.inner"])
-def test_a_module_without_source_is_named(write, name):
-    with pytest.raises(ModuleNotFoundError, match=f"no Python source for the module '{name}'; "):
-        code(name)
+def test_the_documented_examples_run():
+    for name in ("code.meaning", "code.reached", "runs.profiles", "runs.provenance"):
+        outcome = doctest.testmod(importlib.import_module(f"repro.{name}"))
+        assert outcome.attempted > 0, name
+        assert outcome.failed == 0, name
 
 
 def test_a_name_that_is_imported_or_else_defined_counts_both_ways(write):
@@ -271,8 +269,10 @@ def test_tests_and_claims_beside_a_study_are_no_part_of_it(write):
     assert code("lonely_toy") == before
 
 
-def test_a_member_of_a_class_may_be_a_root(write):
+def test_a_module_or_a_member_of_a_class_may_be_a_root(write):
+    every = reached([Root("toy.sibling")], Modules())
+    assert set(every) >= {"toy.sibling.CONSTANT", "toy.sibling.UNUSED"}
     write("lonely_toy.py", "class Sums:\n    def one(self): return 1\n    def two(self): return 2")
-    reached_here = reached([Root("lonely_toy", "Sums.one")], Modules())
-    assert {"lonely_toy.Sums", "lonely_toy.Sums.one"} <= set(reached_here)
-    assert "lonely_toy.Sums.two" not in reached_here
+    one = reached([Root("lonely_toy", "Sums.one")], Modules())
+    assert {"lonely_toy.Sums", "lonely_toy.Sums.one"} <= set(one)
+    assert "lonely_toy.Sums.two" not in one

@@ -1,8 +1,8 @@
 """The documented preparations have their documented counts, and are made once."""
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,12 +12,11 @@ from repro.data.characters import SENTENCES, batches, characters_identity, load_
 from repro.data.corpus import load_byte_pairs, load_words
 from repro.data.files import read_file
 from repro.data.locate import user_cache
-from repro.data.messages import balance, load_messages, messages_identity, read_rows, split
+from repro.data.messages import balance, load_messages, messages_identity, read_rows
 from repro.data.pairs import load_pairs
 from repro.data.passages import load_passages, passages_identity
 from repro.data.ragged import Ragged
 from repro.data.word_windows import PAD, UNKNOWN, lines_of_text, load_word_windows
-from tests.oracles import oracle
 
 
 @pytest.fixture
@@ -37,12 +36,12 @@ def test_source_000_was_trained_on_two_sentences():
     )
 
 
-@pytest.mark.parametrize(("part", "count"), [("train", 48), ("validation", 4)])
-def test_source_000_has_so_many_batches(part, count):
-    text = getattr(load_characters(SENTENCES), part)
-    made = batches(text, length=64, batch=32)
-    assert made.shape == (count, 32, 65)
-    np.testing.assert_array_equal(made[1, 2], text[2048 + 128 : 2048 + 128 + 65])
+def test_source_000_has_so_many_batches():
+    for part, count in (("train", 48), ("validation", 4)):
+        text = getattr(load_characters(SENTENCES), part)
+        made = batches(text, length=64, batch=32)
+        assert made.shape == (count, 32, 65)
+        np.testing.assert_array_equal(made[1, 2], text[2048 + 128 : 2048 + 128 + 65])
 
 
 @pytest.mark.real_data
@@ -69,6 +68,10 @@ def test_source_001_lines_and_windows():
     targets = windows.validation[:, 1:]
     assert (targets != PAD).sum() == 285_045
     assert (targets == UNKNOWN).sum() / (targets != PAD).sum() == pytest.approx(0.3045, abs=1e-3)
+    corpus = load_words("wikitext-2")
+    assert corpus.vocabulary == 33_278
+    counts = [len(stream) for stream in (corpus.train, corpus.validation, corpus.test)]
+    assert counts == [2_088_628, 217_646, 245_569]
 
 
 def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monkeypatch):
@@ -92,18 +95,11 @@ def test_long_lines_are_cut_into_windows_and_short_ones_left_out(tmp_path, monke
 
 
 @pytest.mark.real_data
-def test_wikitext_at_word_level():
-    corpus = load_words("wikitext-2")
-    assert corpus.vocabulary == 33_278
-    counts = [len(stream) for stream in (corpus.train, corpus.validation, corpus.test)]
-    assert counts == [2_088_628, 217_646, 245_569]
-
-
-@pytest.mark.real_data
 def test_source_003_rows_and_split():
     rows = read_rows("sms-spam")
     assert len(rows) == 5_572
     assert sum(label == "spam" for label, _ in rows) == 747
+    assert sum(text.count("\n") for _, text in rows) == 2  # lines that are lost in quotes
     assert len(balance(rows)) == 1_494
     messages = load_messages("sms-spam", tokenizer="gpt2-bpe")
     parts = (messages.train, messages.validation, messages.test)
@@ -113,44 +109,21 @@ def test_source_003_rows_and_split():
 
 
 @pytest.mark.real_data
-def test_two_lines_are_lost_in_quotes():
-    lines = read_file("sms-spam", "SMSSpamCollection").decode().removesuffix("\n").split("\n")
-    rows = read_rows("sms-spam")
-    assert len(lines) == 5_574
-    swallowed = [text.count("\n") for _, text in rows if "\n" in text]
-    assert sum(swallowed) == 2
-
-
-@pytest.mark.real_data
-def test_pandas_does_the_same():
-    pandas = oracle("pandas")
-    path = os.path.join(os.environ["REPRO_DATA"], "sms-spam", "SMSSpamCollection")
-    frame = pandas.read_csv(path, sep="\t", header=None, names=["label", "text"])
-    ham, spam = (frame[frame.label == label] for label in ("ham", "spam"))
-    frame = pandas.concat([ham.sample(len(spam), random_state=123), spam])
-    for _ in range(2):
-        frame = frame.sample(frac=1, random_state=123)
-    rows = list(zip(frame.label, frame.text, strict=True))
-    assert rows == [row for part in split(balance(read_rows("sms-spam"))).values() for row in part]
-
-
-@pytest.mark.real_data
-def test_blimp_has_67_paradigms_of_1000_pairs():
+def test_source_002_pairs_and_passages():
     pairs = load_pairs("blimp", tokenizer="gpt2-bpe")
     assert len(pairs.paradigms) == 67
     assert np.bincount(pairs.paradigm).tolist() == [1000] * 67
     assert len(pairs.good) == len(pairs.bad) == 67_000
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize(("variant", "count"), [("openai", 5153), ("original", 5153)])
-def test_lambada_names_its_variant(variant, count):
-    passages = load_passages("lambada", variant, tokenizer="gpt2-bpe")
-    assert passages.variant == variant
-    assert len(passages.context) == len(passages.last) == count
-    assert passages.last.lengths.min() > 0
-    assert len({passages_identity("lambada", v, tokenizer="gpt2-bpe") for v in
-                ("openai", "original", "development")}) == 3  # fmt: skip
+    for variant in ("openai", "original"):
+        passages = load_passages("lambada", variant, tokenizer="gpt2-bpe")
+        assert passages.variant == variant
+        assert len(passages.context) == len(passages.last) == 5153
+        assert passages.last.lengths.min() > 0
+    identities = {
+        passages_identity("lambada", variant, tokenizer="gpt2-bpe")
+        for variant in ("openai", "original", "development")
+    }
+    assert len(identities) == 3
 
 
 LOADERS = {
@@ -172,22 +145,28 @@ def arrays_of(prepared_set):
             yield from arrays_of(value)
 
 
-@pytest.mark.parametrize("twin", [pytest.param("", marks=pytest.mark.real_data), "-twin"])
-@pytest.mark.parametrize("loader", LOADERS)
-def test_everything_is_prepared_once_and_then_mapped(own_cache, monkeypatch, loader, twin):
-    first = LOADERS[loader](twin)
+def require_prepared_once(twin, monkeypatch):
+    first = {name: load(twin) for name, load in LOADERS.items()}
 
     def never(*arguments):
         raise AssertionError("prepared a second time")
 
     monkeypatch.setattr(prepared, "_write", never)
-    started = time.perf_counter()
-    again = LOADERS[loader](twin)
-    assert time.perf_counter() - started < 2
-    for one, other in zip(arrays_of(first), arrays_of(again), strict=True):
-        assert isinstance(one, np.memmap)
-        assert isinstance(other, np.memmap)
-        np.testing.assert_array_equal(one, other)
+    for name, load in LOADERS.items():
+        for one, other in zip(arrays_of(first[name]), arrays_of(load(twin)), strict=True):
+            assert isinstance(one, np.memmap), name
+            assert isinstance(other, np.memmap), name
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.thorough
+def test_twins_are_prepared_once_and_then_mapped(own_cache, monkeypatch):
+    require_prepared_once("-twin", monkeypatch)
+
+
+@pytest.mark.real_data
+def test_real_sets_are_prepared_once_and_then_mapped(own_cache, monkeypatch):
+    require_prepared_once("", monkeypatch)
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
@@ -208,26 +187,32 @@ def test_identities_differ_by_data_by_twin_and_by_vocabulary():
     assert len(set(identities)) == len(identities)
 
 
-@pytest.mark.parametrize("damage", [b"", b"damaged"])
-def test_damage_is_healed_and_leaves_nothing_behind(own_cache, damage):
-    before = np.array(load_words("wikitext-2-twin").train)
-    for file in ("train.npy", "sums"):
+def test_damage_is_healed_and_leaves_nothing_behind(own_cache):
+    def load():
+        return prepared.prepared("ab", lambda: {"train": np.arange(9)})["train"]
+
+    assert isinstance(load(), np.memmap)
+    for file, damage in product(("train.npy", "sums"), (b"", b"damaged")):
         (path,) = user_cache().rglob(file)
         path.write_bytes(damage)
         with pytest.warns(prepared.DataWarning, match="made anew"):
-            healed = load_words("wikitext-2-twin").train
-        np.testing.assert_array_equal(before, healed)
-        assert isinstance(load_words("wikitext-2-twin").train, np.memmap)
+            healed = load()
+        np.testing.assert_array_equal(healed, np.arange(9))
+        assert isinstance(load(), np.memmap)
     assert len(list((user_cache() / "prepared").iterdir())) == 1
 
 
 def test_workers_that_prepare_at_once_get_the_same(own_cache):
+    def slowly():
+        time.sleep(0.01)
+        return {"train": np.arange(9)}
+
     with ThreadPoolExecutor(4) as workers:
-        corpora = list(workers.map(load_words, ["wikitext-2-twin"] * 4))
-    for other in corpora[1:]:
-        np.testing.assert_array_equal(corpora[0].train, other.train)
+        made = list(workers.map(lambda _: prepared.prepared("ab", slowly), range(4)))
+    for each in made:
+        np.testing.assert_array_equal(each["train"], np.arange(9))
     assert len(list((user_cache() / "prepared").iterdir())) == 1
-    assert isinstance(load_words("wikitext-2-twin").train, np.memmap)
+    assert isinstance(prepared.prepared("ab", pytest.fail)["train"], np.memmap)
 
 
 def test_ragged_sequences():

@@ -59,20 +59,20 @@ def test_a_file_with_metadata_is_read(expected):
     assert_same(read_tensors(safetensors.numpy.save(expected, {"format": "pt"})), expected)
 
 
-@pytest.mark.parametrize("view", [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[1, 2]])
-def test_views_are_written_by_their_values(view):
+def test_views_are_written_by_their_values():
     array = np.arange(12.0).reshape(3, 4)
-    content = write_tensors({"a": view(array)})
-    assert_same(read_tensors(content), {"a": np.array(view(array), order="C")})
-    assert content == write_tensors({"a": np.array(view(array), order="C")})
+    for view in (array.T, array[:, ::2], array[1, 2]):
+        content = write_tensors({"a": view})
+        assert_same(read_tensors(content), {"a": np.array(view, order="C")})
+        assert content == write_tensors({"a": np.array(view, order="C")})
 
 
-@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
-def test_a_bad_file_is_refused_in_one_sentence(tmp_path, content):
-    with pytest.raises(NotSafetensors, match=r"^is no safetensors file \([^\n]+\)$"):
-        read_tensors(content)
-    (tmp_path / "file").write_bytes(content)
-    assert not is_whole_file(tmp_path / "file")
+def test_a_bad_file_is_refused_in_one_sentence(tmp_path):
+    for name, content in BAD_FILES.items():
+        with pytest.raises(NotSafetensors, match=r"^is no safetensors file \([^\n]+\)$"):
+            read_tensors(content)
+        (tmp_path / "file").write_bytes(content)
+        assert not is_whole_file(tmp_path / "file"), name
 
 
 def test_a_kind_that_numpy_lacks_is_named(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 from repro.data.bpe import load_tokenizer
 from repro.data.characters import load_characters
 from repro.data.corpus import load_words
-from repro.data.locate import DataError
 from repro.data.messages import balance, load_messages, read_rows, split
 from repro.data.pairs import load_pairs, read_pairs
 from repro.data.passages import load_passages, read_passages
@@ -35,13 +34,6 @@ def test_messages_are_read_as_pandas_does(messages):
     path = messages / "SMSSpamCollection"
     frame = pandas.read_csv(path, sep="\t", header=None, names=["label", "text"])
     assert read_rows("sms-spam") == list(zip(frame.label, frame.text, strict=True))
-
-
-def test_a_quote_at_the_start_swallows_a_line(messages):
-    rows = read_rows("sms-spam")
-    assert len(rows) == MESSAGES.count("\n") - 1
-    assert rows[2] == ("ham", "It runs on\nspam\tto the next quote and further")
-    assert rows[3] == ("ham", 'a " in the middle stays')
 
 
 def test_messages_are_balanced_and_cut_as_pandas_does(publish):
@@ -110,9 +102,3 @@ def test_wikitext_is_read_as_it_is_published(publish):
     assert set(characters.alphabet) >= set(WIKITEXT)
     read = "".join(characters.alphabet[n] for n in characters.train)
     assert read == WIKITEXT
-
-
-def test_a_file_that_is_not_the_published_one_is_refused(messages):
-    (messages / "SMSSpamCollection").write_bytes(b"ham\tanother\n")
-    with pytest.raises(DataError, match="is not sms-spam's file"):
-        read_rows("sms-spam")

@@ -1,11 +1,14 @@
-"""An arm whose runs are made up."""
+"""An arm whose runs are made up, and lines of evidence about them."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from repro.arm import Arm, Metric, Run
+from repro.evidence.record import record_of
 from repro.recipe import Recipe
+from repro.store import Result, run_key
 from repro.store.key import plain
+from tests.evidence.packs import sealed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +33,13 @@ class Slope(Arm):
 STUDY = None
 SEEDS = [Run(Slope(), seed) for seed in (1, 2, 3)]
 RUN = SEEDS[0]
+CODE = {"kind": "code", "code": "c0de", "definitions": {"line.train": "1"}}
+MADE = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5}
 
 
-def identity_of(run):
+def identity_of(run, code="c0de"):
     """Return an identity as it is stored, of made-up code."""
-    where = {"code": "c0de", "engine": "loop", "device": "cpu", "torch": "2.9"}
+    where = {"code": code, "engine": "loop", "device": "cpu", "torch": "2.9"}
     return {"arm": plain(run.arm.settings(), "arm"), "seed": run.seed, "data": "points", **where}
 
 
@@ -42,3 +47,22 @@ def values_of(run):
     """Return values as training gives them: three epochs, of which two are measured."""
     history = {"loss": [0.5, 0.4, 0.3], "slope": [0.1, 0.25 * run.seed]}
     return {"measures": {"slope": 0.25 * run.seed}, "history": history, "steps": 30}
+
+
+def head(runs, **other):
+    fields = {"name": "repro evidence", "format": 1, "profile": "ci", "claims": ["900/rises"]}
+    return {"kind": "head", **fields, "runs": runs, **other}
+
+
+def line(run=RUN, **changes):
+    """Return the line of a run, with other members."""
+    identity = changes.pop("identity", identity_of(run))
+    result = Result(run_key(identity), identity, values_of(run), MADE)
+    return {**record_of(run, result).line(), **changes}
+
+
+def file_of(folder, *lines, runs=None, name="evidence.jsonl.gz"):
+    path = folder / name
+    runs = sum(each.get("kind") == "run" for each in lines) if runs is None else runs
+    path.write_bytes(sealed([head(runs), *lines]))
+    return path

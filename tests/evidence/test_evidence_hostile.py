@@ -12,37 +12,12 @@ from repro.evidence import lines
 from repro.evidence.errors import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded, write_lines
-from repro.evidence.record import record_of
-from repro.evidence.results import Evidence
-from repro.runs.identity import definitions_of
-from repro.store import Result, run_key
-from tests.evidence.arms import RUN, SEEDS, identity_of, values_of
+from repro.store import run_key
+from tests.evidence.arms import CODE, RUN, SEEDS, file_of, head, identity_of, line, values_of
 from tests.evidence.packs import sealed
 
-
-def head(runs, **other):
-    fields = {"name": "repro evidence", "format": 1, "profile": "ci", "claims": ["900/rises"]}
-    return {"kind": "head", **fields, "runs": runs, **other}
-
-
-CODE = {"kind": "code", "code": "c0de", "definitions": definitions_of(RUN.arm)}
 SPEED = {"engine": "loop", "width": 1, "seconds": 0.1}
 TIMING = {"kind": "timing", "name": "0" * 32, "speed": SPEED}
-
-
-def line(run=RUN, **changes):
-    """Return the line of a run, with other members."""
-    identity = changes.pop("identity", identity_of(run))
-    made = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5}
-    result = Result(run_key(identity), identity, values_of(run), made)
-    return {**record_of(run, result).line(), **changes}
-
-
-def file_of(tmp_path, *lines, runs=None):
-    path = tmp_path / "evidence.jsonl.gz"
-    runs = sum(each.get("kind") == "run" for each in lines) if runs is None else runs
-    path.write_bytes(sealed([head(runs), *lines]))
-    return path
 
 
 def read(path):
@@ -119,58 +94,54 @@ OTHER = identity_of(SEEDS[1])
 VALUES = values_of(RUN)
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"key": run_key(OTHER)}, "identity of another run"),
-        ({"identity": {**identity_of(RUN), "seed": 2.0}}, "seed that is no int"),
-        ({"identity": {**identity_of(RUN), "code": None}}, "code that is no str"),
-        ({"values": {**VALUES, "measures": {"slope": "0.25"}}}, "no numbers"),
-        ({"values": {**VALUES, "measures": {"slope": 10**400}}}, "no numbers"),
-        ({"values": {**VALUES, "steps": -1}}, "no steps"),
-        ({"values": {"history": {}}}, "no steps"),
-        ({"values": {"history": {}, "diverged_at": "early"}}, "no diverged_at"),
-        ({"values": {**VALUES, "history": {"loss": "0.5"}}}, "lists of numbers"),
-        ({"values": {**VALUES, "history": {"loss": [0.5] * 4}}}, "4 epochs of Slope, seed 1"),
-        ({"values": {**VALUES, "history": {"loss": [0.5] * 2}}}, "2 epochs of Slope, seed 1"),
-        (
-            {"values": {**VALUES, "history": {"loss": [0.5] * 3, "slope": [0.1] * 3}}},
-            "3 measurements of slope of Slope, seed 1 (*), which was measured 2 times",
-        ),
-        ({"provenance": {"machine": 7}}, "no text"),
-        ({"provenance": {"packages": ["torch"]}}, "no text"),
-        ({"provenance": {"seconds": -1.0}}, "no time"),
-        ({"data_sets": [["../../etc"]]}, "no text"),
-        ({"keeps_weights": 1}, "keeps_weights that is no bool"),
-        ({"kind": "pickle"}, "unknown kind, 'pickle'"),
-    ],
-)
-def test_runs_that_are_none(tmp_path, changes, why):
-    changed = line(**changes)
-    if "identity" in changes:
-        changed["key"] = run_key(changes["identity"])
-    sentence = refused(file_of(tmp_path, CODE, changed, runs=1))
-    before, _, after = why.partition("*")
-    assert "line 3" in sentence
-    assert before in sentence
-    assert after in sentence
+NONE = [
+    ({"key": run_key(OTHER)}, "identity of another run"),
+    ({"identity": {**identity_of(RUN), "seed": 2.0}}, "seed that is no int"),
+    ({"identity": {**identity_of(RUN), "code": None}}, "code that is no str"),
+    ({"values": {**VALUES, "measures": {"slope": "0.25"}}}, "no numbers"),
+    ({"values": {**VALUES, "measures": {"slope": 10**400}}}, "no numbers"),
+    ({"values": {**VALUES, "steps": -1}}, "no steps"),
+    ({"values": {"history": {}}}, "no steps"),
+    ({"values": {"history": {}, "diverged_at": "early"}}, "no diverged_at"),
+    ({"values": {**VALUES, "history": {"loss": "0.5"}}}, "lists of numbers"),
+    ({"values": {**VALUES, "history": {"loss": [0.5] * 4}}}, "4 epochs of Slope, seed 1"),
+    ({"values": {**VALUES, "history": {"loss": [0.5] * 2}}}, "2 epochs of Slope, seed 1"),
+    (
+        {"values": {**VALUES, "history": {"loss": [0.5] * 3, "slope": [0.1] * 3}}},
+        "3 measurements of slope of Slope, seed 1 (*), which was measured 2 times",
+    ),
+    ({"provenance": {"machine": 7}}, "no text"),
+    ({"provenance": {"packages": ["torch"]}}, "no text"),
+    ({"provenance": {"seconds": -1.0}}, "no time"),
+    ({"data_sets": [["../../etc"]]}, "no text"),
+    ({"keeps_weights": 1}, "keeps_weights that is no bool"),
+    ({"kind": "pickle"}, "unknown kind, 'pickle'"),
+]
+"""Members of a run's line that no run has, and words of the sentence that says so."""
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_numbers_that_are_none(tmp_path, number):
-    text = json.dumps(line()).replace("0.25", number)
-    seal = sealed([head(1), CODE, line()])
-    lines = gzip.decompress(seal).decode().splitlines()
+def test_runs_that_are_none(tmp_path):
+    for changes, why in NONE:
+        changed = line(**changes)
+        if "identity" in changes:
+            changed["key"] = run_key(changes["identity"])
+        sentence = refused(file_of(tmp_path, CODE, changed, runs=1))
+        assert "line 3" in sentence
+        missing = [part for part in why.split("*") if part not in sentence]
+        assert missing == [], sentence
+
+
+def test_numbers_that_are_none(tmp_path):
     path = tmp_path / "evidence.jsonl.gz"
-    path.write_bytes(gzip.compress("\n".join([*lines[:2], text, lines[3], ""]).encode()))
-    assert "line 3" in refused(path)
+    lines = gzip.decompress(sealed([head(1), CODE, line()])).decode().splitlines()
+    for number in ("NaN", "Infinity", "-Infinity", "1e999"):
+        text = json.dumps(line()).replace("0.25", number)
+        path.write_bytes(gzip.compress("\n".join([*lines[:2], text, lines[3], ""]).encode()))
+        assert "line 3" in refused(path)
 
 
-def test_a_run_twice(tmp_path):
+def test_a_run_twice_and_a_wrong_number_of_runs(tmp_path):
     assert "is a second one for Slope, seed 1" in refused(file_of(tmp_path, CODE, line(), line()))
-
-
-def test_a_number_of_runs_that_is_wrong(tmp_path):
     path = file_of(tmp_path, CODE, line(), runs=2)
     assert "has 1 runs where its head says 2" in refused(path)
 
@@ -180,39 +151,26 @@ def test_json_that_is_nested_without_end(tmp_path):
     path = tmp_path / "evidence.jsonl.gz"
     path.write_bytes(gzip.compress(f'{{"kind": "head", "claims": {deep}}}\n'.encode()))
     assert "line 1 is not JSON" in refused(path)
+    for depth in (200, 900):
+        nested = 0.5
+        for _ in range(depth):
+            nested = [nested]
+        path = file_of(tmp_path, CODE, line(values={**VALUES, "measures": {"slope": nested}}))
+        # where it is read, a claim will say that its slope is no number
+        assert isinstance(read(path), list) or "line 3" in refused(path)
 
 
-@pytest.mark.parametrize("depth", [200, 900])
-def test_values_that_are_nested_deeply(tmp_path, depth):
-    nested = 0.5
-    for _ in range(depth):
-        nested = [nested]
-    path = file_of(tmp_path, CODE, line(values={**VALUES, "measures": {"slope": nested}}))
-    # where it is read, a claim will say that its slope is no number
-    assert isinstance(read(path), list) or "line 3" in refused(path)
-
-
-def test_names_of_timings_that_climb(tmp_path):
+def test_timings_of_no_program(tmp_path):
     for name in ("../../../tmp/x", "/etc/passwd", "0" * 31 + "/", "0" * 33):
         path = file_of(tmp_path, CODE, {**TIMING, "name": name}, line())
         assert "line 3 is the timing of no program" in refused(path)
-
-
-@pytest.mark.parametrize(
-    "speed",
-    [
-        {"engine": "magic"},
-        {"width": 0},
-        {"width": 1.5},
-        {"seconds": -1.0},
-        {"seconds": 1e9},
-        {"not_stacked": 5},
-        {"shell": "rm"},
-    ],
-)
-def test_speeds_that_no_program_has(tmp_path, speed):
-    wrong = {**TIMING, "speed": {**SPEED, **speed}}
-    assert "line 3 has a speed that no program" in refused(file_of(tmp_path, CODE, wrong, line()))
+    for speed in (
+        *({"engine": "magic"}, {"width": 0}, {"width": 1.5}, {"seconds": -1.0}),
+        *({"seconds": 1e9}, {"not_stacked": 5}, {"shell": "rm"}),
+    ):
+        wrong = {**TIMING, "speed": {**SPEED, **speed}}
+        path = file_of(tmp_path, CODE, wrong, line())
+        assert "line 3 has a speed that no program" in refused(path)
 
 
 def test_weights_of_another_run(tmp_path):
@@ -242,6 +200,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
 
 
+@pytest.mark.thorough
 def test_bombs_take_no_memory(tmp_path):
     path = tmp_path / "evidence.jsonl.gz"
     bomb(path, [encoded(head(1)), *[b" " * 2**20] * 256])
@@ -251,6 +210,7 @@ def test_bombs_take_no_memory(tmp_path):
     assert peak() - before < 200 * 1024
 
 
+@pytest.mark.thorough
 def test_lines_without_end(tmp_path):
     path = tmp_path / "evidence.jsonl.gz"
     many = b"".join(encoded({**TIMING, "name": f"{n:032x}"}) for n in range(1000))
@@ -269,8 +229,11 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch, boun
     timings = [{**TIMING, "name": f"{n:032x}"} for n in range(10)]
     write_lines(path, [head(0), *timings[:4]])
     before = path.read_bytes()
+    write_lines(tmp_path / "long", [head(0), *timings])
     monkeypatch.setattr(lines, bound, most)
     assert not EvidenceFile.read(path).lines
+    assert why in refused(tmp_path / "long")
+    (tmp_path / "long").unlink()
     with pytest.raises(EvidenceError, match=f"was not written, since .*{why}.*in several files"):
         write_lines(path, [head(0), *timings])
     assert path.read_bytes() == before
@@ -288,31 +251,10 @@ def test_a_seal_may_be_longer_than_other_lines(tmp_path, monkeypatch):
     assert "line 2 is longer than 400 bytes" in refused(path)
 
 
-def test_a_result_that_could_not_be_read_again_is_not_written(tmp_path):
-    path = tmp_path / "evidence.jsonl.gz"
-    long = line(values={**VALUES, "measures": {"right": [0.5] * 3_000_000}})
-    with pytest.raises(EvidenceError, match="the result of Slope, seed 1 takes 12000") as raised:
-        write_lines(path, [head(1), CODE, long])
+def test_a_result_that_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 4000)
+    long = line(values={**VALUES, "measures": {"right": [0.5] * 3000}})
+    with pytest.raises(EvidenceError, match="the result of Slope, seed 1 takes 12") as raised:
+        write_lines(tmp_path / "evidence.jsonl.gz", [head(1), CODE, long])
     assert "let its study tell fewer values" in str(raised.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_files_that_contradict_each_other(tmp_path):
-    first = file_of(tmp_path, CODE, line())
-    second = tmp_path / "other.jsonl.gz"
-    second.write_bytes(sealed([head(1), CODE, line(values={**VALUES, "measures": {"slope": 0.5}})]))
-    with pytest.raises(EvidenceError) as raised:
-        Evidence.read([first, second])
-    for each in (str(first), str(second), "Slope, seed 1", "contradict each other"):
-        assert each in str(raised.value)
-
-
-def test_files_of_two_machines_do_not_contradict_each_other(tmp_path):
-    first = file_of(tmp_path, CODE, line())
-    second = tmp_path / "other.jsonl.gz"
-    other = {"values": {**VALUES, "measures": {"slope": 0.5}}, "provenance": {"machine": "b chip"}}
-    second.write_bytes(sealed([head(2), CODE, line(**other), line(SEEDS[1])]))
-    evidence = Evidence.read([first, second, first])
-    assert evidence.measured(line()["key"]).values == VALUES  # of the first that was named
-    assert evidence.measured(run_key(OTHER)).values == values_of(SEEDS[1])
-    assert len(evidence.files) == 2

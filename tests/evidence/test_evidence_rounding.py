@@ -46,20 +46,14 @@ def test_distances_are_counted_in_spreads_between_seeds():
     }
 
 
-def test_what_is_the_same_on_every_seed_may_not_differ():
+def test_the_spread_of_no_difference_of_few_seeds_and_of_a_list():
     same = {SLOPE: 0.0}
     assert distances({SLOPE: [1.0]}, {SLOPE: [1.0]}, same) == {SLOPE: 0}
     assert distances({SLOPE: [1.0]}, {SLOPE: [1.0 + 1e-9]}, same) == {SLOPE: INF}
-
-
-def test_few_seeds_have_a_hundredth_of_the_value_as_their_spread():
-    among = spreads([{SLOPE: [2.0]}, {SLOPE: [3.0]}])
-    assert distances({SLOPE: [2.0]}, {SLOPE: [1.98]}, among)[SLOPE] == pytest.approx(1)
-
-
-def test_a_list_has_one_spread():
-    among = spreads([{SLOPE: [x, 5.0]} for x in (1.0, 2.0, 3.0)])
-    assert among[SLOPE] == pytest.approx(0.5**0.5)
+    few = spreads([{SLOPE: [2.0]}, {SLOPE: [3.0]}])  # a hundredth of the value counts as one
+    assert distances({SLOPE: [2.0]}, {SLOPE: [1.98]}, few)[SLOPE] == pytest.approx(1)
+    listed = spreads([{SLOPE: [x, 5.0]} for x in (1.0, 2.0, 3.0)])
+    assert listed[SLOPE] == pytest.approx(0.5**0.5)
 
 
 def test_rounding_by_an_epoch_allows_as_much_at_every_later_one():
@@ -73,6 +67,7 @@ def test_rounding_by_an_epoch_allows_as_much_at_every_later_one():
     assert worst({}, measured) is None
 
 
+@pytest.mark.thorough
 def test_a_run_is_trained_again_to_its_bits_and_elsewhere_to_others():
     run, next_seed = Run(LADDER, 3), Run(LADDER, 4)
     engines = {run: "loop", next_seed: "loop"}

@@ -1,13 +1,15 @@
-"""Sessions that judge from evidence: the same verdicts, without training, data or torch."""
+"""Sessions that judge from evidence without training, data or torch, and audits of it."""
 
 import re
 
 import pytest
 
 from repro.evidence.file import EvidenceFile
-from tests.evidence.packs import FILE, evidence, packed
+from tests.evidence.packs import FILE, evidence, lines_of, packed, sealed
 from tests.plugin.sessions import change, run, run_apart
 from tests.plugin.sessions import trained as counts
+
+pytestmark = pytest.mark.thorough
 
 VERDICTS = re.compile(r"^(?:REPRODUCED|REFUTED|INCONCLUSIVE|NOT RUN).*$", re.MULTILINE)
 
@@ -65,7 +67,6 @@ def test_judging_needs_no_torch(trained):
     result.assert_outcomes(passed=2, skipped=1, xfailed=1)
 
 
-@pytest.mark.thorough
 def test_workers_share_a_file(trained):
     packed(trained)
     without_store(trained)
@@ -78,21 +79,16 @@ def test_workers_share_a_file(trained):
 
 def test_the_profile_is_that_of_the_files(trained):
     run(trained, "--profile", "paper")
-    packed(trained, "--profile", "paper")
-    without_store(trained)
-    result = run(trained, "--evidence", FILE)
-    result.stdout.fnmatch_lines(["judged from evidence, nothing was trained: *"])
-    assert "needs --profile paper" not in result.stdout.str()
-    other = run(trained, "--evidence", FILE, "--profile", "ci")
-    other.stderr.fnmatch_lines([f"*{FILE} is of the profile paper; leave out --profile ci*"])
-
-
-def test_files_of_two_profiles_are_judged_one_after_the_other(trained):
-    run(trained, "--profile", "paper")
     packed(trained)
     packed(trained, "--profile", "paper", file="paper.jsonl.gz")
-    result = run(trained, "--evidence", FILE, "paper.jsonl.gz")
-    result.stderr.fnmatch_lines([f"*paper.jsonl.gz is of the profile paper and {FILE} of ci*"])
+    without_store(trained)
+    result = run(trained, "--evidence", "paper.jsonl.gz")
+    result.stdout.fnmatch_lines(["judged from evidence, nothing was trained: *"])
+    assert "needs --profile paper" not in result.stdout.str()
+    other = run(trained, "--evidence", "paper.jsonl.gz", "--profile", "ci")
+    other.stderr.fnmatch_lines(["*paper.jsonl.gz is of the profile paper; leave out --profile ci*"])
+    both = run(trained, "--evidence", FILE, "paper.jsonl.gz")
+    both.stderr.fnmatch_lines([f"*paper.jsonl.gz is of the profile paper and {FILE} of ci*"])
 
 
 def test_a_claim_whose_runs_are_not_packed_is_not_run(trained):
@@ -118,17 +114,20 @@ def test_a_definition_that_has_changed_since_is_named(trained):
     result.stdout.no_fnmatch_line("code and data are the same*")
 
 
-@pytest.mark.parametrize(
-    "option", ["--plan", "--same-machine", "--update-ledger", "--engine=loop", "--executor=ray"]
-)
-def test_options_about_training_are_refused(trained, option):
+def test_options_that_there_are_not_or_that_are_about_training_are_refused(trained):
     packed(trained)
-    result = run(trained, "--evidence", FILE, option)
-    result.stderr.fnmatch_lines(["*--evidence judges what is in the files and trains nothing*"])
+    for option in ("--plan", "--same-machine", "--update-ledger", "--engine=loop"):
+        result = run(trained, "--evidence", FILE, option)
+        result.stderr.fnmatch_lines(["*--evidence judges what is in the files and trains nothing*"])
+    for arguments in (["pack", FILE, "--nothing", "claims"], ["add", FILE, "--device", "cpu", "x"]):
+        with pytest.raises(SystemExit):
+            evidence(*arguments)
 
 
 def test_a_session_trains_only_what_was_not_added(trained):
-    runs = len(EvidenceFile.read(packed(trained)).lines)  # those of the ledger's reference too
+    path = packed(trained)
+    first = path.read_bytes()
+    runs = len(EvidenceFile.read(path).lines)  # those of the ledger's reference too
     needed, _ = counts(run(trained))
     without_store(trained)
     added = evidence("add", FILE)
@@ -136,24 +135,81 @@ def test_a_session_trains_only_what_was_not_added(trained):
     assert counts(run(trained)) == (needed, 0)
     again = evidence("add", FILE)
     again.stdout.fnmatch_lines([f"*: 0 runs added to *, {runs} were there already"])
+    store = ["--store", str(trained.path / "store")]
+    for number, arguments in enumerate(([], [".", *store], [*store, "."])):
+        assert packed(trained, *arguments, file=f"{number}.jsonl.gz").read_bytes() == first
 
 
-def test_claims_may_stand_before_options_and_behind(trained):
-    first = packed(trained, ".", "--store", str(trained.path / "store")).read_bytes()
-    behind = packed(trained, "--store", str(trained.path / "store"), ".", file="2.jsonl.gz")
-    assert behind.read_bytes() == first
+def audit(*arguments):
+    return evidence("audit", FILE, "--seed", "5", *arguments)
 
 
-def test_an_option_that_there_is_not_is_refused(trained, capsys):
-    with pytest.raises(SystemExit):
-        evidence("pack", FILE, "--nothing", "claims")
-    with pytest.raises(SystemExit):
-        evidence("add", FILE, "--device", "cpu", "more")
+def forge(path):
+    """Add to one result of a file; return its line."""
+    lines = lines_of(path)
+    forged = [line for line in lines if line["kind"] == "run"][7]
+    forged["values"]["measures"]["slope"] += 0.15
+    path.write_bytes(sealed(lines))
+    return forged
 
 
-def test_the_same_results_give_the_same_bytes(trained):
-    first = packed(trained).read_bytes()
-    assert packed(trained, file="again.jsonl.gz").read_bytes() == first
-    without_store(trained)
-    evidence("add", FILE)
-    assert packed(trained, file="added.jsonl.gz").read_bytes() == first
+def test_a_true_file_is_clean_and_says_what_that_means_and_a_forged_run_is_named(trained):
+    path = packed(trained)
+    result = audit("--runs", "29")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*1/29 * s  line *, seed *: the same bits",
+            "29 of 80 runs were drawn by seed 5, each with the same chance, and trained again:",
+            "  29 the same bits",
+            "so fewer than 7 of the 80 runs (8.8%) are wrong, with 95% confidence",
+            "*finds wrong runs: *% if 5% are, *% if 10% are, 100% if 30% are",
+        ]
+    )
+    again = audit("--runs", "29")
+    names = re.compile(r"/29 .* s  (.*):")
+    assert names.findall(again.stdout.str()) == names.findall(result.stdout.str())
+    some = audit("-k", "flatter", "--runs", "3")
+    some.stdout.fnmatch_lines(
+        ["3 of 24 runs were drawn*", "nothing is said about the other runs: 56 are of no claim*"]
+    )
+    seed = forge(path)["identity"]["seed"]
+    result = audit("--runs", "1000")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "  79 the same bits, 1 another result",
+            f"  WRONG  line*, seed {seed}: its slope differs by * of the spread between seeds*; the"
+            " same kind of machine*",
+        ]
+    )
+
+
+def test_the_libraries_of_a_study_are_among_its_versions(outside_project, forgets_the_study):
+    study = outside_project.path / "line.py"
+    study.write_text("import filelock\n" + study.read_text())
+    run(outside_project, "--update-ledger")
+    assert "filelock" in forge(packed(outside_project))["provenance"]["packages"]
+    result = audit("--runs", "1000")
+    result.stdout.fnmatch_lines(["  WRONG  line*; the same kind of machine*"])
+
+
+def test_what_cannot_be_trained_again_is_not_clean(trained):
+    packed(trained)
+    conftest = trained.path / "conftest.py"
+    conftest.write_text(
+        "import random\n"
+        "def fail(*numbers): raise OSError('no random numbers today')\n"
+        "random.gauss = fail\n"
+    )
+    result = audit("--runs", "1")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["  1 could not be trained again", "  NOT TRAINED  line*no random numbers today"]
+    )
+    conftest.unlink()
+    change(trained, "gauss(0.4, 0.3)", "gauss(0.5, 0.3)")
+    result = audit()
+    assert result.ret == 1
+    why = "80 were packed before a change of line.train"
+    result.stderr.fnmatch_lines([f"No run of {FILE} can be trained again here: {why}."])

@@ -8,10 +8,9 @@ import pytest
 from recorded_results import run, say, table, write
 from scipy import stats
 
-from repro.arm import Metric, Run
-from repro.recorded import recorded
-from repro.recorded.results import WithRecorded
-from repro.store import run_key
+from repro.arm import Metric
+
+pytestmark = pytest.mark.thorough
 
 ONLY_LOADS = """
 import sys
@@ -49,6 +48,7 @@ def test_results_are_judged_as_they_are(project):
     assert len(set(arms[0]["keys"])) == 20
     page = (project.path / "report" / "index.html").read_text()
     assert "recorded in results.csv, SHA-256" in page
+    assert not list((project.path / "store").glob("runs/*/*"))
 
 
 def test_pairs_are_paired_where_the_author_says_so(project):
@@ -72,73 +72,23 @@ def test_the_ledger_gates_recorded_claims_too(project):
     assert 'profile = "recorded"' in ledger
     assert 'machine = "results.csv (sha256 ' in ledger
     run(project).assert_outcomes(passed=1, xfailed=1)
+    plan = run(project, "--plan")
+    plan.stdout.fnmatch_lines(["judged as recorded: 60 runs of results.csv (sha256 *)"])
+    assert "0 to train" in plan.stdout.str()
     write(project, table(means={"plain": 0.936, "smoothing": 0.93, "mixup": 0.931}))
     result = run(project)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*accepted in the ledger: reproduced on results.csv (sha256 *"])
 
 
-def test_a_plan_says_what_is_judged_as_recorded(project):
-    result = run(project, "--plan")
-    result.stdout.fnmatch_lines(["judged as recorded: 60 runs of results.csv (sha256 *)"])
-    assert "0 to train" in result.stdout.str()
-
-
-def test_keys_follow_the_content_and_not_the_place_of_a_row(project):
-    def keys():
-        run(project, "--report", "report")
-        _, data = record(project)
-        return {
-            (arm["settings"]["method"], seed): key
-            for arm in data["arms"].values()
-            for seed, key in zip(arm["seeds"], arm["keys"], strict=True)
-        }
-
-    before = keys()
-    head, *rows = table()
-    write(project, [head, *reversed(rows)])
-    assert keys() == before
-    changed = [row if not row.startswith("plain,64,3,") else "plain,64,3,0.5" for row in rows]
-    write(project, [head, *changed])
-    after = keys()
-    assert {place for place in before if before[place] != after[place]} == {("plain", 3)}
-
-
-def test_a_duplicated_seed_costs_the_claims_on_its_arm(project, lines):
-    lines.insert(5, lines[4])
-    write(project, lines)
-    result = run(project)
-    result.stdout.fnmatch_lines(
-        ["*plain: Seed 4 is there twice, in line 5 of results.csv and line 6: remove one*"]
-    )
-    result.assert_outcomes(failed=2)
-    say(project, "paired=False")
-    write(project, table() + table()[21:22])  # a smoothing
-    run(project).assert_outcomes(failed=2)  # of which one is only open
-
-
-def test_rows_that_something_else_tells_apart_are_named(project, lines):
-    head, *rows = lines
-    both = [f"{row},{data}" for row in rows for data in ("cifar10", "svhn")]
-    write(project, [f"{head},data", *both])
-    result = run(project)
-    result.stdout.fnmatch_lines(["*which differ in data: name what tells arms apart in arm=*"])
-
-
-def test_a_missing_run_is_named_where_runs_are_paired(project, lines):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    result = run(project, "-rs")
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
-
-
-def test_seed_counts_may_differ_where_runs_are_not_paired(project, lines):
+def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(project):
+    lines = table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93})
     kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]
     write(project, kept)
     run(project, "--report", "report")
     judged, _ = record(project)
     assert judged["measured"].endswith("20 and 12 seeds")
+    assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
 
 
 def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_counts_as(
@@ -168,13 +118,6 @@ def test_pairs_that_have_nothing_in_common_are_said(project, lines):
     run(project, "--report", "report")
     judged, _ = record(project)
     assert "paired=True may be wrong" in judged["text"]
-
-
-def test_the_best_of_several_is_said_to_be_one(project):
-    write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93}))
-    run(project, "--report", "report")
-    judged, _ = record(project)
-    assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
 
 
 def test_a_second_look_is_refused_where_there_was_one_at_the_whole_level(project):
@@ -252,16 +195,14 @@ def test_climbs(trials):
 """
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "-n 2"])
-def test_curves_are_judged_and_drawn(project, options):
+def test_curves_are_judged_and_drawn(project):
     for seed in range(1, 6):
         path = project.path / "runs" / "plain" / f"seed_{seed}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [f"{epoch},{0.9 - 1 / epoch + 0.001 * seed}" for epoch in (10, 20, 30, 40)]
         path.write_text("\n".join(["epoch,accuracy", *rows]) + "\n")
     project.makepyfile(test_results=CURVES)
-    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--report", "report", *options)
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--report", "report", "-n2")
     result.assert_outcomes(passed=1)
     page = (project.path / "report" / "index.html").read_text()
     assert page.count("<symbol") == 1
@@ -296,12 +237,6 @@ def test_the_guide_runs_as_it_is_written(project, lines):
     assert values["verdict"].outcome == "reproduced"
 
 
-def test_a_report_on_recorded_runs_stores_none_of_them(project):
-    run(project, "--report", "report")
-    assert "SHA-256" in (project.path / "report" / "index.html").read_text()
-    assert not list((project.path / "store").glob("runs/*/*"))
-
-
 def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
     broken = claims.replace("    assert", "    raise ValueError('no seven')\n    assert")
@@ -311,7 +246,6 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
 
 
-@pytest.mark.thorough
 def test_workers_come_to_the_same(project):
     alone = run(project, "--report", "alone")
     shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")
@@ -322,48 +256,3 @@ def test_workers_come_to_the_same(project):
         ).read_text()
     shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
     assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()
-
-
-def test_the_seeds_of_a_report_fed_back_give_the_same_verdicts(project):
-    say(project, "paired=True")
-    run(project, "--report", "report")
-    project.makepyfile(
-        test_again="""
-        from dataclasses import replace
-        from repro import claim
-        from repro.arm import Metric
-        from repro.recorded import recorded
-
-        SHARE = Metric("log-odds", examples=10_000)
-        SEEDS = recorded("report/seeds.csv", arm="claim", seed="place",
-                         metrics={"first": SHARE, "second": SHARE})
-
-        @claim("again, smoothing", source="Again, Text")
-        def test_smoothing(trials):
-            again = trials(SEEDS(claim="Ours/label_smoothing"))
-            assert replace(again.first, metric="x") > replace(again.second, metric="x")
-
-        @claim("again, mixup", source="Again, Text")
-        def test_mixup(trials):
-            again = trials(SEEDS(claim="Ours/mixup"))
-            assert replace(again.first, metric="x") > replace(again.second, metric="x")
-        """
-    )
-    before = {name: record(project, name)[0] for name in ("smoothing", "mixup")}
-    run(project, "test_again.py", "--report", "report2").assert_outcomes(passed=2)
-    again = json.loads((project.path / "report2" / "results.json").read_text())["claims"]
-    for claim in again:
-        of_before = before["smoothing" if "smoothing" in claim["claim"] else "mixup"]
-        effects = [each["findings"][0]["effects"][0] for each in (claim, of_before)]
-        assert claim["verdict"] == of_before["verdict"]
-        assert effects[0]["p_for"] == pytest.approx(effects[1]["p_for"], rel=1e-9)
-
-
-def test_the_key_of_a_run_is_that_of_its_identity(project):
-    path = project.path / "results.csv"
-    metrics = {"accuracy": Metric("log-odds")}
-    results = recorded(str(path), arm=["method", "width"], seed="seed", metrics=metrics)
-    known = WithRecorded(None)
-    for arm in results.every_arm:
-        result = known.get(Run(arm, 3))
-        assert result.key == run_key(result.identity)

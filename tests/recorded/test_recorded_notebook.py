@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from recorded_results import say, table, write
+from recorded_results import run, say, table, write
 from scipy import stats
 
 from repro.__main__ import main
@@ -52,17 +52,14 @@ def test_a_run_without_a_number_is_said():
     assert "a has no finite value on 1 of 3 seeds" in verdict.reason
 
 
-@pytest.mark.parametrize(
-    ("arms", "claim", "match"),
-    [
+def test_what_cannot_be_judged_is_said():
+    for arms, claim, match in (
         ({"a": [1.0, 2.0]}, None, "1 arms and no claim"),
         ({"a": [1.0], "b": [1.0, 2.0]}, None, "two runs or more"),
         ({"a": [1.0, 2.0], "b": [1.0, 2.5]}, lambda a, b: True, "no finding"),
-    ],
-)
-def test_what_cannot_be_judged_is_said(arms, claim, match):
-    with pytest.raises(RecordedError, match=match):
-        judge(arms, claim)
+    ):
+        with pytest.raises(RecordedError, match=match):
+            judge(arms, claim)
 
 
 def test_a_notebook_shows_the_verdict_with_its_text_escaped():
@@ -73,20 +70,32 @@ def test_a_notebook_shows_the_verdict_with_its_text_escaped():
     assert html.count("<div>") == html.count("</div>") == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["recorded.notebook", "recorded.cells", "recorded.pattern", "recorded.runs"]
-)
-def test_the_documented_examples_run(name):
-    outcome = doctest.testmod(importlib.import_module(f"repro.{name}"))
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
+def test_the_documented_examples_run():
+    for name in ("notebook", "cells", "pattern", "runs"):
+        outcome = doctest.testmod(importlib.import_module(f"repro.recorded.{name}"))
+        assert outcome.attempted > 0, name
+        assert outcome.failed == 0, name
 
 
+@pytest.mark.thorough
 def test_it_needs_no_torch():
     code = "import sys; from repro.recorded import judge; judge({'a': [1, 2], 'b': [2, 4]});"
     code += "print('torch' in sys.modules, 'pytest' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_session_names_the_run_that_pairs_miss_and_the_seed_that_is_there_twice(project, lines):
+    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
+    say(project, "paired=True")
+    result = run(project, "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
+    lines.insert(5, lines[4])
+    write(project, lines)
+    result = run(project)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*plain: Seed 4 is there twice, in line 5 of results.csv and*"])
 
 
 def wanted(project, monkeypatch, capsys):
@@ -96,6 +105,7 @@ def wanted(project, monkeypatch, capsys):
     return list(csv.DictReader(io.StringIO(shown.out))), shown.err
 
 
+@pytest.mark.thorough
 def test_the_runs_that_would_settle_a_claim_are_listed(project, monkeypatch, capsys):
     write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}))
     rows, said = wanted(project, monkeypatch, capsys)
@@ -107,14 +117,7 @@ def test_the_runs_that_would_settle_a_claim_are_listed(project, monkeypatch, cap
     assert {row["width"] for row in rows} == {"64"}
 
 
-def test_runs_that_pairs_miss_are_listed(project, lines, monkeypatch, capsys):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    rows, _ = wanted(project, monkeypatch, capsys)
-    assert [(row["method"], row["seed"]) for row in rows] == [("plain", "7")]
-    assert rows[0]["claims"] == "Ours/label_smoothing; Ours/mixup"
-
-
+@pytest.mark.thorough
 def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
     say(project, "paired=True")
     rows, said = wanted(project, monkeypatch, capsys)
@@ -122,6 +125,7 @@ def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
     assert "Nothing is wanted" in said
 
 
+@pytest.mark.thorough
 def test_a_claim_that_cannot_be_read_costs_itself_alone(project, lines, monkeypatch, capsys):
     write(project, [line for line in lines if not line.startswith("plain,64,7,")])
     say(project, "paired=True")
@@ -141,10 +145,12 @@ def test_a_claim_that_cannot_be_read_costs_itself_alone(project, lines, monkeypa
     )
     rows, said = wanted(project, monkeypatch, capsys)
     assert [(row["method"], row["seed"]) for row in rows] == [("plain", "7")]
+    assert rows[0]["claims"] == "Ours/label_smoothing; Ours/mixup"
     assert "Other/error: cannot be read: ValueError: no seven" in said
     assert "Other/skipped" not in said
 
 
+@pytest.mark.thorough
 def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, capsys):
     monkeypatch.chdir(project.path)
     assert main(["evidence", "pack", "packed", "."]) == 1

@@ -52,6 +52,7 @@ def require_all_runs(results):
 
 
 @pytest.mark.parametrize("how", ["tensorboard", "torch", "tensors"])
+@pytest.mark.thorough
 def test_tensorboard_events(tmp_path, how):
     oracle("tensorboard")
     for method, seed in RUNS:
@@ -96,6 +97,7 @@ def _tensors(folder, values):
     writer.close()
 
 
+@pytest.mark.thorough
 def test_the_folder_of_mlflow(tmp_path, monkeypatch):
     mlflow = oracle("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
@@ -128,6 +130,7 @@ def require_written(folder, *, rows):
     raise AssertionError(f"{folder} has not {rows} rows after ten seconds")
 
 
+@pytest.mark.thorough
 def test_the_offline_runs_of_wandb(tmp_path, monkeypatch):
     wandb = oracle("wandb")
     for name, value in {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}.items():
@@ -183,6 +186,7 @@ def test_a_table_that_was_exported_from_wandb(tmp_path):
     require_all_runs(results)
 
 
+@pytest.mark.thorough
 def test_the_csv_logger_of_lightning(tmp_path):
     loggers = oracle("pytorch_lightning.loggers")
     for method, seed in RUNS:
@@ -202,6 +206,7 @@ def test_the_csv_logger_of_lightning(tmp_path):
         list(lightning_csv(tmp_path))
 
 
+@pytest.mark.thorough
 def test_the_state_of_a_trainer(tmp_path):
     transformers = oracle("transformers")
     oracle("accelerate")

@@ -3,11 +3,14 @@
 import json
 
 import pytest
+from recorded_results import table
 
-from repro.arm import Metric
+from repro.arm import Metric, Run
 from repro.recorded import RecordedError, recorded
 from repro.recorded.pattern import Pattern
+from repro.recorded.results import WithRecorded
 from repro.recorded.runs import listed
+from repro.store import run_key
 from tests.oracles import oracle
 
 ACCURACY = {"accuracy": Metric("log-odds", examples=1000)}
@@ -99,7 +102,7 @@ def test_one_file_a_run_with_settings_in_their_names(source, tmp_path):
 def test_curves_end_with_their_last_value_and_skip_what_was_not_measured(source):
     rows = ["method,seed,epoch,accuracy,loss"]
     for seed in (1, 2):
-        for epoch in (1, 2, 3):
+        for epoch in (3, 1, 2):  # as a logger of several processes may write them
             rows.append(f"plain,{seed},{epoch},{'' if epoch == 2 else epoch / 10},{1 / epoch}")
     metrics = ACCURACY | {"loss": Metric("identity")}
     results = source("a.csv", "\n".join(rows), epoch="epoch", metrics=metrics)
@@ -123,6 +126,12 @@ def test_settings_are_equal_however_they_are_written(source):
     assert set(values(results, method="0.1")) == {1, 2, 3}
 
 
+def test_what_is_no_number_counts_as_is_said(source):
+    text = "method,seed,accuracy\nplain,1,nan\n"
+    plain = source("a.csv", text, diverged={"accuracy": 0.1})(method="plain").located()
+    assert WithRecorded(None).get(Run(plain, 1)).values["measures"] == {"accuracy": 0.1}
+
+
 def test_runs_without_a_number_are_counted(source):
     results = source("a.csv", "method,accuracy\nplain,0.5\nplain,0.5\nsmooth,0.6\n", seed=None)
     assert set(values(results, method="plain")) == {1, 2}
@@ -140,25 +149,31 @@ def test_a_reader_of_ones_own_is_a_function_of_the_path(source, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "said", "match"),
-    [
-        (LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
-        (LONG, {"seed": "number"}, "has no column 'number'"),
-        (LONG, {"tags": {"accuracy": "acc"}}, "has no column 'acc'"),
-        (LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in line 2 of .*remove one"),
-        (LONG.replace("plain,2", "plain,x"), {}, "seed is 'x' in line 2 of .*no whole number"),
-        (LONG.replace("0.5", "high"), {}, "accuracy is 'high' in line 2 of .*no number"),
-        (LONG + "plain,3\n", {}, "line 5 has 2 cells where the first line names 3"),
-        ("method,seed,seed\n", {}, "two columns called 'seed'"),
-        ("", {}, "No row was found"),
-        (LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said(source, content, said, match):
-    results = source("a.csv", content, **said)
-    with pytest.raises(RecordedError, match=match):
-        results(method="plain").located() if "arm" not in said else results.every_arm
+WRONG = [
+    (LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
+    (LONG, {"seed": "number"}, "has no column 'number'"),
+    (LONG, {"tags": {"accuracy": "acc"}}, "has no column 'acc'"),
+    (LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in line 2 of .*remove one"),
+    (LONG.replace("plain,2", "plain,x"), {}, "seed is 'x' in line 2 of .*no whole number"),
+    (LONG.replace("0.5", "high"), {}, "accuracy is 'high' in line 2 of .*no number"),
+    (LONG + "plain,3\n", {}, "line 5 has 2 cells where the first line names 3"),
+    ("method,seed,seed\n", {}, "two columns called 'seed'"),
+    ("", {}, "No row was found"),
+    (LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
+]
+
+
+def test_what_is_wrong_with_a_table_is_said(source):
+    for content, said, match in WRONG:
+        results = source("a.csv", content, **said)
+        with pytest.raises(RecordedError, match=match):
+            results(method="plain").located() if "arm" not in said else results.every_arm
+
+
+def test_rows_that_something_else_tells_apart_are_named(source):
+    text = "method,data,seed,accuracy\nplain,cifar10,1,0.5\nplain,svhn,1,0.4\n"
+    with pytest.raises(RecordedError, match="which differ in data: name what tells arms apart in"):
+        source("a.csv", text)(method="plain").located()
 
 
 def test_a_wrong_row_costs_its_arm_alone(source):
@@ -180,19 +195,19 @@ def test_arms_that_are_not_told_apart_are_said(source):
         results(depth=3)
 
 
-@pytest.mark.parametrize(
-    ("said", "match"),
-    [
-        ({"metrics": {}}, "needs metrics="),
-        ({"arm": []}, "needs arm="),
-        ({"seed": None, "paired": True}, "say in seed= which column"),
-        ({"diverged": {"loss": 1.0}}, "'loss' is none of the metrics accuracy"),
-        ({"metrics": {"x": Metric("identity", sampled="y")}}, "leave sampled= out"),
-    ],
-)
-def test_what_is_wrong_with_a_declaration_is_said(source, said, match):
-    with pytest.raises(RecordedError, match=match):
-        source("a.csv", LONG, **said)
+UNSAID = [
+    ({"metrics": {}}, "needs metrics="),
+    ({"arm": []}, "needs arm="),
+    ({"seed": None, "paired": True}, "say in seed= which column"),
+    ({"diverged": {"loss": 1.0}}, "'loss' is none of the metrics accuracy"),
+    ({"metrics": {"x": Metric("identity", sampled="y")}}, "leave sampled= out"),
+]
+
+
+def test_what_is_wrong_with_a_declaration_is_said(source):
+    for said, match in UNSAID:
+        with pytest.raises(RecordedError, match=match):
+            source("a.csv", LONG, **said)
 
 
 def test_a_file_that_is_not_there_is_said(source):
@@ -205,13 +220,26 @@ def test_a_path_is_relative_to_the_file_that_names_it():
     assert results.folder.name == "recorded"
 
 
-def test_patterns_take_texts_apart():
+def test_patterns_take_texts_apart_and_seeds_are_listed_as_ranges():
     assert Pattern("{a}/{a}-{b}.csv").fields_of("x/x-1.csv") == {"a": "x", "b": "1"}
     assert Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None
     assert Pattern("{a}.csv").fields_of("x/y.csv") is None
-
-
-def test_seeds_are_listed_as_ranges():
     assert listed([3, 1, 2, 9]) == "1–3, 9"
     assert listed([5, 6]) == "5, 6"
     assert listed([4]) == "4"
+
+
+def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
+    def keys(rows):
+        known = WithRecorded(None)
+        results = source("a.csv", "\n".join([head, *rows]), arm=["method", "width"])
+        found = {Run(arm, seed): None for arm in results.every_arm for seed in (3, 4)}
+        found = {run: known.get(run) for run in found}
+        assert all(each.key == run_key(each.identity) for each in found.values())
+        return {(run.arm.label, run.seed): each.key for run, each in found.items()}
+
+    head, *rows = table(seeds=4)
+    before = keys(rows)
+    assert keys(rows[::-1]) == before
+    after = keys([row if not row.startswith("plain,64,3,") else "plain,64,3,0.5" for row in rows])
+    assert {place for place in before if before[place] != after[place]} == {("plain", 3)}

@@ -1,11 +1,8 @@
 """Fixtures of the store's tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,28 +14,28 @@ SOURCE = Path(repro.store.__file__).parents[2]
 
 
 @pytest.fixture
-def reports() -> list[str]:
+def reports():
     """The lines the store has reported."""
     return []
 
 
 @pytest.fixture
-def store(tmp_path: Path, reports: list[str]) -> Store:
+def store(tmp_path, reports):
     return Store(tmp_path / "store", report=reports.append)
 
 
-@pytest.fixture
-def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skips `fsync`, for tests that write many entries and are not about power cuts."""
+@pytest.fixture(autouse=True)
+def without_waiting_for_the_disk(monkeypatch):
+    """Skips `fsync` in this process: the test about power cuts counts the calls."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture
-def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def python():
     """Starts a process that runs some Python; none outlives the test."""
-    started: list[subprocess.Popen[str]] = []
+    started = []
 
-    def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    def start(code, *arguments):
         process = subprocess.Popen(
             [sys.executable, "-c", code, *map(str, arguments)],
             env={**os.environ, "PYTHONPATH": str(SOURCE)},

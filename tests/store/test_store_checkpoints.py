@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,14 +8,12 @@ KEY, OTHER = "ab" * 32, "cd" * 32
 
 
 @pytest.fixture
-def checkpoints(tmp_path: Path, reports: list[str]) -> Checkpoints:
+def checkpoints(tmp_path, reports):
     return Checkpoints(tmp_path, report=reports.append)
 
 
 @given(payload=st.binary(), later=st.binary())
-def test_the_last_payload_is_loaded(
-    tmp_path_factory: pytest.TempPathFactory, payload: bytes, later: bytes
-) -> None:
+def test_the_last_payload_is_loaded(tmp_path_factory, payload, later):
     checkpoints = Checkpoints(tmp_path_factory.getbasetemp() / "any bytes", report=pytest.fail)
     checkpoints.save(KEY, payload)
     assert checkpoints.load(KEY) == payload
@@ -27,7 +21,7 @@ def test_the_last_payload_is_loaded(
     assert checkpoints.load(KEY) == later
 
 
-def test_a_dropped_run_is_forgotten(checkpoints: Checkpoints, reports: list[str]) -> None:
+def test_a_dropped_run_is_forgotten(checkpoints, reports):
     assert checkpoints.load(KEY) is None
     checkpoints.drop(KEY)
     checkpoints.save(KEY, b"one")
@@ -38,9 +32,7 @@ def test_a_dropped_run_is_forgotten(checkpoints: Checkpoints, reports: list[str]
     assert reports == []
 
 
-def test_any_damage_is_reported_and_never_loaded(
-    checkpoints: Checkpoints, reports: list[str], tmp_path: Path
-) -> None:
+def test_any_damage_is_reported_and_never_loaded(checkpoints, reports, tmp_path):
     checkpoints.save(KEY, b"weights")
     path = tmp_path / "checkpoints" / KEY[:2] / KEY
     whole = path.read_bytes()
@@ -62,7 +54,7 @@ def test_any_damage_is_reported_and_never_loaded(
     assert reports == []
 
 
-def test_one_run_does_not_go_on_from_another(checkpoints: Checkpoints, tmp_path: Path) -> None:
+def test_one_run_does_not_go_on_from_another(checkpoints, tmp_path):
     checkpoints.save(KEY, b"weights")
     folder = tmp_path / "checkpoints"
     (folder / OTHER[:2]).mkdir()
@@ -70,9 +62,7 @@ def test_one_run_does_not_go_on_from_another(checkpoints: Checkpoints, tmp_path:
     assert checkpoints.load(OTHER) is None
 
 
-def test_a_save_that_fails_keeps_the_last_one(
-    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_save_that_fails_keeps_the_last_one(checkpoints, monkeypatch, tmp_path):
     checkpoints.save(KEY, b"good")
     monkeypatch.setattr("repro.store.checkpoints._digest", lambda key, payload: 1 / 0)
     with pytest.raises(ZeroDivisionError):

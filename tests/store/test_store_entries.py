@@ -1,19 +1,14 @@
-from __future__ import annotations
-
-import json
+import doctest
+import importlib
 import os
-import re
 import resource
 import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from store_strategies import MAPPINGS
 
 from repro.store import Store, StoreError, StoreWarning, run_key
 from tests.unprivileged import unprivileged
@@ -23,47 +18,28 @@ VALUES = {"measures": {"loss": 0.1 + 0.2}, "steps": 10}
 PROVENANCE = {"host": "here"}
 
 
-def folder_of(store: Store, identity: dict[str, object] = IDENTITY) -> Path:
+def folder_of(store, identity=IDENTITY):
     key = run_key(identity)
     return store.root / "runs" / key[:2] / key
 
 
-def test_a_run_comes_back_as_it_was_stored(store: Store, reports: list[str]) -> None:
+def test_a_run_comes_back_as_it_was_stored(store, reports):
     assert store.get(IDENTITY) is None
     assert not store.has(IDENTITY)
     store.put(IDENTITY, VALUES, PROVENANCE)
     result = store.get(IDENTITY)
-    assert result is not None
     assert store.has(IDENTITY)
     assert (result.key, result.values, result.provenance) == (run_key(IDENTITY), VALUES, PROVENANCE)
     assert result.identity == {"arm": {"lr": 0.1, "layers": [1, 2]}, "seed": 7}
     assert store.get({**IDENTITY, "seed": 8}) is None
+    store.put(IDENTITY, {"other": 1}, {"host": "there"})  # the first one is kept
+    assert store.get(IDENTITY) == result
     assert reports == []
     assert list((store.root / "tmp").iterdir()) == []
     assert list((store.root / "locks").iterdir()) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(identity=MAPPINGS, values=MAPPINGS, provenance=MAPPINGS)
-@pytest.mark.usefixtures("without_waiting_for_the_disk")
-def test_any_json_comes_back_exactly(
-    identity: dict[str, object], values: dict[str, object], provenance: dict[str, object]
-) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(folder)
-        store.put(identity, values, provenance)
-        result = store.get(identity)
-        assert result is not None
-        for put, got in (
-            (identity, result.identity),
-            (values, result.values),
-            (provenance, result.provenance),
-        ):
-            # As text, so that 1 and 1.0, and 0.0 and -0.0, are told apart.
-            assert json.dumps(got, sort_keys=True) == json.dumps(put, sort_keys=True)
-
-
-def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
+def test_equal_content_is_equal_bytes(tmp_path):
     one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
     one.put({"a": 1, "b": [1, 2]}, {"x": 0.1, "y": (1,)}, {"host": "here"})
     other.put({"b": (1, 2), "a": 1}, {"y": [1], "x": 0.1}, {"host": "there"})
@@ -72,7 +48,7 @@ def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
         assert path.read_bytes() == (other.root / path.relative_to(one.root)).read_bytes()
 
 
-def test_a_person_can_read_and_check_the_files(store: Store) -> None:
+def test_a_person_can_read_and_check_the_files(store):
     store.put(IDENTITY, {"µ": 0.5}, PROVENANCE)
     folder = folder_of(store)
     assert (folder / "result.json").read_text() == '{\n  "µ": 0.5\n}\n'
@@ -85,18 +61,16 @@ def test_a_person_can_read_and_check_the_files(store: Store) -> None:
         ]
 
 
-def test_nothing_is_renamed_before_it_is_on_the_disk(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_renamed_before_it_is_on_the_disk(store, monkeypatch):
     # Stands in for a power cut: files must be on the disk before a rename makes them visible.
-    calls: list[int | str] = []
+    calls = []
     really_sync, really_rename = os.fsync, os.rename
 
-    def sync(descriptor: int) -> None:
+    def sync(descriptor):
         calls.append(os.fstat(descriptor).st_ino)
         really_sync(descriptor)
 
-    def rename(old: Path, new: Path) -> None:
+    def rename(old, new):
         calls.append("rename")
         really_rename(old, new)
 
@@ -111,19 +85,9 @@ def test_nothing_is_renamed_before_it_is_on_the_disk(
     assert (renamed, prefix) == ("rename", folder.parent.stat().st_ino)
 
 
-def test_the_first_result_is_kept(store: Store, reports: list[str]) -> None:
-    store.put(IDENTITY, VALUES, PROVENANCE)
-    store.put(IDENTITY, {"other": 1}, {"host": "there"})
-    result = store.get(IDENTITY)
-    assert result is not None
-    assert (result.values, result.provenance) == (VALUES, PROVENANCE)
-    assert reports == []
-
-
-def test_weights_lie_beside_the_result_and_are_checked(store: Store, reports: list[str]) -> None:
+def test_weights_lie_beside_the_result_and_are_checked(store, reports):
     store.put(IDENTITY, VALUES, PROVENANCE, weights=b"parameters")
     result = store.get(IDENTITY)
-    assert result is not None
     assert result.weights == b"parameters"
     file = folder_of(store) / "weights.safetensors"
     assert "weights.safetensors" in (folder_of(store) / "SHA256SUMS").read_text()
@@ -142,25 +106,18 @@ def test_weights_lie_beside_the_result_and_are_checked(store: Store, reports: li
     assert store.get(plain) is None
 
 
-def test_numbers_that_json_lacks_are_refused(store: Store) -> None:
-    with pytest.raises(ValueError, match=re.escape("values['loss'][1] is nan")):
-        store.put(IDENTITY, {"loss": [0.1, float("nan")]}, PROVENANCE)
-    assert not store.has(IDENTITY)
-
-
-@pytest.mark.usefixtures("without_waiting_for_the_disk")
-def test_entries_are_all_runs_by_key(store: Store, reports: list[str]) -> None:
-    for seed in range(20):
+def test_entries_are_all_runs_by_key(store, reports):
+    for seed in range(6):
         store.put({"seed": seed}, {"seed": seed}, {})
     (folder_of(store, {"seed": 3}) / "result.json").write_text("{}")
     (store.root / "runs" / ".DS_Store").write_text("a file manager's")
     results = list(store.entries())
-    assert sorted(result.values["seed"] for result in results) == [*range(3), *range(4, 20)]
+    assert sorted(result.values["seed"] for result in results) == [*range(3), *range(4, 6)]
     assert [result.key for result in results] == sorted(result.key for result in results)
     assert len(reports) == 1
 
 
-def test_a_store_that_was_given_no_report_warns(tmp_path: Path) -> None:
+def test_a_store_that_was_given_no_report_warns(tmp_path):
     store = Store(tmp_path)
     store.put(IDENTITY, VALUES, PROVENANCE)
     (folder_of(store) / "result.json").unlink()
@@ -168,16 +125,14 @@ def test_a_store_that_was_given_no_report_warns(tmp_path: Path) -> None:
         assert store.get(IDENTITY) is None
 
 
-def test_a_stored_run_needs_no_checkpoint(store: Store) -> None:
+def test_a_stored_run_needs_no_checkpoint(store):
     key = run_key(IDENTITY)
     store.checkpoints.save(key, b"half way")
     store.put(IDENTITY, VALUES, PROVENANCE)
     assert store.checkpoints.load(key) is None
 
 
-def test_a_relative_root_outlives_a_change_of_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_root_outlives_a_change_of_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = Store("results")
     store.put(IDENTITY, VALUES, PROVENANCE)
@@ -185,7 +140,7 @@ def test_a_relative_root_outlives_a_change_of_folder(
     assert store.get(IDENTITY) is not None
 
 
-def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written() -> None:
+def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         store = Store(Path(folder) / "store")
@@ -210,13 +165,7 @@ def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written() -> N
             path.chmod(0o755)
 
 
-def test_a_root_that_is_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=rf"The store {tmp_path}/file cannot be used"):
-        Store(tmp_path / "file")
-
-
-def test_a_full_disk_is_said_and_leaves_nothing_behind(store: Store) -> None:
+def test_a_full_disk_is_said_and_leaves_nothing_behind(store):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
@@ -231,32 +180,28 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(store: Store) -> None:
     assert list((store.root / "tmp").iterdir()) == []
 
 
-def test_only_what_a_killed_writer_left_is_swept(
-    store: Store, python: Callable[..., subprocess.Popen[str]]
-) -> None:
-    leave = """if True:
-        import sys
-        from repro.store import Store
-        with Store(sys.argv[1])._scratch.place() as path:
-            path.mkdir()
-            (path / "result.json").write_text("half")
-            print("written", flush=True)
-            input()
-    """
-    writer = python(leave, store.root)
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == "written\n"
+def test_what_writers_of_elsewhere_left_is_swept_once_it_is_old(store):
     scratch = store.root / "tmp"
-    (left,) = scratch.iterdir()
-    os.utime(left, (0, 0))  # however old: the writer lives
-    young, old = scratch / "elsewhere~1~aa", scratch / "elsewhere~1~bb"
-    young.mkdir()
+    young, old, dead, mine = (
+        scratch / name
+        for name in (
+            *("elsewhere~1~aa", "elsewhere~1~bb", f"{socket.gethostname()}~{10**20}~cc"),
+            f"{socket.gethostname()}~{os.getpid()}~dd",
+        )
+    )
+    for path in (young, dead, mine):
+        path.mkdir()
     old.write_text("")
-    os.utime(old, (0, 0))
-    (scratch / f"{socket.gethostname()}~{10**20}~cc").mkdir()  # no such process
+    for path in (old, mine):
+        os.utime(path, (0, 0))  # however old `mine` is: its process lives
     Store(store.root)
-    assert set(scratch.iterdir()) == {left, young}
-    writer.kill()
-    writer.wait()
-    Store(store.root)
-    assert set(scratch.iterdir()) == {young}
+    assert set(scratch.iterdir()) == {young, mine}
+
+
+def test_the_documented_examples_run(tmp_path):
+    failed = {}
+    for name in ("key", "locks", "checkpoints", "store"):
+        module = importlib.import_module(f"repro.store.{name}")
+        outcome = doctest.testmod(module, extraglobs={"folder": tmp_path})
+        failed[name] = outcome.failed or outcome.attempted == 0
+    assert not any(failed.values()), failed

@@ -1,18 +1,29 @@
-from __future__ import annotations
-
 import enum
 import json
 import math
 import re
+import tempfile
 
 import pytest
 from hypothesis import given, settings
-from store_strategies import EASILY_CONFUSED, MAPPINGS
+from hypothesis import strategies as st
 
+from repro.store import Store
 from repro.store.key import run_key
 
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+MAPPINGS = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
-def test_the_key_is_the_sha256_of_canonical_json() -> None:
+_ALIKE = [0, 0.0, -0.0, False, None, "0", "", [], [0], {}]
+EASILY_CONFUSED = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(_ALIKE))
+
+
+def test_the_key_is_the_sha256_of_canonical_json():
     # `sha256sum` of {"a":"µ","b":[1,0.1]}. Another canonical form would orphan every store.
     assert run_key({"b": (1, 0.1), "a": "µ"}) == (
         "6c2b73a1d9d6c07d98fa32bb176d3863567614f92e596fbbdbf54df2a11a0a9f"
@@ -20,16 +31,27 @@ def test_the_key_is_the_sha256_of_canonical_json() -> None:
 
 
 @given(MAPPINGS)
-def test_the_order_of_keys_does_not_count(identity: dict[str, object]) -> None:
+def test_neither_the_order_of_keys_nor_a_json_round_trip_counts(identity):
     assert run_key(dict(reversed(identity.items()))) == run_key(identity)
-
-
-@given(MAPPINGS)
-def test_a_json_round_trip_keeps_the_key(identity: dict[str, object]) -> None:
     assert run_key(json.loads(json.dumps(identity))) == run_key(identity)
 
 
-def exactly(value: object) -> object:
+@given(identity=MAPPINGS, values=MAPPINGS, provenance=MAPPINGS)
+def test_any_json_comes_back_from_a_store_exactly(identity, values, provenance):
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        store.put(identity, values, provenance)
+        result = store.get(identity)
+        for put, got in (
+            (identity, result.identity),
+            (values, result.values),
+            (provenance, result.provenance),
+        ):
+            # As text, so that 1 and 1.0, and 0.0 and -0.0, are told apart.
+            assert json.dumps(got, sort_keys=True) == json.dumps(put, sort_keys=True)
+
+
+def exactly(value):
     """Tell apart all values that JSON tells apart, also 1, 1.0 and True, equal in Python."""
     if isinstance(value, dict):
         return frozenset((key, exactly(item)) for key, item in value.items())
@@ -38,50 +60,47 @@ def exactly(value: object) -> object:
     return repr(value)
 
 
-@settings(max_examples=300)
-@given(EASILY_CONFUSED | MAPPINGS, EASILY_CONFUSED | MAPPINGS)
-def test_keys_are_equal_exactly_where_identities_are(
-    one: dict[str, object], other: dict[str, object]
-) -> None:
+@settings(max_examples=50)  # few of ten pairs are equal
+@given(EASILY_CONFUSED, EASILY_CONFUSED)
+def test_keys_are_equal_exactly_where_identities_are(one, other):
     assert (run_key(one) == run_key(other)) == (exactly(one) == exactly(other))
 
 
-def test_tuples_and_lists_are_alike() -> None:
+def test_tuples_and_lists_are_alike():
     assert run_key({"layers": (1, (2, 3))}) == run_key({"layers": [1, [2, 3]]})
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(1, 1.0), (1, True), (0, False), (0.0, -0.0), (1, "1"), (None, "null"), ([], {}), ("", None)],
-)
-def test_values_that_may_train_differently_have_different_keys(one: object, other: object) -> None:
-    assert run_key({"x": one}) != run_key({"x": other})
-    assert run_key({"x": [one]}) != run_key({"x": [other]})
+ALIKE_IN_PYTHON = [
+    *((1, 1.0), (1, True), (0, False), (0.0, -0.0), (1, "1"), (None, "null"), ([], {}), ("", None)),
+    (0.1, math.nextafter(0.1, 1)),
+]
 
 
-def test_floats_count_to_the_last_bit() -> None:
-    assert run_key({"lr": 0.1}) != run_key({"lr": math.nextafter(0.1, 1)})
+def test_values_that_may_train_differently_have_different_keys():
+    shared = [
+        (one, other)
+        for one, other in ALIKE_IN_PYTHON
+        if run_key({"x": one}) == run_key({"x": other})
+        or run_key({"x": [one]}) == run_key({"x": [other]})
+    ]
+    assert shared == []
 
 
-def test_a_subclass_of_a_number_counts_as_the_number() -> None:
+def test_a_subclass_of_a_number_counts_as_the_number():
     class Depth(enum.IntEnum):
         FOUR = 4
 
     class Float(float):  # as numpy.float64 is one
-        def __repr__(self) -> str:
+        def __repr__(self):
             return f"Float({float(self)})"
 
     assert run_key({"x": Depth.FOUR, "y": Float(0.1)}) == run_key({"x": 4, "y": 0.1})
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_value_that_is_no_number_is_refused_by_its_place(number: float) -> None:
-    with pytest.raises(ValueError, match=re.escape("identity['arm'][1] is ")) as caught:
-        run_key({"arm": [0.1, number]})
-    assert "\n" not in str(caught.value)
-
-
-def test_a_value_that_json_cannot_carry_is_refused_by_its_place() -> None:
+def test_a_value_that_json_cannot_carry_is_refused_by_its_place():
+    for number in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match=re.escape("identity['arm'][1] is ")):
+            run_key({"arm": [0.1, number]})
     with pytest.raises(TypeError, match=re.escape("identity['arm'] is a set; give")):
         run_key({"arm": {1, 2}})
     with pytest.raises(TypeError, match=re.escape("identity['weights'] has the key 1; keys must")):
