@@ -12,6 +12,7 @@ from repro.own.arm import OutsideArm
 from repro.own.command import CommandStudy
 from repro.runs.batch import train_batch
 from repro.studies.find import study_of
+from tests.own.kept import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +33,7 @@ class Two(Script):
 
 
 STUDY = CommandStudy("python -c pass")
-
-
-class Kept:
-    def __init__(self, root):
-        self.root, self.shown, self.devices = root, [], {}
-
-    def folder(self, run):
-        self.root.mkdir(exist_ok=True)
-        return self.root
-
-    def show(self, progress):
-        self.shown.append(tuple(progress))
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture
@@ -106,26 +96,26 @@ def test_its_environment_is_given_with_the_threads(train):
     assert train(script, environment={"MINE": "2"})["measures"] == {"accuracy": 1.5}
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "options", "sentence"),
-    [
-        ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
-        ("", "", {}, "the last line that it printed is ''"),
-        ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
-        (
-            "print(1)",
-            "--rate {rate}",
-            {},
-            r"'{rate}' names a setting that the arm does not have \('rate'\)",
-        ),
-        ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
-        ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
-        ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),
-    ],
-)
-def test_what_goes_wrong_is_said(train, script, arguments, options, sentence):
-    with pytest.raises((ValueError, RuntimeError), match=sentence):
-        train(script, arguments, **options)
+WRONG = [
+    ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
+    ("", "", {}, "the last line that it printed is ''"),
+    ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
+    (
+        "print(1)",
+        "--rate {rate}",
+        {},
+        r"'{rate}' names a setting that the arm does not have \('rate'\)",
+    ),
+    ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
+    ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
+    ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),
+]
+
+
+def test_what_goes_wrong_is_said(train):
+    for script, arguments, options, sentence in WRONG:
+        with pytest.raises((ValueError, RuntimeError), match=sentence):
+            train(script, arguments, **options)
 
 
 def test_one_place_to_read_measures_from():

@@ -11,14 +11,20 @@ from torch.utils.data import DataLoader, TensorDataset
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.lightning import LightningStudy
+from tests.own.kept import Kept
 
-lightning = pytest.importorskip("pytorch_lightning")
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.filterwarnings("ignore:.*does not have many workers.*"),
     pytest.mark.filterwarnings("ignore:Checkpoint directory .* exists"),
     pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning"),
     pytest.mark.filterwarnings("ignore:The `srun` command is available"),  # a machine with Slurm
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def lightning():
+    return pytest.importorskip("pytorch_lightning")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,24 +36,30 @@ class Planes(OutsideArm):
     data: str = "planes"
 
 
-class Classifier(lightning.LightningModule):
-    def __init__(self, arm):
-        super().__init__()
-        self.arm = arm
-        self.layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 2))
+def classifier(arm):
+    import pytorch_lightning as lightning
 
-    def training_step(self, batch, number):
-        x, y = batch
-        loss = nn.functional.cross_entropy(self.layers(x), y)
-        self.log("loss", loss, on_step=False, on_epoch=True)
-        return loss
+    class Classifier(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(
+                nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 2)
+            )
 
-    def validation_step(self, batch, number):
-        x, y = batch
-        self.log("accuracy", (self.layers(x).argmax(1) == y).float().mean())
+        def training_step(self, batch, number):
+            x, y = batch
+            loss = nn.functional.cross_entropy(self.layers(x), y)
+            self.log("loss", loss, on_step=False, on_epoch=True)
+            return loss
 
-    def configure_optimizers(self):
-        return torch.optim.SGD(self.parameters(), lr=self.arm.lr)
+        def validation_step(self, batch, number):
+            x, y = batch
+            self.log("accuracy", (self.layers(x).argmax(1) == y).float().mean())
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=arm.lr)
+
+    return Classifier()
 
 
 def plane(seed):
@@ -56,31 +68,21 @@ def plane(seed):
 
 
 def trainer(arm, own):
+    import pytorch_lightning as lightning
+
     return lightning.Trainer(**own, max_epochs=arm.epochs, accelerator="cpu", log_every_n_steps=1)
 
 
 def study(**changed):
     given = {
         "trainer": trainer,
-        "module": Classifier,
+        "module": classifier,
         "data": lambda arm: (DataLoader(plane(0), 8, shuffle=True), DataLoader(plane(1), 64)),
     }
     return LightningStudy(**{**given, **changed})
 
 
 STUDY = study()
-
-
-class Kept:
-    def __init__(self, root):
-        self.root, self.shown, self.devices = root, [], {}
-
-    def folder(self, run):
-        self.root.mkdir(exist_ok=True)
-        return self.root
-
-    def show(self, progress):
-        self.shown.append(tuple(progress))
 
 
 def trained(kept, *, seed=1, own=STUDY, arm=None):
@@ -109,7 +111,9 @@ def test_its_seed_decides_it(tmp_path):
 
 
 @pytest.mark.parametrize(("epoch", "shown"), [(2, [(1, 3, 3)]), (3, [])])
-def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(tmp_path, epoch, shown):
+def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(
+    lightning, tmp_path, epoch, shown
+):
     undisturbed = trained(Kept(tmp_path / "undisturbed"))
 
     class Stops(lightning.Callback):

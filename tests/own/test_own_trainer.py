@@ -10,9 +10,15 @@ from torch import nn
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.trainer import TrainerStudy
+from tests.own.kept import Kept
 
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("accelerate")
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module", autouse=True)
+def transformers():
+    pytest.importorskip("accelerate")
+    return pytest.importorskip("transformers")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,8 @@ def accuracy(predicted):
 
 
 def build(arm, own, **more):
+    import transformers
+
     arguments = transformers.TrainingArguments(
         **own, num_train_epochs=arm.epochs, learning_rate=arm.lr, use_cpu=True,
         per_device_train_batch_size=8, **more,
@@ -60,27 +68,13 @@ def build(arm, own, **more):
 STUDY = TrainerStudy(build)
 
 
-class Kept:
-    def __init__(self, root):
-        self.root, self.shown, self.devices = root, [], {}
-
-    def folder(self, run):
-        folder = self.root / f"{run.arm.lr}-{run.seed}"
-        folder.mkdir(exist_ok=True)
-        return folder
-
-    def show(self, progress):
-        self.shown.append(tuple(progress))
-
-
 def trained(folder, *, arm=None, seed=1, study=STUDY):
-    folder.mkdir(exist_ok=True)
     (done,) = study.training([Run(arm or Planes(), seed)], Kept(folder))
     return done.values
 
 
 def test_what_it_evaluates_is_its_curve_and_its_last_measure(tmp_path):
-    kept = Kept(tmp_path)
+    kept = Kept(tmp_path / "run")
     (done,) = STUDY.training([Run(Planes(), 1)], kept)
     measures, history = done.values["measures"], done.values["history"]
     assert history.keys() == {"loss", "accuracy", "eval_loss"}
@@ -100,7 +94,9 @@ def test_its_seed_decides_it(tmp_path):
 
 
 @pytest.mark.parametrize("torn", [False, True])
-def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(tmp_path, torn):
+def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(
+    transformers, tmp_path, torn
+):
     undisturbed = trained(tmp_path / "undisturbed")
 
     def interrupted(arm, own):
@@ -116,7 +112,7 @@ def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(tmp_path
 
     with pytest.raises(KeyboardInterrupt):
         trained(tmp_path / "run", study=TrainerStudy(interrupted))
-    folder = tmp_path / "run" / "0.05-1" / "files"
+    folder = tmp_path / "run" / "files"
     assert {path.name for path in folder.iterdir()} == {"checkpoint-8", "checkpoint-16"}
     if torn:
         (folder / "checkpoint-16" / "trainer_state.json").unlink()
@@ -127,7 +123,7 @@ def test_it_goes_on_from_its_checkpoint_and_ends_as_if_nothing_had_been(tmp_path
 
 
 def test_a_loss_that_is_no_number_is_a_run_that_diverged(tmp_path):
-    values = trained(tmp_path, arm=Planes(lr=1e38))
+    values = trained(tmp_path / "run", arm=Planes(lr=1e38))
     assert values["diverged_at"] == 8
 
 
@@ -142,6 +138,6 @@ def test_an_arm_without_epochs_has_measures_alone(tmp_path):
     def build_steps(arm, own):
         return build(Planes(lr=arm.lr), own, max_steps=10)
 
-    values = trained(tmp_path, arm=Steps(), study=TrainerStudy(build_steps))
+    values = trained(tmp_path / "run", arm=Steps(), study=TrainerStudy(build_steps))
     assert values["history"] == {}
     assert values["measures"].keys() == {"accuracy", "eval_loss"}
