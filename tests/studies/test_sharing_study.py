@@ -63,18 +63,6 @@ def test_families_have_six_sets_of_a_width():
         assert small.order == family.order
 
 
-def test_families_coincide_as_the_rows_of_the_source_do():
-    def orders(name):
-        family = FAMILIES[name]
-        return {s: assigned(s, layers=family.layers, sets=family.sets) for s in STRATEGIES}
-
-    assert len(set(orders("wide").values())) == 1
-    wide_deep = orders("wide deep")
-    assert wide_deep["sequence"] == wide_deep["cycle (rev)"] != wide_deep["cycle"]
-    for name in ("deep", "very deep", "very wide"):
-        assert len(set(orders(name).values())) == 3
-
-
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 def test_a_run_is_trained_scored_and_measured(kind):
     [(_, values)] = train(STUDY, [Run(SMALL.but(kind=kind), 3)], engine="loop", device=CPU)
@@ -338,25 +326,26 @@ def partial(part, among):
     return SHARED_PART.but(part=part, among=among)
 
 
-@pytest.mark.parametrize(("among", "sharing"), [("first half", 2), ("last half", 2), ("all", 4)])
 @pytest.mark.parametrize("part", ["feed-forward", "block"])
-def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part, among, sharing):
-    arm = partial(part, among)
-    data = SharingData(arm, None, CPU)
-    shared = PARTIAL.reference(Run(arm, 1), data, CPU).module
+def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part):
+    data = SharingData(partial(part, "all"), None, CPU)
     own = STUDY.reference(Run(SMALL.but(layers=4, sets=4), 1), data, CPU).module
-    saved = sum(p.numel() for p in own.parameters()) - sum(p.numel() for p in shared.parameters())
-    layer = shared.sets[0]
-    once = layer if part == "block" else torch.nn.ModuleList([layer.up, layer.down])
-    assert saved == (sharing - 1) * sum(p.numel() for p in once.parameters())
-    first = arm.sharing[0]
-    for place in arm.sharing:
-        assert shared.sets[place].up is shared.sets[first].up
-        assert (shared.sets[place].attention is shared.sets[first].attention) == (
-            part == "block" or place == first
-        )
-    for name, parameter in shared.named_parameters():
-        assert torch.equal(parameter, own.get_parameter(name)), name
+    for among, sharing in (("first half", 2), ("last half", 2), ("all", 4)):
+        arm = partial(part, among)
+        shared = PARTIAL.reference(Run(arm, 1), data, CPU).module
+        fewer = sum(p.numel() for p in shared.parameters())
+        saved = sum(p.numel() for p in own.parameters()) - fewer
+        layer = shared.sets[0]
+        once = layer if part == "block" else torch.nn.ModuleList([layer.up, layer.down])
+        assert saved == (sharing - 1) * sum(p.numel() for p in once.parameters())
+        first = arm.sharing[0]
+        for place in arm.sharing:
+            assert shared.sets[place].up is shared.sets[first].up
+            assert (shared.sets[place].attention is shared.sets[first].attention) == (
+                part == "block" or place == first
+            )
+        for name, parameter in shared.named_parameters():
+            assert torch.equal(parameter, own.get_parameter(name)), name
 
 
 def test_shared_early_blocks_are_sets_that_early_layers_use():
