@@ -57,6 +57,10 @@ SOME = [
     ("last two blocks", "last", SIGHTS[0]),
 ]
 """Each depth that is trained, and each sight, once."""
+
+LENGTH = 16
+"""Tokens of a message, where its length does not matter: some messages are longer, most shorter."""
+
 ALL = pytest.mark.parametrize("trained", [trained for trained, *_ in SOME])
 
 
@@ -157,10 +161,11 @@ def test_the_sizes_are_gpt2s():
 
 
 def assert_nothing_is_changed_by_what_is_computed_once(pretrained, trained, token, others):
-    arm = small(FIRST_ROW, trained=trained, token=token, **others)
+    arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
     data = loaded(arm, pretrained)
     model = STUDY.reference(Run(arm, 3), data, CPU)
-    whole = loaded(small(FIRST_ROW, trained="all", token="last word"), pretrained)
+    uncut = small(FIRST_ROW, trained="all", token="last word", longest=LENGTH)
+    whole = loaded(uncut, pretrained)
     tokens, length = whole.train.x, whole.train.x.shape[1]
     read = {
         "last": torch.full_like(whole.train.read, length - 1),
@@ -251,18 +256,6 @@ def test_accumulated_messages_are_a_batch(trained, pretrained):
         (model.loss(*(x[row : row + 1] for x in rows))[0] / 8).backward()
     for name, parameter in model.module.named_parameters():
         torch.testing.assert_close(parameter.grad, together[name], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("row", [2, 9])
-def test_an_answer_does_not_depend_on_its_batch(row, pretrained):
-    arm = small(ROWS[row])
-    data = loaded(arm, pretrained)
-    model = STUDY.reference(Run(arm, 3), data, CPU)
-    x, read, *_ = data.test.rows(slice(0, 16))
-    with torch.no_grad():
-        together = model.answers(x, read, None)
-        alone = torch.cat([model.answers(x[i : i + 1], read[i : i + 1], None) for i in range(16)])
-    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
 
 
 def stepped(program, data, count=4, size=8):
@@ -405,7 +398,7 @@ def test_random_weights_are_pytorchs_defaults(pretrained):
 
 
 def assert_stacked_runs_are_what_they_are_alone(pretrained, trained, token, others):
-    arm = small(FIRST_ROW, trained=trained, token=token, **others)
+    arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
     data = loaded(arm, pretrained)
     runs = [Run(arm, seed) for seed in range(4)]
     batch = data.batch(torch.stack([data.epoch(run.seed, 0) for run in runs])[:, :8])
@@ -442,7 +435,7 @@ def test_stacked_runs_are_what_they_are_alone_for_any_token_and_sight(trained, p
 def trained(arm, pretrained, **changes):
     content = write_tensors({name: p.numpy() for name, p in pretrained.items()})
     files = KeptFiles(lambda run: content)
-    arm = small(arm, recipe=arm.at("ci").recipe.but(epochs=1), **changes)
+    arm = small(arm, recipe=arm.at("ci").recipe.but(epochs=1), longest=LENGTH, **changes)
     [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, files=files)
     return values
 
@@ -471,20 +464,18 @@ def test_features_are_computed_once_for_all_seeds_and_arms_above_them(pretrained
         finetune_data, "computed", lambda *given: calls.append(1) or computed(*given)
     )
     finetune_data._COMPUTED.clear()
-    for token in ("last", "last word", "mean"):
-        loaded(small(FIRST_ROW, token=token), pretrained)
-    assert len(calls) == 3  # the three parts of the data
-    loaded(small(FIRST_ROW, causal=False), pretrained)
-    assert len(calls) == 6
-    loaded(small(FIRST_ROW, trained="last layer"), pretrained)
-    loaded(small(FIRST_ROW, trained="last layer", token="mean"), pretrained)
-    assert len(calls) == 12
-    loaded(small(FIRST_ROW), pretrained)
-    assert len(calls) == 12
+
+    def load(**settings):
+        loaded(small(FIRST_ROW, longest=LENGTH, **settings), pretrained)
+        return len(calls)
+
+    assert [load(token=token) for token in ("last", "last word", "mean")] == [3] * 3  # of its parts
+    assert load(causal=False) == 6
+    assert load(trained="last layer") == load(trained="last layer", token="mean") == 9
+    assert load() == 9
     monkeypatch.setattr(finetune_data, "KEPT_BYTES", 0)
-    loaded(small(FIRST_ROW, trained="last two blocks"), pretrained)
-    loaded(small(FIRST_ROW), pretrained)
-    assert len(calls) == 18
+    assert load(trained="last two blocks") == 12
+    assert load() == 15
     assert len(finetune_data._COMPUTED) == 1
 
 
@@ -700,7 +691,7 @@ def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
     published(tmp_path / "gpt2-small", tiny, vocabulary=1024)
     recipe = FIRST_ROW.recipe.but(epochs=1)
     for row in (ROWS[1], ROWS[9]):
-        arm = row.but(**TWINS, recipe=recipe)
+        arm = row.but(**TWINS, recipe=recipe, longest=LENGTH)
         assert isinstance(arm, FinetuneArm)
         assert arm.starts_from is None
         [(_, values)] = train(STUDY, [Run(arm, 1)], engine="loop", device=CPU)

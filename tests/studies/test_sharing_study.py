@@ -24,7 +24,6 @@ from repro.studies.parameter_sharing.arms import (
 from repro.studies.parameter_sharing.assignment import STRATEGIES, assigned
 from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
 from repro.studies.parameter_sharing.halting import Halting
-from repro.studies.parameter_sharing.model import Shape, SharingTransformer
 from repro.studies.parameter_sharing.partial import PartialArm
 from repro.studies.parameter_sharing.partial_study import STUDY as PARTIAL
 from repro.studies.parameter_sharing.pruning import prune
@@ -346,28 +345,6 @@ def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part):
             )
         for name, parameter in shared.named_parameters():
             assert torch.equal(parameter, own.get_parameter(name)), name
-
-
-def test_shared_early_blocks_are_sets_that_early_layers_use():
-    """Trained as the model whose order says so, from the same start, to the same bits."""
-    arm = partial("block", "first half")
-    data = SharingData(arm, None, CPU)
-    tied = PARTIAL.reference(Run(arm, 1), data, CPU)
-    shape = Shape(width=16, heads=2, hidden=64, context=48, causal=True)
-    ordered = SharingTransformer(shape, (0, 0, 1, 2), vocabulary=data.vocabulary)
-    names = {0: 0, 1: 2, 2: 3}
-    for name, parameter in ordered.named_parameters():
-        parts = name.split(".")
-        if parts[0] == "sets":
-            parts[1] = str(names[int(parts[1])])
-        parameter.data.copy_(tied.module.get_parameter(".".join(parts)))
-    x, y, epochs = first_batch(data)
-    objective, _ = tied.loss(x, y, epochs)
-    objective.backward()
-    F.cross_entropy(ordered(x).flatten(0, 1), y.flatten()).backward()
-    torch.testing.assert_close(
-        ordered.sets[0].up.weight.grad, tied.module.sets[0].up.weight.grad, rtol=1e-4, atol=1e-6
-    )
 
 
 def test_a_model_that_shares_a_part_is_trained_and_resumed_like_any():
