@@ -380,7 +380,7 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
         )
 
 
-TEXT = {"data": "wikitext-2-twin", "characters": 2_000}
+TEXT = {"data": "wikitext-2-twin", "characters": 1_000}
 
 
 def test_more_epochs_at_most_change_nothing_once_a_run_stopped():

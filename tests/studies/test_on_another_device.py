@@ -85,11 +85,8 @@ def each_group(table):
     groups = {}
     for name in table:
         groups.setdefault(name.partition(",")[0], []).append(name)
-    quick = {"ladder": groups["ladder"][:1], "own module": groups["own module"][:1]}
-    slow = [pytest.param(n, id=g, marks=pytest.mark.thorough) for g, n in groups.items()]
-    return pytest.mark.parametrize(
-        "names", [*(pytest.param(n, id=f"{g}, first") for g, n in quick.items()), *slow]
-    )
+    cases = [pytest.param(n, id=g, marks=pytest.mark.thorough) for g, n in groups.items()]
+    return pytest.mark.parametrize("names", [pytest.param(["ladder, fa"], id="fa"), *cases])
 
 
 def pretrained(run):
