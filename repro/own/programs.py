@@ -55,7 +55,16 @@ class Brought:
             )
 
 
-class OwnLoop(LoopProgram):
+class ModuleLoop(LoopProgram):
+    """One training of a module that may put new tensors in the places of its buffers."""
+
+    def advance(self, batch: tuple[torch.Tensor, ...], at: Moment) -> torch.Tensor:
+        losses = super().advance(batch, at)
+        self.buffers = dict(self.model.module.named_buffers())
+        return losses
+
+
+class OwnLoop(ModuleLoop):
     """One training by an optimiser and a schedule that are brought."""
 
     def __init__(
@@ -171,7 +180,8 @@ def _loop(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -
     elif _trains_by_sgd(recipe):
         brought = Brought(optimiser=_sgd)
     else:
-        return LoopProgram(study, runs, data, device)
+        kind = ModuleLoop if hasattr(study, "brought") else LoopProgram
+        return kind(study, runs, data, device)
     return OwnLoop(study, runs, data, device, brought=brought)
 
 

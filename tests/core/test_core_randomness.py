@@ -66,19 +66,16 @@ def trained(draws):
     return list(train(Study(draws), [Run(arm, 1)], engine="loop", device=CPU))
 
 
-@pytest.mark.parametrize(
-    ("draws", "sentence"),
-    [
-        ("training", "global generator while training.*draw from stream"),
-        ("measuring", "global generator while measuring.*draw from stream"),
-        ("initial", "initialises its parameters from torch's global generator"),
-        ("alike", "trains every seed alike"),
-    ],
-)
-def test_what_is_drawn_in_the_wrong_place_is_refused(draws, sentence):
-    for _ in range(2):  # a program that was refused is refused again
-        with pytest.raises(BadRandomness, match=sentence):
-            trained(draws)
+def test_what_is_drawn_in_the_wrong_place_is_refused():
+    for draws, sentence in {
+        "training": "global generator while training.*draw from stream",
+        "measuring": "global generator while measuring.*draw from stream",
+        "initial": "initialises its parameters from torch's global generator",
+        "alike": "trains every seed alike",
+    }.items():
+        for _ in range(2):  # a program that was refused is refused again
+            with pytest.raises(BadRandomness, match=sentence):
+                trained(draws)
 
 
 def test_what_is_drawn_from_streams_is_not():

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.core.stacked_optimiser import StackedOptimiser
@@ -30,7 +30,6 @@ def rows(values):
     return st.fixed_dictionaries({n: st.lists(values, min_size=4, max_size=4) for n in "ab"})
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     trained=rows(st.booleans()),
     scales=rows(st.sampled_from([0.0, 0.5, 1.0, 2.0])),

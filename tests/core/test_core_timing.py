@@ -36,18 +36,15 @@ def speed(engine="auto", arm=ARM):
     return measure_speed(STUDY, [arm], engine=engine, device=CPU)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "engine", "width"),
-    [
+def test_stacking_has_to_earn_its_place(made_up):
+    for seconds, engine, width in (
         ({("stacked", 4): 1.0, ("loop", 1): 2.0, ("stacked", 8): 0.5}, "stacked", 8),
         ({("stacked", 4): 1.0, ("loop", 1): 0.8, ("stacked", 8): 0.1}, "loop", 1),
         ({("stacked", 4): 1.0, ("loop", 1): 0.95, ("stacked", 8): 0.95}, "stacked", 4),
         ({("loop", 1): 2.0}, "loop", 1),
-    ],
-)
-def test_stacking_has_to_earn_its_place(made_up, seconds, engine, width):
-    made_up(seconds)
-    assert (speed().engine, speed().width) == (engine, width)
+    ):
+        made_up(seconds)
+        assert (speed().engine, speed().width) == (engine, width), seconds
 
 
 def test_wide_stacks_are_not_tried_where_a_narrow_one_has_lost(made_up):

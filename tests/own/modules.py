@@ -55,22 +55,77 @@ class RandomFeatures(nn.Module):
         return self.last(torch.tanh(x @ self.directions))
 
 
+class Noisy(nn.Module):
+    """Draws in the ways that noise is added to what a layer gets."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(6, 6)
+
+    def forward(self, x):
+        noise = torch.randn_like(x) + torch.rand(6) + torch.randn(x.shape) + torch.rand_like(x)
+        return self.last(x + noise + torch.empty_like(x).normal_() * torch.empty_like(x).uniform_())
+
+
+class Counting(nn.Module):
+    """Keeps a mean in a buffer that it replaces, and a count in one that it changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(6, 6)
+        self.register_buffer("mean", torch.zeros(6))
+        self.register_buffer("steps", torch.tensor(0))
+
+    def forward(self, x):
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+            self.steps += 1
+        return self.last(x - self.mean) + 0.01 * self.steps
+
+
+def attention(dropout):
+    layer = nn.TransformerEncoderLayer(2, 1, 4, dropout=dropout, batch_first=True)
+    return nn.Sequential(nn.Unflatten(1, (3, 2)), layer, nn.Flatten())
+
+
+def network(*layers, rows=1):
+    return nn.Sequential(nn.Unflatten(1, (rows, FEATURES // rows)), *layers)
+
+
 KINDS = {
     "perceptron": lambda: nn.Sequential(nn.Linear(6, 7), nn.Tanh(), nn.Linear(7, 6)),
-    "convolution": lambda: nn.Sequential(
-        nn.Unflatten(1, (1, 6)), nn.Conv1d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 6)
-    ),
-    "attention": lambda: nn.Sequential(
-        nn.Unflatten(1, (3, 2)),
-        nn.TransformerEncoderLayer(2, 1, 4, dropout=0.0, batch_first=True),
+    "convolution": lambda: network(
+        nn.Conv1d(2, 4, 2, groups=2, bias=False),
+        nn.BatchNorm1d(4),
+        nn.ReLU(inplace=True),
+        nn.ConvTranspose1d(4, 3, 2),
+        nn.Dropout1d(0.3),
         nn.Flatten(),
+        nn.Linear(9, 6),
+        rows=2,
     ),
+    "attention": lambda: attention(0.2),
+    "attention without dropout": lambda: attention(0.0),
     "tied": Tied,
     "half frozen": HalfFrozen,
-    "dropout": lambda: nn.Sequential(nn.Linear(6, 7), nn.Dropout(0.3), nn.Linear(7, 6)),
-    "batch norm": lambda: nn.Sequential(nn.Linear(6, 7), nn.BatchNorm1d(7), nn.Linear(7, 6)),
+    "dropout": lambda: nn.Sequential(
+        nn.Dropout(0.1), nn.Linear(6, 7), nn.Dropout(0.5), nn.AlphaDropout(0.1), nn.Linear(7, 6)
+    ),
+    "batch norm": lambda: nn.Sequential(
+        nn.Linear(6, 7, bias=False), nn.BatchNorm1d(7), nn.Tanh(), nn.Linear(7, 6)
+    ),
+    "without running statistics": lambda: nn.Sequential(
+        nn.Linear(6, 7, bias=False), nn.BatchNorm1d(7, track_running_stats=False), nn.Linear(7, 6)
+    ),
+    "instance norm": lambda: network(
+        nn.InstanceNorm1d(2, track_running_stats=True), nn.Flatten(), nn.Linear(6, 6), rows=2
+    ),
     "random features": RandomFeatures,
+    "noise": Noisy,
+    "counting": Counting,
 }
+FEATURES = 6
+"""The numbers of an example."""
 
 
 def numbers(count, seed):

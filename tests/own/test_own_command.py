@@ -12,6 +12,7 @@ from repro.own.arm import OutsideArm
 from repro.own.command import CommandStudy
 from repro.runs.batch import train_batch
 from repro.studies.find import study_of
+from tests.own.kept import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +33,7 @@ class Two(Script):
 
 
 STUDY = CommandStudy("python -c pass")
-
-
-class Kept:
-    def __init__(self, root):
-        self.root, self.shown, self.devices = root, [], {}
-
-    def folder(self, run):
-        self.root.mkdir(exist_ok=True)
-        return self.root
-
-    def show(self, progress):
-        self.shown.append(tuple(progress))
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture
@@ -60,23 +50,14 @@ def train(tmp_path):
     return train
 
 
-SAYS = "import sys; print('begun'); "
-
-
-def test_the_last_line_is_a_number_of_the_only_metric(train):
-    found = train(SAYS + "print(float(sys.argv[1]) + int(sys.argv[2]))", "{lr} {seed}")
-    assert found["measures"] == {"accuracy": 7.1}
-
-
-def test_the_last_line_may_be_json_of_which_metrics_are_taken(train):
-    found = train('print(\'{"accuracy": 0.5, "f1": 0.25, "name": "x"}\'); print()', arm=Two())
-    assert found["measures"] == {"accuracy": 0.5, "f1": 0.25}
-
-
-def test_the_last_match_of_a_pattern_counts(train):
+def test_measures_are_read_of_what_it_prints(train):
+    script = "import sys; print('begun'); print(float(sys.argv[1]) + int(sys.argv[2]))"
+    assert train(script, "{lr} {seed}")["measures"] == {"accuracy": 7.1}
+    script = 'print(\'{"accuracy": 0.5, "f1": 0.25, "name": "x"}\'); print()'
+    assert train(script, arm=Two())["measures"] == {"accuracy": 0.5, "f1": 0.25}
     script = "print('test accuracy: 0.25'); print('test accuracy: 0.5'); print('done')"
     found = train(script, pattern=r"test accuracy: (?P<accuracy>[\d.]+)")
-    assert found["measures"] == {"accuracy": 0.5}
+    assert found["measures"] == {"accuracy": 0.5}  # the last match counts
 
 
 def test_a_json_file_is_read_where_it_was_written_now(train, tmp_path):
@@ -95,37 +76,34 @@ def test_lines_of_epochs_are_curves(train):
     assert found["history"] == {"loss": [1.0, 0.5]}
 
 
-def test_it_runs_in_the_folder_of_its_study_by_this_python(train):
-    script = "import os, sys, json; assert os.path.isfile('test_own_command.py')\n"
-    script += "print(float(sys.executable == sys.argv[1]), file=sys.stdout)"
-    assert train(script, sys.executable)["measures"] == {"accuracy": 1.0}
+def test_it_runs_in_the_folder_of_its_study_by_this_python_with_its_environment(train):
+    script = "import os, sys; assert os.path.isfile('test_own_command.py')\n"
+    script += "assert sys.executable == sys.argv[1]\n"
+    script += "print(int(os.environ['OMP_NUM_THREADS']) + int(os.environ['MINE']) / 4)"
+    found = train(script, sys.executable, environment={"MINE": "2"})
+    assert found["measures"] == {"accuracy": 1.5}
 
 
-def test_its_environment_is_given_with_the_threads(train):
-    script = "import os; print(int(os.environ['OMP_NUM_THREADS']) + int(os.environ['MINE']) / 4)"
-    assert train(script, environment={"MINE": "2"})["measures"] == {"accuracy": 1.5}
+WRONG = [
+    ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
+    ("", "", {}, "the last line that it printed is ''"),
+    ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
+    (
+        "print(1)",
+        "--rate {rate}",
+        {},
+        r"'{rate}' names a setting that the arm does not have \('rate'\)",
+    ),
+    ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
+    ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
+    ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),
+]
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "options", "sentence"),
-    [
-        ("print('fine')", "", {}, "the last line that it printed is 'fine'; let it print a number"),
-        ("", "", {}, "the last line that it printed is ''"),
-        ("import sys; sys.exit(3)", "", {}, "script.py ended with status 3"),
-        (
-            "print(1)",
-            "--rate {rate}",
-            {},
-            r"'{rate}' names a setting that the arm does not have \('rate'\)",
-        ),
-        ("print(1)", "", {"pattern": "acc=(?P<accuracy>.)"}, "no line that it printed matches"),
-        ("print('{}')", "", {}, r"also declares \['accuracy'\]"),
-        ("print('nan')", "", {"pattern": "(?P<accuracy>nan)"}, "accuracy=nan, which cannot be"),
-    ],
-)
-def test_what_goes_wrong_is_said(train, script, arguments, options, sentence):
-    with pytest.raises((ValueError, RuntimeError), match=sentence):
-        train(script, arguments, **options)
+def test_what_goes_wrong_is_said(train):
+    for script, arguments, options, sentence in WRONG:
+        with pytest.raises((ValueError, RuntimeError), match=sentence):
+            train(script, arguments, **options)
 
 
 def test_one_place_to_read_measures_from():

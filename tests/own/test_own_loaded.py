@@ -44,7 +44,12 @@ def test_without_transforms_they_train_as_tensors_do():
     assert trained(0.0) == tensors
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2])
+with_and_without_workers = pytest.mark.parametrize(
+    "workers", [0, pytest.param(2, marks=pytest.mark.thorough)]
+)
+
+
+@with_and_without_workers
 def test_what_transforms_draw_comes_from_the_runs_seed(workers, monkeypatch):
     alone = trained()
     monkeypatch.setattr(Small, "workers", workers)
@@ -65,7 +70,7 @@ def test_many_runs_load_theirs_as_each_would_alone():
         assert values["history"]["loss"] == pytest.approx(alone["history"]["loss"], rel=1e-4)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@with_and_without_workers
 def test_they_are_the_same_after_an_interruption(workers, monkeypatch):
     undisturbed = trained()
     monkeypatch.setattr(driver, "CHECK_STEPS", 2)
@@ -76,6 +81,7 @@ def test_they_are_the_same_after_an_interruption(workers, monkeypatch):
     assert trained(files=kept) == undisturbed
 
 
+@pytest.mark.thorough
 def test_an_epoch_is_loaded_once_from_where_it_is_asked_for():
     loaded = LoadedExamples(Augmented(), 1, CPU)
     lines = loaded.epoch(1, 0)
@@ -99,6 +105,7 @@ def test_a_data_set_of_another_length_is_explained():
         wrong.load(Small(), CPU)
 
 
+@pytest.mark.thorough
 def test_a_batch_that_no_epoch_has_is_loaded_all_the_same():
     loader = Loader(Augmented(), workers=1, device=CPU)
     lines = torch.tensor([[[3, 5], [4, 6]]])

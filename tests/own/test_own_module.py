@@ -1,69 +1,172 @@
-"""Ordinary modules: stacked and alone they agree, and those that do not stack are explained."""
+"""Ordinary modules, alone and stacked: as torch's own loop, whatever the company, and resumed."""
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
 
 from repro.arm import Run
 from repro.core import train as driver
+from repro.core.program import LoopProgram, StackedProgram
 from repro.core.timing import measure_speed
 from repro.core.train import train
-from tests.own.modules import KINDS, STUDY, Small, measure, study
+from repro.own.recipe import OwnRecipe
+from repro.recipe import Moment
+from tests.own.modules import FEATURES, KINDS, STUDY, Small, measure, network, study
 from tests.run_files import KeptFiles, train_until
 
-try:
-    import tests.core.elsewhere as ELSEWHERE  # before autograd starts its threads, one a device
-except ImportError:
-    ELSEWHERE = None
-
 CPU = torch.device("cpu")
-STACKS = [
-    "perceptron", "convolution", "attention", "tied", "half frozen", "dropout", "random features",
-]  # fmt: skip
-ALIKE = dict.fromkeys(STACKS, 1e-4) | {"attention": 5e-3}
-"""The gradient of attention's key bias is rounding alone, which Adam scales to whole steps."""
+FEW = ("tied", "convolution")
+"""The first shares weights, the second keeps statistics and draws."""
+each_kind = pytest.mark.parametrize(
+    "kind", [*FEW, *(pytest.param(k, marks=pytest.mark.thorough) for k in KINDS if k not in FEW)]
+)
+RECIPES = {
+    "adamw": Small().recipe.but(epochs=2),
+    "sgd": OwnRecipe(epochs=2, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, clip=1.0),
+}
 
 
-def runs_of(kind, seeds=(1, 2, 3)):
-    return [Run(Small(kind=kind), seed) for seed in seeds]
+def runs_of(kind="perceptron", seeds=(1, 2, 3), **changed):
+    arm = Small(**{"kind": kind, "recipe": RECIPES["adamw"], **changed})
+    return [Run(arm, seed) for seed in seeds]
 
 
-def trained(runs, engine="loop"):
-    return dict(train(STUDY, runs, engine=engine, device=CPU))
+def trained(runs, engine="loop", own=STUDY, **files):
+    return dict(train(own, runs, engine=engine, device=CPU, **files))
 
 
-@pytest.mark.parametrize("kind", STACKS)
+@pytest.fixture
+def in_doubles():
+    """Compute with 64 bits: what AdamW makes of rounding cannot hide a difference, nor be one."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("in_doubles")
+@each_kind
 def test_stacked_modules_train_as_each_would_alone(kind):
-    together, alone = trained(runs_of(kind), "stacked"), trained(runs_of(kind))
-    assert together.keys() == alone.keys()
-    for run, values in alone.items():
-        assert together[run]["history"] == {
-            name: pytest.approx(curve, rel=ALIKE[kind]) for name, curve in values["history"].items()
-        }
-    losses = [values["history"]["loss"] for values in alone.values()]
-    assert losses[0] != losses[1] != losses[2]
-    assert all(loss[-1] < loss[0] for loss in losses)
+    for recipe in RECIPES.values():
+        runs = runs_of(kind, recipe=recipe)
+        together, alone = trained(runs, "stacked"), {}
+        for run in runs:
+            alone |= trained([run])
+            assert together[run]["history"] == {
+                name: pytest.approx(curve, rel=1e-9)
+                for name, curve in alone[run]["history"].items()
+            }
+        losses = [values["history"]["loss"] for values in alone.values()]
+        assert losses[0] != losses[1] != losses[2]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_is_the_same_whatever_was_drawn_or_trained_before(kind):
-    torch.manual_seed(1)
-    first = trained(runs_of(kind))
-    torch.manual_seed(2)
-    torch.rand(3)
-    before = torch.get_rng_state()
-    assert trained(runs_of(kind)[1:])[runs_of(kind)[1]] == first[runs_of(kind)[1]]
-    assert torch.equal(torch.get_rng_state(), before)
+@each_kind
+def test_a_run_is_the_same_bits_whatever_it_is_stacked_with(kind):
+    runs = runs_of(kind, seeds=range(4))
+    other = Run(runs[3].arm.but(recipe=runs[3].arm.recipe.but(lr=0.03)), 3)
+    whole = trained(runs, "stacked")
+    for company in ([runs[2]], [*runs[1:3], other]):
+        assert trained(company, "stacked")[runs[2]] == whole[runs[2]]
 
 
-@pytest.mark.parametrize("kind", ["dropout", "batch norm"])
-def test_what_a_module_draws_and_counts_survives_an_interruption(kind, monkeypatch):
+def test_a_run_is_the_same_whatever_was_drawn_or_trained_before():
+    for kind in ("perceptron", "convolution", "dropout", "random features", "noise"):
+        torch.manual_seed(1)
+        runs = runs_of(kind, seeds=(1, 2))
+        first = trained(runs)
+        torch.manual_seed(2)
+        torch.rand(3)
+        before = torch.get_rng_state()
+        assert trained(runs[1:])[runs[1]] == first[runs[1]], kind
+        assert torch.equal(torch.get_rng_state(), before), kind
+
+
+@st.composite
+def shapes(draw):
+    """A network of layers that keep statistics or draw, of any size, and how it is trained."""
+    channels, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 9))
+    kernel, share = draw(st.integers(1, 2)), draw(st.sampled_from([0.0, 0.2, 0.7]))
+    momentum, affine = draw(st.sampled_from([0.1, 0.7])), draw(st.booleans())
+    recipe = Small().recipe.but(
+        epochs=2, batch=draw(st.integers(3, 20)), clip=None, lr=draw(st.sampled_from([1e-3, 1e-2]))
+    )
+
+    def build(arm):
+        length = FEATURES // channels - kernel + 1
+        return network(
+            nn.Conv1d(channels, outputs, kernel, bias=False),
+            nn.BatchNorm1d(outputs, momentum=momentum, affine=affine),
+            nn.Tanh(),
+            nn.Dropout(share),
+            nn.Flatten(),
+            nn.Linear(outputs * length, 5, bias=False),
+            nn.BatchNorm1d(5),
+            nn.Linear(5, FEATURES),
+            rows=channels,
+        )
+
+    return study(module=build), recipe
+
+
+def stepped(program, data, steps):
+    """The losses of some steps of a program."""
+    size = program.runs[0].arm.recipe.batch
+    lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
+    return torch.stack(
+        [
+            program.advance(
+                data.batch(lines[:, step * size : (step + 1) * size]),
+                Moment(step=step, per_epoch=steps, total=steps),
+            )
+            for step in range(steps)
+        ]
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("in_doubles")
+@given(shape=shapes(), seeds=st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True))
+def test_losses_statistics_and_measures_are_those_of_the_loop(shape, seeds):
+    own, recipe = shape
+    runs = runs_of(seeds=seeds, recipe=recipe)
+    data = own.load(runs[0].arm, CPU)
+    stacked = StackedProgram(own, runs, data, CPU)
+    losses = stepped(stacked, data, 2)
+    states, measures = stacked.states(), stacked.measure()
+    for row, run in enumerate(runs):
+        loop = LoopProgram(own, [run], data, CPU)
+        torch.testing.assert_close(losses[:, row], stepped(loop, data, 2)[:, 0], rtol=1e-8, atol=0)
+        for name, buffer in loop.buffers.items():
+            torch.testing.assert_close(
+                states[row][f"parameter/{name}"], buffer, rtol=1e-8, atol=1e-8
+            )
+        assert measures[row] == pytest.approx(loop.measure()[0], rel=1e-8)
+
+
+@pytest.mark.parametrize("engine", ["loop", "stacked"])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_a_module_draws_and_counts_survives_an_interruption(engine, recipe, monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 2)
-    runs, kept = runs_of(kind)[:1], KeptFiles()
-    undisturbed = trained(runs)
-    for step in (4, 8, 12):
-        train_until(step, STUDY, runs, engine="loop", device=CPU, files=kept)
-    resumed = dict(train(STUDY, runs, engine="loop", device=CPU, files=kept))
-    assert resumed == undisturbed
+    for kind in ("convolution", "counting"):  # the first has running statistics and dropout
+        runs = runs_of(kind, (1, 2) if engine == "stacked" else (1,), recipe=RECIPES[recipe])
+        undisturbed, kept = trained(runs, engine), KeptFiles()
+        for step in (2, 6, 8):
+            train_until(step, STUDY, runs, engine=engine, device=CPU, files=kept)
+        assert trained(runs, engine, files=kept) == undisturbed, kind
+        assert not kept.dropped
+
+
+def test_runs_that_leave_take_their_statistics_with_them():
+    runs = runs_of("batch norm", seeds=range(4))
+    data = STUDY.load(runs[0].arm, CPU)
+    both = [StackedProgram(STUDY, runs, data, CPU) for _ in range(2)]
+    for program in both:
+        stepped(program, data, 1)
+    both[1].keep([3, 1])
+    (_, kept), (_, again) = both[0].states()[::2], both[1].states()
+    assert all(torch.equal(both[0].states()[1][name], again[name]) for name in again)
+    assert not all(torch.equal(kept[name], again[name]) for name in again)
 
 
 def test_dropout_is_on_in_training_and_off_in_measuring():
@@ -82,47 +185,71 @@ def test_dropout_is_on_in_training_and_off_in_measuring():
     assert measured == {"error": float(measure(model.module.eval(), run.arm)["error"].detach())}
 
 
-@pytest.mark.parametrize("kind", STACKS)
-def test_what_can_be_stacked_is_not_refused(kind):
-    pace = measure_speed(STUDY, [Small(kind=kind)], engine="auto", device=CPU)
-    assert pace.not_stacked == ""
+class LateNoise(nn.Linear):
+    """Draws from its third step on."""
+
+    def __init__(self):
+        super().__init__(6, 6)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += self.training
+        dropped = nn.functional.dropout(x, 0.3, self.training and self.calls > 2)
+        return super().forward(dropped)
 
 
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
+def test_a_module_that_begins_to_draw_is_drawn_for_by_its_own_seeds():
+    own, runs, before = study(module=lambda arm: LateNoise()), runs_of(), torch.get_rng_state()
+    together = trained(runs, "stacked", own)
+    assert trained(runs[1:], "stacked", own)[runs[1]] == together[runs[1]]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+class Permuting(nn.Linear):
+    def __init__(self):
+        super().__init__(6, 6)
+
+    def forward(self, x):
+        return super().forward(x[:, torch.randperm(6)])
+
+
+def between(layer):
+    return nn.Sequential(nn.Linear(6, 7), layer, nn.Linear(7, 6))
+
+
+REFUSED = [
+    (lambda: between(nn.BatchNorm1d(7, momentum=None)), "item"),  # an average over all batches
+    (Permuting, "draws by aten::randperm, which many runs cannot do as one"),
+    (lambda: between(nn.RReLU()), "rrelu"),  # random slopes
+]
+
+
+def test_what_cannot_be_stacked_is_trained_alone_and_says_why():
+    for build, why in REFUSED:
+        own = study(module=lambda arm, build=build: build())
+        pace = measure_speed(own, [Small()], engine="auto", device=CPU)
+        assert pace.engine == "loop"
+        assert why in pace.not_stacked
+    assert measure_speed(STUDY, [Small()], engine="auto", device=CPU).not_stacked == ""
+
+
+def test_mistakes_are_explained():
+    for changed, sentence in (
         ({"measure": lambda m, arm: {}}, r"also declares \['error'\]; return each"),
         ({"measure": lambda m, arm: 0.5}, "returned float; return numbers by name"),
         ({"measure": lambda m, arm: {"error": "low"}}, "error='low', which is no number"),
         ({"measure": lambda m, arm: {"error": torch.tensor(torch.inf)}}, "error=inf, which cannot"),
         ({"examples": lambda arm: [torch.zeros(3, 6)] * 2}, "says examples=40, but"),
-    ],
-)
-def test_mistakes_are_explained(changed, sentence):
-    with pytest.raises((TypeError, ValueError), match=sentence):
-        list(train(study(**changed), runs_of("perceptron"), engine="loop", device=CPU))
+        ({"loss": lambda module, x, y: x}, "the module, the arm and 2 tensors of a batch"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=sentence):
+            trained(runs_of(), own=study(**changed))
 
 
 def test_labels_say_what_is_not_usual():
     assert Small().label == "small"
     assert Small(kind="tied").label == "small kind tied"
     assert "lr 0.1" in Small(recipe=Small().recipe.but(lr=0.1)).label
-
-
-def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
-    if ELSEWHERE is None:
-        pytest.skip("this torch cannot have a device written in Python")
-
-    def stays(module, arm):
-        return {"error": module(torch.ones(2, 6)).sum()}
-
-    message = r"tensors that are not on elsewhere:0, .*with x\.to\("
-    with pytest.raises(ValueError, match=message):
-        list(
-            train(
-                study(measure=stays), runs_of("perceptron"), engine="loop", device=ELSEWHERE.DEVICE
-            )
-        )
 
 
 def by_rate(module, arm, x, y):
@@ -135,16 +262,9 @@ def test_the_loss_is_given_the_arm_of_its_run_also_in_company():
     arms = [usual, usual.but(recipe=usual.recipe.but(lr=3e-2))]
     runs = [Run(arm, seed) for seed in (1, 2) for arm in arms]
     own = study(loss=by_rate)
-    alone = dict(train(own, runs[:1], engine="loop", device=CPU))[runs[0]]["history"]["loss"]
+    alone = [trained([run], own=own)[run]["history"]["loss"] for run in runs]
     plain = trained(runs[:1])[runs[0]]["history"]["loss"]
-    assert alone[0] == pytest.approx(plain[0], rel=0.5)
-    together = dict(train(own, runs, engine="stacked", device=CPU))
-    for run in runs:
-        (values,) = dict(train(own, [run], engine="loop", device=CPU)).values()
-        assert together[run]["history"]["loss"] == pytest.approx(values["history"]["loss"], 1e-4)
-
-
-def test_a_loss_that_takes_no_arm_is_explained():
-    old = study(loss=lambda module, x, y: torch.nn.functional.mse_loss(module(x), y))
-    with pytest.raises(TypeError, match=r"given the module, the arm and 2 tensors of a batch"):
-        old.load(Small(), CPU)
+    assert alone[0][0] == pytest.approx(plain[0], rel=0.5)
+    together = trained(runs, "stacked", own)
+    for run, losses in zip(runs, alone, strict=True):
+        assert together[run]["history"]["loss"] == pytest.approx(losses, 1e-4)

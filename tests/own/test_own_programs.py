@@ -1,21 +1,23 @@
 """Optimisers and schedules beside the core's: torch's own numbers, stacked, alone, and resumed."""
 
+import functools
+
 import pytest
 import torch
 from torch.optim.lr_scheduler import OneCycleLR
 
 from repro.arm import Run
 from repro.core import train as driver
-from repro.core.models import StackedBase
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.timing import measure_speed
 from repro.core.train import train
 from repro.own.programs import _loop, _stacked
 from repro.own.recipe import OwnRecipe
-from repro.own.stacked_sgd import StackedSgd
 from repro.recipe import Moment
+from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
 from tests.own.modules import STUDY, Small, study
 from tests.run_files import KeptFiles, train_until
+from tests.studies.small import LADDER
 
 CPU = torch.device("cpu")
 RECIPE = OwnRecipe(epochs=3, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, weight_decay=0.01)
@@ -62,29 +64,26 @@ def trained(program, run):
 
 
 @pytest.mark.parametrize("build", [_loop, _stacked], ids=["loop", "stacked"])
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_a_recipe_trains_as_torch_does(build):
+    for changed in (
         {},
         {"momentum": 0.0},
         {"nesterov": True},
         {"nesterov": True, "schedule": "onecycle"},
         {"optimiser": "adamw", "momentum": 0.0, "schedule": "onecycle"},
-    ],
-    ids=str,
-)
-def test_a_recipe_trains_as_torch_does(build, changed):
-    recipe = RECIPE.but(**changed)
-    (run,) = runs_of(recipe, seeds=[1])
-    settings = {"lr": recipe.lr, "weight_decay": recipe.weight_decay}
-    if recipe.optimiser == "sgd":
-        more = {"momentum": recipe.momentum, "nesterov": recipe.nesterov}
-        wanted = by_hand(run, lambda p: torch.optim.SGD(p, **settings, **more), schedule_of(recipe))
-    else:
-        wanted = by_hand(run, lambda p: torch.optim.AdamW(p, **settings), schedule_of(recipe))
-    found = trained(lambda data: build(STUDY, [run], data, CPU), run)
-    for name, tensor in wanted.items():
-        torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-6)
+    ):
+        recipe = RECIPE.but(**changed)
+        (run,) = runs_of(recipe, seeds=[1])
+        settings = {"lr": recipe.lr, "weight_decay": recipe.weight_decay}
+        kind = torch.optim.AdamW
+        if recipe.optimiser == "sgd":
+            kind = torch.optim.SGD
+            settings |= {"momentum": recipe.momentum, "nesterov": recipe.nesterov}
+        optimiser = functools.partial(kind, **settings)
+        wanted = by_hand(run, optimiser, schedule_of(recipe))
+        found = trained(lambda data, run=run: build(STUDY, [run], data, CPU), run)
+        for name, tensor in wanted.items():
+            torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-6)
 
 
 def schedule_of(recipe):
@@ -107,32 +106,14 @@ class Cycle:
 
 def test_runs_that_differ_in_their_rates_train_by_sgd_together():
     recipes = [RECIPE, RECIPE.but(lr=0.01), RECIPE.but(weight_decay=0.0, clip=0.5)]
-    runs = [run for recipe in recipes for run in runs_of(recipe, kind="convolution")]
+    runs = [run for recipe in recipes for run in runs_of(recipe, (1, 2), kind="tied")]
     together = dict(train(STUDY, runs, engine="stacked", device=CPU))
     for run in runs:
         alone = dict(train(STUDY, [run], engine="loop", device=CPU))[run]["history"]
         for name, curve in together[run]["history"].items():
             assert curve == pytest.approx(alone[name], rel=1e-4)
-
-
-@pytest.mark.parametrize("size", [1, 5, 16, 33])
-def test_the_bits_of_a_row_do_not_depend_on_its_company(size):
-    start, gradients = (
-        torch.randn(7, size, generator=torch.Generator().manual_seed(n)) for n in (1, 2)
-    )
-
-    def rows(kept):
-        model = StackedBase()
-        model.parameters = {"weight": start[kept].clone()}
-        optimiser = StackedSgd(model, [RECIPE.but(lr=0.03 + n / 100) for n in kept])
-        for step in range(5):
-            optimiser.set_rates(Moment(step=step, per_epoch=5, total=5))
-            optimiser.step({"weight": gradients[kept]})
-        return model.parameters["weight"]
-
-    together = rows(list(range(7)))
-    for row in range(7):
-        assert torch.equal(rows([row])[0], together[row])
+    fewer = dict(train(STUDY, runs[1:4], engine="stacked", device=CPU))
+    assert fewer == {run: together[run] for run in runs[1:4]}
 
 
 def lion(parameters, arm):
@@ -159,29 +140,18 @@ def test_what_a_study_brings_trains_as_torch_does():
         torch.testing.assert_close(found[name], tensor)
 
 
-@pytest.mark.parametrize("names", [["optimiser"], ["schedule"], ["optimiser", "schedule"]])
-@pytest.mark.parametrize("kind", ["perceptron", "batch norm"])
-def test_what_a_study_brings_survives_an_interruption(names, kind, monkeypatch):
+def test_what_a_study_brings_survives_an_interruption(monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 2)
-    own, (run,) = study(**{name: BROUGHT[name] for name in names}), runs_of(PLAIN, [1], kind=kind)
-    undisturbed = dict(train(own, [run], engine="loop", device=CPU))
-    assert undisturbed != dict(train(STUDY, [run], engine="loop", device=CPU))
-    kept = KeptFiles()
-    for step in (4, 8, 12):
-        train_until(step, own, [run], engine="loop", device=CPU, files=kept)
-    assert dict(train(own, [run], engine="loop", device=CPU, files=kept)) == undisturbed
-    assert not kept.dropped
-
-
-@pytest.mark.parametrize("engine", ["loop", "stacked"])
-def test_sgd_survives_an_interruption(engine, monkeypatch):
-    monkeypatch.setattr(driver, "CHECK_STEPS", 2)
-    runs = runs_of(RECIPE, seeds=[1] if engine == "loop" else [1, 2])
-    undisturbed, kept = dict(train(STUDY, runs, engine=engine, device=CPU)), KeptFiles()
-    for step in (4, 8, 12):
-        train_until(step, STUDY, runs, engine=engine, device=CPU, files=kept)
-    assert dict(train(STUDY, runs, engine=engine, device=CPU, files=kept)) == undisturbed
-    assert not kept.dropped
+    (run,) = runs_of(PLAIN, [1], kind="batch norm")
+    usual = dict(train(STUDY, [run], engine="loop", device=CPU))
+    for names in (["optimiser"], ["schedule"], ["optimiser", "schedule"]):
+        own, kept = study(**{name: BROUGHT[name] for name in names}), KeptFiles()
+        undisturbed = dict(train(own, [run], engine="loop", device=CPU))
+        assert undisturbed != usual
+        for step in (4, 8, 12):
+            train_until(step, own, [run], engine="loop", device=CPU, files=kept)
+        assert dict(train(own, [run], engine="loop", device=CPU, files=kept)) == undisturbed, names
+        assert not kept.dropped
 
 
 def test_what_a_study_brings_is_trained_alone_and_says_why():
@@ -191,20 +161,17 @@ def test_what_a_study_brings_is_trained_alone_and_says_why():
     assert measure_speed(STUDY, [ARM], engine="auto", device=CPU).not_stacked == ""
 
 
-@pytest.mark.parametrize(
-    ("brought", "changed", "sentence"),
-    [
+def test_a_recipe_that_nothing_would_hear_is_refused():
+    for brought, changed, sentence in (
         ("optimiser", {"weight_decay": 0.1}, "weight_decay=0.1, which the study's own optimiser"),
         ("optimiser", {"optimiser": "adam"}, "optimiser='adam', which the study's own optimiser"),
         ("schedule", {"schedule": "cosine"}, "schedule='cosine', which the study's own schedule"),
         ("schedule", {"warmup": 5}, "warmup=5, which the study's own schedule does not hear"),
         ("schedule", {"precision": "float16"}, "precision='float16', which scales the loss"),
-    ],
-)
-def test_a_recipe_that_nothing_would_hear_is_refused(brought, changed, sentence):
-    own, runs = study(**{brought: BROUGHT[brought]}), runs_of(PLAIN.but(**changed))
-    with pytest.raises(ValueError, match=sentence):
-        list(train(own, runs[:1], engine="loop", device=CPU))
+    ):
+        own, runs = study(**{brought: BROUGHT[brought]}), runs_of(PLAIN.but(**changed))
+        with pytest.raises(ValueError, match=sentence):
+            list(train(own, runs[:1], engine="loop", device=CPU))
 
 
 def test_the_recipes_schedule_goes_with_an_optimiser_that_is_brought():
@@ -217,7 +184,7 @@ def test_the_recipes_schedule_goes_with_an_optimiser_that_is_brought():
 
 
 def test_others_get_the_programs_of_the_core_as_they_are():
-    (run,) = runs_of(PLAIN, seeds=[1])
-    data = STUDY.load(run.arm, CPU)
-    assert type(_loop(STUDY, [run], data, CPU)) is LoopProgram
-    assert type(_stacked(STUDY, [run], data, CPU)) is StackedProgram
+    run = Run(LADDER, 1)
+    data = LADDER_STUDY.load(run.arm, CPU)
+    assert type(_loop(LADDER_STUDY, [run], data, CPU)) is LoopProgram
+    assert type(_stacked(LADDER_STUDY, [run], data, CPU)) is StackedProgram

@@ -1,6 +1,8 @@
 """Small arms of the studies, which train on twins in a fraction of a second."""
 
-from repro.recipe import Recipe
+import torch
+
+from repro.recipe import Moment, Recipe
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.variants import LinearArm
@@ -48,3 +50,25 @@ FINETUNING_DATA = {
 def finetuning(arm, **changes):
     """Return an arm of finetuning at its `ci` size on twins, with some settings changed."""
     return arm.at("ci").but(**FINETUNING_DATA, **changes)
+
+
+def stepped(program, data, count=3):
+    """Take some steps of the first epoch; return their losses [steps, R]."""
+    size = program.runs[0].arm.recipe.batch
+    lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
+    losses = []
+    for step in range(count):
+        batch = data.batch(lines[:, step * size : (step + 1) * size])
+        losses.append(program.advance(batch, Moment(step=step, per_epoch=count, total=count)))
+    return torch.stack(losses)
+
+
+def copied(state):
+    """A state as it is now, whatever its program does next."""
+    return {name: x.clone() for name, x in state.items()}
+
+
+def assert_same(state, other):
+    """Assert that another state has all tensors of a state, to the bit."""
+    assert state.keys() <= other.keys()
+    assert [name for name, x in state.items() if not torch.equal(x, other[name])] == []

@@ -7,7 +7,7 @@ import warnings
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call, vmap
 
@@ -16,7 +16,6 @@ from repro.core.models import stacked
 from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.data.characters import load_characters
-from repro.recipe import Moment
 from repro.studies.early_exit.arms import (
     ASYMMETRIC,
     EQUAL,
@@ -27,13 +26,13 @@ from repro.studies.early_exit.arms import (
     ExitArm,
 )
 from repro.studies.early_exit.generate import generate
-from repro.studies.early_exit.model import EarlyExitTransformer, rotated
+from repro.studies.early_exit.model import EarlyExitTransformer
 from repro.studies.early_exit.routing import routed
 from repro.studies.early_exit.study import STUDY
+from tests.studies.small import copied, stepped
 
 CPU = torch.device("cpu")
 SMALL = {"width": 16, "heads": 2, "hidden": 24}
-few = settings(max_examples=15, deadline=None)
 
 
 def model(arm, seed=1):
@@ -46,9 +45,9 @@ def first_batch(arm):
     return x[0], y[0], epochs[0]
 
 
-@pytest.mark.parametrize(("arm", "count"), [(STANDARD, 200_832), (ONE_LAYER, 69_504)])
-def test_the_network_has_the_recorded_number_of_parameters(arm, count):
-    assert sum(p.numel() for p in model(arm).module.parameters()) == count
+def test_the_network_has_the_recorded_number_of_parameters():
+    for arm, count in ((STANDARD, 200_832), (ONE_LAYER, 69_504)):
+        assert sum(p.numel() for p in model(arm).module.parameters()) == count
 
 
 def test_the_network_is_the_one_that_the_facts_describe():
@@ -80,31 +79,6 @@ def test_the_network_is_the_one_that_the_facts_describe():
         fed = (gate * gate.sigmoid() * up) @ p[f"{at}down.weight"].T
         h = norm(h + fed, f"{at}norm_feed_forward.weight")
         torch.testing.assert_close(logits, h @ p["head.weight"].T, rtol=1e-4, atol=1e-5)
-
-
-def test_no_answer_depends_on_what_comes_after_it():
-    arm = STANDARD.but(**SMALL)
-    network, (x, _, _) = model(arm).module, first_batch(arm)
-    changed = x.clone()
-    changed[:, 40:] = (changed[:, 40:] + 1) % 30
-    for before, after in zip(
-        network.forward_all_layers(x), network.forward_all_layers(changed), strict=True
-    ):
-        assert torch.equal(before[:, :40], after[:, :40])
-        assert not torch.equal(before[:, 40:], after[:, 40:])
-
-
-def test_attention_depends_on_distances_alone():
-    q, k = torch.randn(2, 1, 1, 8)
-    near, far = (
-        (rotated(q, heads=2, start=at + 3) * rotated(k, heads=2, start=at)).sum() for at in (0, 20)
-    )
-    torch.testing.assert_close(near, far, rtol=1e-4, atol=1e-4)
-    first, second = rotated(torch.ones(1, 2, 8), heads=2)[0]
-    assert torch.equal(first, torch.ones(8))
-    torch.testing.assert_close(second[:4], second[4:])
-    torch.testing.assert_close(second[0], torch.tensor(math.cos(1.0) - math.sin(1.0)))
-    torch.testing.assert_close(second[2], torch.tensor(math.cos(0.01) - math.sin(0.01)))
 
 
 @st.composite
@@ -159,7 +133,6 @@ def by_forward_train(network, x, y, alpha):
     return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
 
 
-@few
 @given(network=networks(), alpha=st.floats(0.05, 0.95))
 def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
     one, x, y = network
@@ -195,7 +168,6 @@ class TrainedBy(torch.nn.Module):
         return self.loss(self.network, x, y, alpha)
 
 
-@few
 @given(network=networks(), alpha=st.floats(0.05, 0.95), runs=st.integers(1, 3))
 def test_both_forward_passes_train_a_stack_alike(network, alpha, runs):
     one, x, y = network
@@ -211,23 +183,14 @@ def test_both_forward_passes_train_a_stack_alike(network, alpha, runs):
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
 
 
-@few
-@given(network=networks(), factor=st.sampled_from([0.25, 0.5, 2.0, 8.0]))
-def test_scaling_all_weights_scales_the_gradient(network, factor):
-    one, x, y = network
-    scaled = copy_of(one, layer_weights=tuple(factor * w for w in one.arm.layer_weights))
-    plain, larger = (gradients(m, m.loss(x, y, torch.zeros(len(x)))[0]) for m in (one, scaled))
-    for a, b in zip(plain, larger, strict=True):
-        assert torch.equal(a * factor, b)  # a power of two changes no digit
-
-
-@few
-@given(network=networks(), layer=st.integers(1, 4), threshold=st.floats(0.01, 0.99))
-def test_learning_how_sure_to_be_changes_nothing_else(network, layer, threshold):
+@given(network=networks(), layer=st.integers(1, 4), weight=st.sampled_from([0.0, 0.5]))
+def test_learning_how_sure_to_be_changes_nothing_else(network, layer, weight):
     one, x, y = network
     exits = (min(layer, one.arm.layers),)
-    other = model(one.arm.but(confidence="learned", exits=exits, routing_threshold=threshold))
+    other = model(one.arm.but(confidence="learned", exits=exits, routing_threshold=0.5))
     other.module.load_state_dict(one.module.state_dict(), strict=False)
+    with torch.no_grad():  # it starts at 0, where it could pass nothing on
+        other.module.confidence.weight.fill_(weight)
     loss, reported = other.loss(x, y, torch.zeros(len(x)))
     plain, _ = one.loss(x, y, torch.zeros(len(x)))
     assert torch.equal(reported, plain)
@@ -235,30 +198,15 @@ def test_learning_how_sure_to_be_changes_nothing_else(network, layer, threshold)
     learned = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
     assert all(torch.equal(learned[name], expected[name]) for name in expected)
     h = one.module.states(x)[exits[0] - 1]
-    right = one.module.head(h).argmax(-1) == y
-    h, right = h.flatten(0, 1), right.flatten().float()
-    torch.testing.assert_close(  # from 0: half sure of every answer
-        learned["confidence.weight"], ((0.5 - right)[:, None] * h).mean(0, keepdim=True)
-    )
+    right = (one.module.head(h).argmax(-1) == y).flatten().float()
+    sure = (weight * h.sum(-1) + other.module.confidence.bias).sigmoid().flatten()
+    torch.testing.assert_close(
+        learned["confidence.weight"],
+        ((sure - right)[:, None] * h.flatten(0, 1)).mean(0, keepdim=True),
+        rtol=1e-4, atol=1e-6,
+    )  # fmt: skip
 
 
-@few
-@given(network=networks())
-def test_a_confidence_that_has_learned_leaves_the_network_alone(network):
-    one, x, y = network
-    other = model(one.arm.but(confidence="learned"))
-    other.module.load_state_dict(one.module.state_dict(), strict=False)
-    with torch.no_grad():  # at 0, where it starts, it could pass nothing on
-        other.module.confidence.weight.fill_(0.5)
-    loss, plain = other.loss(x, y, torch.zeros(len(x)))
-    assert loss > plain
-    reached = dict(zip(dict(other.module.named_parameters()), gradients(other, loss), strict=True))
-    expected = gradients(one, one.loss(x, y, torch.zeros(len(x)))[0])
-    for name, gradient in zip(dict(one.module.named_parameters()), expected, strict=True):
-        assert torch.equal(reached[name], gradient)
-
-
-@few
 @given(weights=st.tuples(*[st.floats(0, 2)] * 3).filter(lambda w: sum(w) > 0))
 def test_the_loss_is_the_weighted_sum_of_every_layers_loss(weights):
     arm = STANDARD.but(**SMALL, layer_weights=weights)
@@ -280,7 +228,6 @@ def outputs(draw, tokens=40):
     return logits, {depth: torch.rand(tokens, generator=generator) for depth in exits}
 
 
-@few
 @given(answers=outputs(), threshold=st.floats(0, 1))
 def test_each_token_takes_the_first_answer_that_is_sure_enough(answers, threshold):
     logits, sureness = answers
@@ -294,21 +241,6 @@ def test_each_token_takes_the_first_answer_that_is_sure_enough(answers, threshol
         assert torch.equal(taken.logits[i], logits[depth - 1][i])
 
 
-@few
-@given(answers=outputs(), threshold=st.floats(0, 1), token=st.integers(0, 39))
-def test_where_one_token_leaves_changes_no_other(answers, threshold, token):
-    logits, sureness = answers
-    before = routed(logits, sureness, threshold=threshold)
-    changed = {depth: sure.clone() for depth, sure in sureness.items()}
-    for sure in changed.values():
-        sure[token] = 1 - sure[token]
-    after = routed(logits, changed, threshold=threshold)
-    others = torch.arange(40) != token
-    assert torch.equal(before.logits[others], after.logits[others])
-    assert torch.equal(before.depths[others], after.depths[others])
-
-
-@few
 @given(answers=outputs())
 def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(answers):
     logits, sureness = answers
@@ -317,7 +249,6 @@ def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(answers):
         assert torch.equal(routed(logits, sureness, threshold=threshold).logits, logits[-1])
 
 
-@few
 @given(shares=st.lists(st.booleans(), min_size=1, max_size=50))
 def test_the_share_of_the_computation_follows_from_the_share_that_leaves(shares):
     sure = torch.tensor(shares).float()
@@ -328,7 +259,6 @@ def test_the_share_of_the_computation_follows_from_the_share_that_leaves(shares)
     assert 1 / 3 <= share <= 1
 
 
-@few
 @given(
     network=networks(),
     threshold=st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.4]),
@@ -370,76 +300,57 @@ def test_measures_are_what_they_are_called(threshold):
     one = model(arm)
     with torch.no_grad():
         measures = one.measure()
-    losses, right, exits, deep, sures, shallow = [], [], [], [], [], []
-    for window in one.data.validation.flatten(0, 1):
-        with torch.no_grad():
-            layers = one.module.forward_all_layers(window[None, :-1])
-        for t in range(64):
-            sure = float(layers[0][0, t].softmax(-1).max())
-            exits.append(0 < threshold <= sure)
-            sures.append(sure)
-            deep.append(F.cross_entropy(layers[2][0, t], window[t + 1]).item())
-            shallow.append(F.cross_entropy(layers[0][0, t], window[t + 1]).item())
-            logits = layers[0 if exits[-1] else 2][0, t]
-            losses.append(float(F.cross_entropy(logits, window[t + 1])))
-            right.append(int(logits.argmax()) == int(window[t + 1]))
-    share = sum(exits) / len(exits)
-    assert measures["perplexity"] == pytest.approx(math.exp(sum(losses) / len(losses)), rel=1e-4)
-    assert measures["accuracy"] == pytest.approx(sum(right) / len(right), abs=1e-6)
-    assert measures["compute"] == pytest.approx(1 - share * 2 / 3, abs=1e-6)
-    surest = sorted(range(len(sures)), key=lambda i: sures[i])[len(sures) // 2 :]
-    halved = deep.copy()
-    for i in surest:
-        halved[i] = shallow[i]
-    assert measures["perplexity_with_half_leaving"] == pytest.approx(
-        math.exp(sum(halved) / len(halved)), rel=1e-3
+        windows = one.data.validation.flatten(0, 1)
+        layers = one.module.forward_all_layers(windows[:, :-1])
+    wanted = windows[:, 1:].flatten()
+    shallow, _, deep = (logits.flatten(0, 1) for logits in layers)
+    sures = shallow.softmax(-1).max(-1).values
+    leaves = (sures >= threshold) & (threshold > 0)
+    logits = torch.where(leaves[:, None], shallow, deep)
+    losses, of_shallow, of_deep = (
+        -x.log_softmax(-1).gather(1, wanted[:, None])[:, 0].double()
+        for x in (logits, shallow, deep)
     )
-    groups = [
-        [loss for loss, left in zip(deep, exits, strict=True) if left == way] for way in (1, 0)
-    ]
-    if all(groups):
-        expected = [sum(group) / len(group) for group in groups]
+    share = float(leaves.double().mean())
+    assert measures["perplexity"] == pytest.approx(math.exp(losses.mean()), rel=1e-4)
+    right = (logits.argmax(-1) == wanted).double().mean()
+    assert measures["accuracy"] == pytest.approx(float(right), abs=1e-6)
+    assert measures["compute"] == pytest.approx(1 - share * 2 / 3, abs=1e-6)
+    surest = sures.argsort()[len(sures) // 2 :]
+    halved = of_deep.index_copy(0, surest, of_shallow[surest])
+    assert measures["perplexity_with_half_leaving"] == pytest.approx(
+        math.exp(halved.mean()), rel=1e-3
+    )
+    if 0 < share < 1:
+        expected = [float(of_deep[way].mean()) for way in (leaves, ~leaves)]
         assert measures["loss_of_leaving_and_staying"] == pytest.approx(expected, rel=1e-4)
     else:
         assert "loss_of_leaving_and_staying" not in measures
 
 
+THIRDS = {"layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)}
+SEVEN_TENTHS = {"layer_weights": (0.7, 0.0, 0.3), "routing_threshold": 0.95}
 SPELLED_OUT = {
     "standard": {"layer_weights": (0.0, 0.0, 1.0)},
-    "deep supervision": {"layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)},
-    "deep supervision, early exit": {
-        "layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0),
-        "routing_threshold": 0.7,
-    },
+    "deep supervision": THIRDS,
+    "deep supervision, early exit": {**THIRDS, "routing_threshold": 0.7},
     "auxiliary loss": {"layer_weights": (0.5, 0.0, 0.5), "routing_threshold": 0.95},
-    "asymmetric 0.7": {"layer_weights": (0.7, 0.0, 0.3), "routing_threshold": 0.95},
+    "asymmetric 0.7": SEVEN_TENTHS,
     "asymmetric 0.8": {"layer_weights": (0.8, 0.0, 0.2), "routing_threshold": 0.95},
     "with L2 loss": {"layer_weights": (0.7, 1.0, 0.3), "routing_threshold": 0.95},
     "deep focus": {"layer_weights": (0.3, 0.0, 0.7), "routing_threshold": 0.95},
-    "dynamic alpha": {
-        "layer_weights": (0.7, 0.0, 0.3),
-        "routing_threshold": 0.95,
-        "alpha_path": "linear",
-    },
-    "decreasing rates": {
-        "layer_weights": (0.7, 0.0, 0.3),
-        "routing_threshold": 0.95,
-        "layer_lr_scales": (1.0, 0.5, 0.1),
-    },
-    "increasing rates": {
-        "layer_weights": (0.7, 0.0, 0.3),
-        "routing_threshold": 0.95,
-        "layer_lr_scales": (0.1, 0.5, 1.0),
-    },
+    "dynamic alpha": {**SEVEN_TENTHS, "alpha_path": "linear"},
+    "decreasing rates": {**SEVEN_TENTHS, "layer_lr_scales": (1.0, 0.5, 0.1)},
+    "increasing rates": {**SEVEN_TENTHS, "layer_lr_scales": (0.1, 0.5, 1.0)},
     "one layer": {"layer_weights": (1.0,)},
 }
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_names_of_the_source_are_these_settings(name):
-    assert PRESETS[name] == ExitArm(**SPELLED_OUT[name])
-    assert PRESETS[name].label == name
-    assert PRESETS[name].but(data=WIKITEXT).at("ci").label == name
+def test_the_names_of_the_source_are_these_settings():
+    spelled_out = {name: ExitArm(**settings) for name, settings in SPELLED_OUT.items()}
+    assert spelled_out == PRESETS
+    for name, arm in PRESETS.items():
+        assert arm.label == arm.but(data=WIKITEXT).at("ci").label == name
 
 
 def test_what_differs_from_a_named_configuration_is_said():
@@ -453,17 +364,15 @@ def test_what_differs_from_a_named_configuration_is_said():
 
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
     arm = STANDARD.but(**SMALL, layer_weights=EQUAL)
-    moved = {}
+    recipe, moved = arm.recipe.but(clip=None, weight_decay=0.0), []
     for scales in ((1.0, 1.0, 1.0), (1.0, 0.5, 0.0)):
-        scaled = arm.but(layer_lr_scales=scales, recipe=arm.recipe.but(clip=None, weight_decay=0.0))
+        scaled = arm.but(layer_lr_scales=scales, recipe=recipe)
         data = STUDY.load(scaled, CPU)
         program = LoopProgram(STUDY, [Run(scaled, 1)], data, CPU)
-        before = {name: p.detach().clone() for name, p in program.parameters.items()}
-        program.advance(
-            data.batch(data.epoch(1, 0)[None, :32]), Moment(step=0, per_epoch=1, total=1)
-        )
-        moved[scales] = {name: p.detach() - before[name] for name, p in program.parameters.items()}
-    plain, scaled = moved.values()
+        before = copied(program.parameters)
+        stepped(program, data, 1)
+        moved.append({name: p.detach() - before[name] for name, p in program.parameters.items()})
+    plain, scaled = moved
     for name, step in plain.items():
         layer = int(name.split(".")[1]) if name.startswith("blocks.") else 0
         torch.testing.assert_close(
@@ -471,37 +380,26 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
         )
 
 
-def test_a_scale_of_zero_leaves_a_layer_as_it_was():
-    arm = STANDARD.but(**SMALL, layer_weights=EQUAL, layer_lr_scales=(1.0, 0.0, 1.0))
-    data = STUDY.load(arm, CPU)
-    program = LoopProgram(STUDY, [Run(arm, 1)], data, CPU)
-    before = {name: p.detach().clone() for name, p in program.parameters.items()}
-    for step in range(3):
-        lines = data.epoch(1, 0)[None, 32 * step : 32 * step + 32]
-        program.advance(data.batch(lines), Moment(step=step, per_epoch=3, total=3))
-    for name, p in program.parameters.items():
-        assert torch.equal(p, before[name]) == name.startswith("blocks.1.")
+TEXT = {"data": "wikitext-2-twin", "characters": 1_000}
 
 
 def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
-    arm = STANDARD.but(**SMALL)
+    arm = STANDARD.but(**SMALL, **TEXT)
     results = []
     for epochs in (20, 30):
-        run = Run(arm.but(recipe=arm.recipe.but(epochs=epochs)), 1)
+        run = Run(arm.but(recipe=arm.recipe.but(epochs=epochs, batch=4, lr=0.1, patience=0)), 1)
         ((_, values),) = train(STUDY, [run], engine="loop", device=CPU)
-        assert values["steps"] < 20 * 48
         results.append(values)
-    assert results[0]["measures"]["perplexity"] == results[1]["measures"]["perplexity"]
-    assert results[0]["history"]["loss"] == results[1]["history"]["loss"]
+    assert len(results[0]["history"]["loss"]) < 20
+    assert results[0] == results[1]
 
 
 def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):
-    plain = STANDARD.but(**SMALL, layer_weights=EQUAL, data="wikitext-2-twin", characters=3_000)
-    plain = plain.but(recipe=plain.recipe.but(epochs=3, batch=4))
+    plain = STANDARD.but(**SMALL, **TEXT, layer_weights=EQUAL)
+    plain = plain.but(recipe=plain.recipe.but(epochs=2, batch=8))
     arms = [plain.but(routing_threshold=t, exits=e) for t, e in ((0, (1,)), (0.2, (1, 2)))]
-    other = plain.but(layer_weights=(1.0, 0.0, 1.0))
     learned = plain.but(confidence="learned")
-    runs = [Run(arm, seed) for arm in (*arms, other, learned) for seed in (1, 2)]
+    runs = [Run(arm, 1) for arm in (*arms, learned)] + [Run(arms[1], 2)]
     alone = {run: dict(train(STUDY, [run], engine="loop", device=CPU))[run] for run in runs}
     steps = []
     advance = LoopProgram.advance
@@ -509,7 +407,7 @@ def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alon
     together = dict(train(STUDY, runs, engine="loop", device=CPU))
     assert together == alone
     longest = {run.training: 0 for run in runs}
-    assert len(longest) == 6
+    assert len(longest) == 3
     for run in runs:
         longest[run.training] = max(longest[run.training], alone[run]["steps"])
     assert len(steps) == sum(longest.values())
@@ -526,9 +424,8 @@ def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
     assert not torch.equal(one.loss(x, y, epochs)[0], one.loss(x, y, epochs + 49)[0])
 
 
-@pytest.mark.parametrize(
-    ("settings_", "sentence"),
-    [
+def test_settings_that_cannot_mean_anything_are_refused():
+    for settings, sentence in (
         ({"layer_weights": ()}, "trains nothing"),
         ({"layer_weights": (0.0, 0.0)}, "trains nothing"),
         ({"layer_weights": (1.0, -0.1)}, "not negative"),
@@ -539,11 +436,9 @@ def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
         ({"exits": (4,)}, "must name some of the 3 layers"),
         ({"exits": ()}, "must name some of the 3 layers"),
         ({"exits": (2, 1)}, "each layer once, the first one first"),
-    ],
-)
-def test_settings_that_cannot_mean_anything_are_refused(settings_, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        STANDARD.but(**settings_)
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            STANDARD.but(**settings)
 
 
 def test_an_exit_that_does_not_exist_is_refused():

@@ -14,27 +14,22 @@ import torch.nn.functional as F
 from torch import nn
 
 from repro.arm import Run
-from repro.recipe import Recipe
-from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.study import STUDY
 from tests.oracles import oracle
+from tests.studies.small import LADDER
 
-oracle("biotorch")
+pytestmark = pytest.mark.thorough
 
 SEED, BATCH = 3, 16
-ARM = LadderArm(
-    width=16,
-    depth=3,
-    rule="fa",
-    trained=3,
-    credit="raw",
-    weight_std=0.1,
-    embedding_std=0.1,
-    data="cifar10-twin",
-    pixels=8,
-    images=64,
-    recipe=Recipe(epochs=1, batch=BATCH, lr=1e-3),
-)
+ARM = LADDER.but(
+    depth=3, rule="fa", trained=3, credit="raw", images=64, shift=1,
+    recipe=LADDER.recipe.but(batch=BATCH),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def biotorch():
+    return oracle("biotorch")
 
 
 def with_gradients(arm):

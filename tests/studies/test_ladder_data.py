@@ -5,15 +5,11 @@ import pytest
 import torch
 
 from repro.data.images import load_images
-from repro.recipe import Recipe
-from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.depth_ladder.data import LadderData
+from tests.studies.small import LADDER
 
 CPU = torch.device("cpu")
-ARM = LadderArm(
-    width=16, depth=1, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=640, shift=1,
-    recipe=Recipe(epochs=1, batch=32, lr=1e-3),
-)  # fmt: skip
+ARM = LADDER.but(depth=1, trained=1, images=640)
 
 
 @pytest.fixture(scope="module")

@@ -5,38 +5,33 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
-from repro.recipe import Moment, Recipe
+from repro.recipe import Recipe
 from repro.studies.depth_ladder import initial
-from repro.studies.depth_ladder.arms import D256_L4, LadderArm
+from repro.studies.depth_ladder.arms import D256_L4
 from repro.studies.depth_ladder.study import STUDY
+from tests.studies.small import LADDER, assert_same, copied, stepped
 
 CPU = torch.device("cpu")
 BATCH = 16
 
-few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-
 
 @st.composite
-def arms(draw, rule=None, **fixed):
+def arms(draw, rule=None, feedback=None):
     depth = draw(st.integers(1, 3))
-    return LadderArm(
+    return LADDER.but(
         width=draw(st.sampled_from([16, 32])),
         depth=depth,
         rule=rule or draw(st.sampled_from(["bp", "fa", "dfa"])),
         trained=draw(st.integers(0, depth)),
         expansion=draw(st.sampled_from([1, 2, 4])),
-        feedback=fixed.get("feedback") or draw(st.sampled_from(["weights", "blocks"])),
+        feedback=feedback or draw(st.sampled_from(["weights", "blocks"])),
         credit=draw(st.sampled_from(["normalised", "raw"])),
         embedding=draw(st.sampled_from(["trained", "frozen"])),
-        weight_std=0.1,
-        embedding_std=0.1,
-        data="cifar10-twin",
-        pixels=8,
         images=64,
         shift=draw(st.sampled_from([0, 1])),
         recipe=Recipe(epochs=1, batch=BATCH, lr=1e-3, weight_decay=0.01, schedule="cosine"),
@@ -48,28 +43,14 @@ def started(program_type, runs):
     return program_type(STUDY, runs, data, CPU), data
 
 
-def steps(program, data, count=3):
-    losses = []
-    for step in range(count):
-        lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
-        batch = data.batch(lines[:, step * BATCH : (step + 1) * BATCH])
-        losses.append(program.advance(batch, Moment(step=step, per_epoch=count, total=count)))
-    return torch.stack(losses)
-
-
-def states_of(program):
-    return [{name: x.clone() for name, x in state.items()} for state in program.states()]
-
-
-@few
 @given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=4, unique=True))
 def test_stacked_agrees_with_the_reference(arm, seeds):
     runs = [Run(arm, seed) for seed in seeds]
     stacked, data = started(StackedProgram, runs)
-    losses = steps(stacked, data)
+    losses = stepped(stacked, data)
     for row, run in enumerate(runs):
         loop, _ = started(LoopProgram, [run])
-        torch.testing.assert_close(steps(loop, data)[:, 0], losses[:, row], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(stepped(loop, data)[:, 0], losses[:, row], rtol=1e-4, atol=1e-5)
         ours, theirs = stacked.states()[row], loop.states()[0]
         for name in (n for n in theirs if n.startswith("exp_avg/")):
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
@@ -79,7 +60,6 @@ def test_stacked_agrees_with_the_reference(arm, seeds):
         assert measured["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
 
 
-@few
 @given(arm=arms(), data=st.data())
 def test_a_run_does_not_depend_on_its_company(arm, data):
     company = [
@@ -87,22 +67,20 @@ def test_a_run_does_not_depend_on_its_company(arm, data):
     ]
     company.sort(key=lambda run: -run.arm.effort)
     together, images = started(StackedProgram, company)
-    steps(together, images)
+    stepped(together, images)
     kept = data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=4))
     apart, _ = started(StackedProgram, [company[row] for row in sorted(kept)])
-    steps(apart, images)
+    stepped(apart, images)
     for state, row in zip(apart.states(), sorted(kept), strict=True):
-        for name, value in state.items():
-            assert torch.equal(value, together.states()[row][name]), name
+        assert_same(state, together.states()[row])
 
 
-@few
 @given(arm=arms())
 @pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
 def test_frozen_parameters_stay_bit_for_bit(engine, arm):
     program, data = started(engine, [Run(arm, 1)])
-    before = states_of(program)[0]
-    steps(program, data)
+    before = copied(program.states()[0])
+    stepped(program, data)
     after = program.states()[0]
     for name in (n for n in before if n.startswith("parameter/")):
         block = name.split("/")[1]
@@ -121,40 +99,37 @@ def reference(arm, seed=3):
     return model, x[0], y[0]
 
 
-@pytest.mark.parametrize("profile", ["ci", "paper"])
-def test_a_run_starts_at_the_documented_spreads(profile):
-    arm = D256_L4.at(profile)
-    for name, values in initial.parameters(arm, seed=1).items():
-        expected = arm.embedding_std if name == "embed.weight" else arm.weight_std
-        if name.endswith("bias"):
-            assert not values.any()
-        elif name == "norm.weight":
-            assert (values == 1).all()
-        else:
-            assert float(values.std()) == pytest.approx(expected, rel=5 / values.numel() ** 0.5)
+def test_a_run_starts_at_the_documented_spreads():
+    for arm in (D256_L4.at("ci"), D256_L4.at("paper")):
+        for name, values in initial.parameters(arm, seed=1).items():
+            expected = arm.embedding_std if name == "embed.weight" else arm.weight_std
+            if name.endswith("bias"):
+                assert not values.any()
+            elif name == "norm.weight":
+                assert (values == 1).all()
+            else:
+                assert float(values.std()) == pytest.approx(expected, rel=5 / values.numel() ** 0.5)
 
 
-@pytest.mark.parametrize("feedback", ["weights", "blocks"])
-@pytest.mark.parametrize("rule", ["fa", "dfa"])
-def test_what_a_run_draws_at_random_is_drawn_independently(rule, feedback):
+def test_what_a_run_draws_at_random_is_drawn_independently():
     """If FA's feedback matrices were equal to the weights, FA would be BP."""
-    arm = LadderArm(width=32, depth=3, rule=rule, trained=3, feedback=feedback, pixels=8)
-    drawn = [
-        values.flatten()
-        for seed in (1, 2)
-        for values in [
-            *initial.parameters(arm, seed).values(),
-            *initial.feedback(arm, seed).values(),
+    for rule, feedback in itertools.product(("fa", "dfa"), ("weights", "blocks")):
+        arm = LADDER.but(width=32, depth=3, rule=rule, trained=3, feedback=feedback)
+        drawn = [
+            values.flatten()
+            for seed in (1, 2)
+            for values in [
+                *initial.parameters(arm, seed).values(),
+                *initial.feedback(arm, seed).values(),
+            ]
+            if values.numel() >= 320 and values.std() > 0
         ]
-        if values.numel() >= 320 and values.std() > 0
-    ]
-    for a, b in itertools.combinations(drawn, 2):
-        shared = min(len(a), len(b))
-        similarity = F.cosine_similarity(a[:shared], b[:shared], dim=0)
-        assert abs(float(similarity)) < 6 / shared**0.5
+        for a, b in itertools.combinations(drawn, 2):
+            shared = min(len(a), len(b))
+            similarity = F.cosine_similarity(a[:shared], b[:shared], dim=0)
+            assert abs(float(similarity)) < 6 / shared**0.5
 
 
-@few
 @given(arm=arms(rule="fa"))
 def test_the_last_block_of_fa_is_told_the_true_gradient(arm):
     model, x, y = reference(arm)
@@ -169,7 +144,6 @@ def test_only_what_the_last_block_of_fa_is_told_is_exact():
     assert not fa.but(rule="dfa").is_exact("alignment", 4)
 
 
-@few
 @given(arm=arms(rule="fa", feedback="weights"))
 def test_fa_with_the_forward_weights_is_backpropagation(arm):
     model, x, y = reference(arm)
@@ -180,7 +154,6 @@ def test_fa_with_the_forward_weights_is_backpropagation(arm):
         torch.testing.assert_close(ours, true, rtol=1e-4, atol=1e-6)
 
 
-@few
 @given(arm=arms(rule="dfa"), data=st.data())
 def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
     model, x, y = reference(arm)
@@ -194,7 +167,6 @@ def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
         assert torch.equal(ours, changed)
 
 
-@few
 @given(arm=arms())
 def test_credit_never_leaks_between_blocks(arm):
     """A block's gradient is that of its own surrogate alone, not through another block."""
@@ -214,10 +186,7 @@ def test_credit_never_leaks_between_blocks(arm):
 
 
 def test_the_reference_is_the_network_it_says():
-    arm = LadderArm(
-        width=32, depth=2, rule="bp", trained=2, data="cifar10-twin", pixels=8, images=64, shift=0
-    )
-    model, x, _ = reference(arm)
+    model, x, _ = reference(LADDER.but(width=32, images=64, shift=0))
     p = dict(model.module.named_parameters())
     h = F.linear(x, p["embed.weight"], p["embed.bias"])
     for block in range(2):

@@ -5,13 +5,12 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
-from repro.recipe import Moment
 from repro.studies.depth_ladder import linear, local_losses, placed, start
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
 from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
@@ -24,11 +23,11 @@ from repro.studies.depth_ladder.variants import (
 )
 from repro.studies.depth_ladder.variants import placed as moved
 from repro.studies.find import study_of
-from tests.studies.small import LADDER, LINEAR
+from tests.studies.small import LADDER, LINEAR, assert_same, copied
+from tests.studies.small import stepped as take_steps
 
 CPU = torch.device("cpu")
 BATCH = 16
-few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 SMALL = LADDER.but(depth=3, trained=3, images=64, recipe=LADDER.recipe.but(batch=BATCH))
 
@@ -44,13 +43,11 @@ def arms(draw):
 
 
 def stepped(engine, runs, study, count=3):
+    """The states of runs after some steps."""
     data = study.load(runs[0].arm, CPU)
     program = engine(study, runs, data, CPU)
-    for step in range(count):
-        lines = torch.stack([data.epoch(run.seed, 0) for run in runs])
-        batch = data.batch(lines[:, step * BATCH : (step + 1) * BATCH])
-        program.advance(batch, Moment(step=step, per_epoch=count, total=count))
-    return [{name: x.clone() for name, x in state.items()} for state in program.states()]
+    take_steps(program, data, count)
+    return [copied(state) for state in program.states()]
 
 
 def assert_engines_agree(arm, seeds, study):
@@ -70,44 +67,39 @@ def test_blocks_lie_where_their_place_says():
     assert moved(D512_L2.but(trained=1), "input").at("ci").width == D512_L2.at("ci").width
 
 
-@few
 @given(arm=arms())
 @pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
 def test_all_blocks_but_those_that_are_trained_stay_bit_for_bit(engine, arm):
     run = Run(arm, 1)
     data = placed.STUDY.load(arm, CPU)
-    before = engine(placed.STUDY, [run], data, CPU).states()[0]
-    before = {name: x.clone() for name, x in before.items()}
+    before = copied(engine(placed.STUDY, [run], data, CPU).states()[0])
     [after] = stepped(engine, [run], placed.STUDY)
     for name in (n for n in before if n.startswith("parameter/blocks.")):
         block = int(name.split(".")[1])
         assert torch.equal(before[name], after[name]) == (block not in arm.blocks), name
 
 
-@few
 @given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
 def test_stacked_agrees_with_the_reference(arm, seeds):
     assert_engines_agree(arm, seeds, placed.STUDY)
 
 
-@few
 @given(arm=arms(), data=st.data())
 def test_a_run_does_not_depend_on_its_company(arm, data):
     company = [Run(arm.but(trained=data.draw(st.integers(0, 3))), seed) for seed in range(3)]
     together = stepped(StackedProgram, company, placed.STUDY)
     for run, ours in zip(company, together, strict=True):
         [alone] = stepped(StackedProgram, [run], placed.STUDY)
-        for name, value in alone.items():
-            assert torch.equal(value, ours[name]), name
+        assert_same(alone, ours)
 
 
-@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
-@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
-def test_with_all_blocks_trained_the_place_is_none(engine, rule):
-    arm = SMALL.but(rule=rule)
-    [usual] = stepped(engine, [Run(arm, 5)], LADDER_STUDY)
-    [there] = stepped(engine, [Run(moved(arm, "input"), 5)], placed.STUDY)
-    assert all(torch.equal(value, there[name]) for name, value in usual.items())
+def test_with_all_blocks_trained_the_place_is_none():
+    for engine in (LoopProgram, StackedProgram):
+        for rule in ("bp", "fa", "dfa"):
+            arm = SMALL.but(rule=rule)
+            [usual] = stepped(engine, [Run(arm, 5)], LADDER_STUDY)
+            [there] = stepped(engine, [Run(moved(arm, "input"), 5)], placed.STUDY)
+            assert_same(usual, there)
 
 
 @st.composite
@@ -121,13 +113,11 @@ def local_arms(draw):
     )
 
 
-@few
 @given(arm=local_arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True))
 def test_stacked_local_losses_agree_with_the_reference(arm, seeds):
     assert_engines_agree(arm, seeds, local_losses.STUDY)
 
 
-@few
 @given(trained=st.integers(0, 3), seed=st.integers(0, 99))
 @pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
 def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
@@ -140,7 +130,6 @@ def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
         torch.testing.assert_close(local[name], usual[name], rtol=1e-4, atol=1e-7)
 
 
-@few
 @given(seed=st.integers(0, 99), block=st.integers(0, 2))
 def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, block):
     """The oracle is autograd through the whole network, one example at a time."""
@@ -224,8 +213,5 @@ def test_a_linear_classifier_reads_what_the_ladder_reads():
 def test_only_what_has_a_stacked_form_says_that_it_stacks():
     for arm in (moved(D256_L4, "input"), by_local_losses(D256_L4), at_start(D256_L4), LinearArm()):
         assert arm.at("ci").stacks == hasattr(study_of(arm), "stacked")
-
-
-def test_the_ladder_has_no_setting_for_them():
     assert PlacedArm.study != StartArm.study != D256_L4.study
     assert "place" not in D256_L4.settings()

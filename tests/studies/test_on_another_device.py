@@ -30,6 +30,7 @@ from repro.studies.parameter_sharing.study import STUDY as SHARING
 from tests.core.tape import tape
 from tests.own.modules import STUDY as MODULES
 from tests.own.modules import Small
+from tests.own.modules import study as own_study
 from tests.run_files import KeptFiles, train_until
 from tests.studies import small
 
@@ -64,7 +65,7 @@ STACKS = {
         FINETUNING,
         in_few_steps(ROWS[1]).but(attends_padding=False, token="mean"),
     ),
-    "own module": (MODULES, Small(kind="attention")),
+    "own module": (MODULES, Small(kind="attention without dropout")),
 }
 LOOPS = STACKS | {
     "finetuning, adapters": (FINETUNING, in_few_steps(ROWS[9])),
@@ -77,6 +78,15 @@ LOOPS = STACKS | {
     "linear classifier": (LINEAR, small.LINEAR),
     "own module, with buffers": (MODULES, Small(kind="batch norm")),
 }
+
+
+def each_group(table):
+    """A case for each study, of which those that take long are thorough."""
+    groups = {}
+    for name in table:
+        groups.setdefault(name.partition(",")[0], []).append(name)
+    cases = [pytest.param(n, id=g, marks=pytest.mark.thorough) for g, n in groups.items()]
+    return pytest.mark.parametrize("names", [pytest.param(["ladder, fa"], id="fa"), *cases])
 
 
 def pretrained(run):
@@ -97,16 +107,28 @@ def same(there, expected):
         assert there[run]["measures"].keys() == values["measures"].keys()
 
 
-@pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
-def test_stacks_train_there_as_here(study, arm):
-    runs = [Run(arm.but(recipe=arm.recipe.but(epochs=1)), seed) for seed in range(2)]
-    same(trained(study, runs, "stacked", DEVICE), trained(study, runs, "stacked", CPU))
+def assert_trains_there_as_here(names, engine, seeds):
+    for study, arm in (LOOPS[name] for name in names):
+        runs = [Run(arm.but(recipe=arm.recipe.but(epochs=1)), seed) for seed in seeds]
+        same(trained(study, runs, engine, DEVICE), trained(study, runs, engine, CPU))
 
 
-@pytest.mark.parametrize(("study", "arm"), LOOPS.values(), ids=LOOPS)
-def test_single_runs_train_there_as_here(study, arm):
-    runs = [Run(arm.but(recipe=arm.recipe.but(epochs=1)), 3)]
-    same(trained(study, runs, "loop", DEVICE), trained(study, runs, "loop", CPU))
+@each_group(STACKS)
+def test_stacks_train_there_as_here(names):
+    assert_trains_there_as_here(names, "stacked", (0, 1))
+
+
+@each_group(LOOPS)
+def test_single_runs_train_there_as_here(names):
+    assert_trains_there_as_here(names, "loop", (3,))
+
+
+def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
+    def stays(module, arm):
+        return {"error": module(torch.ones(2, 6)).sum()}
+
+    with pytest.raises(ValueError, match=r"tensors that are not on elsewhere:0, .*with x\.to\("):
+        trained(own_study(measure=stays), [Run(Small(), 1)], "loop", DEVICE)
 
 
 def three_runs(arm):
@@ -139,13 +161,15 @@ def stepped(study, arm):
     return stack, losses
 
 
-@pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
-def test_replayed_steps_are_the_steps(study, arm, monkeypatch):
-    expected, losses = stepped(study, arm)
-    monkeypatch.setattr(program, "replayed", lambda step, _: ReplayedStep(step, tape))
-    replayed, replayed_losses = stepped(study, arm)
-    assert replayed.step.replay is not None
-    for one, other in zip(losses, replayed_losses, strict=True):
-        assert torch.equal(one.cpu(), other.cpu())
-    for one, other in zip(expected.states(), replayed.states(), strict=True):
-        assert all(torch.equal(one[name].cpu(), other[name].cpu()) for name in one)
+@each_group(STACKS)
+def test_replayed_steps_are_the_steps(names, monkeypatch):
+    for study, arm in (STACKS[name] for name in names):
+        with monkeypatch.context() as patched:
+            expected, losses = stepped(study, arm)
+            patched.setattr(program, "replayed", lambda step, _: ReplayedStep(step, tape))
+            replayed, replayed_losses = stepped(study, arm)
+        assert replayed.step.replay is not None
+        for one, other in zip(losses, replayed_losses, strict=True):
+            assert torch.equal(one.cpu(), other.cpu())
+        for one, other in zip(expected.states(), replayed.states(), strict=True):
+            assert all(torch.equal(one[name].cpu(), other[name].cpu()) for name in one)

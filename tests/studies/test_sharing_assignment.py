@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.studies.parameter_sharing.assignment import (
@@ -46,12 +46,12 @@ def printed_cycle_reversed(n, m):
     return order
 
 
-@pytest.mark.parametrize("m", range(1, 13))
-def test_the_rules_are_those_of_the_paper(m):
-    for n in range(m, 37):
-        assert [place + 1 for place in literal_sequence(n, m)] == printed_sequence(n, m)
-        assert [place + 1 for place in cycle(n, m)] == printed_cycle(n, m)
-        assert [place + 1 for place in cycle_reversed(n, m)] == printed_cycle_reversed(n, m)
+def test_the_rules_are_those_of_the_paper():
+    for n, m in product(range(1, 37), range(1, 13)):
+        if n >= m:
+            assert [place + 1 for place in literal_sequence(n, m)] == printed_sequence(n, m)
+            assert [place + 1 for place in cycle(n, m)] == printed_cycle(n, m)
+            assert [place + 1 for place in cycle_reversed(n, m)] == printed_cycle_reversed(n, m)
 
 
 def test_the_examples_of_the_paper():
@@ -85,28 +85,17 @@ def test_without_more_layers_than_sets_nothing_is_shared(layers, more):
     assert orders == {tuple(range(layers))}
 
 
-def test_where_sequence_and_the_reversed_cycle_agree_and_the_cycle_does_not():
-    """The pattern of the source's wide_deep rows: one layer more than sets, and nothing else."""
-    agreeing = {
-        (n, m)
-        for n, m in product(range(2, 25), range(1, 25))
-        if m <= n and sequence(n, m) == cycle_reversed(n, m) != cycle(n, m)
-    }
-    assert agreeing == {(m + 1, m) for m in range(2, 24)}
-    literal = {
-        (n, m)
-        for n, m in product(range(2, 25), range(1, 25))
-        if m <= n and literal_sequence(n, m) == cycle_reversed(n, m) != cycle(n, m)
-    }
-    assert literal == set()
-
-
 def test_which_strategies_coincide():
-    """All three agree at N = M and with one set; the cycles only where nothing is reversed."""
+    """All three agree at N = M and with one set; the cycles only where nothing is reversed.
+
+    The pattern of the source's wide_deep rows is one layer more than sets, and nothing else.
+    """
     for n, m in product(range(1, 25), range(1, 25)):
         if m <= n:
             assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
             assert (sequence(n, m) == cycle(n, m)) == (n == m or m == 1)
+            for strategy, agrees in ((sequence, n == m + 1 and m > 1), (literal_sequence, False)):
+                assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
 
 
 def test_nothing_to_share_is_refused():
@@ -122,7 +111,6 @@ def network(order, seed=1, **changes):
     return SharingTransformer(shape, order, vocabulary=40)
 
 
-@settings(deadline=None)
 @given(size=sizes, strategy=st.sampled_from(sorted(STRATEGIES)))
 def test_the_parameters_are_those_of_its_sets(size, strategy):
     layers, sets = size
@@ -132,28 +120,6 @@ def test_the_parameters_are_those_of_its_sets(size, strategy):
     assert sum(p.numel() for p in model.parameters()) == (
         min(layers, sets) * each + 40 * d + 12 * d + 2 * d
     )
-
-
-def trained(order, steps=3):
-    model = network(order)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
-    tokens = torch.randint(40, (4, 12), generator=torch.Generator().manual_seed(2))
-    for _ in range(steps):
-        optimiser.zero_grad()
-        logits = model(tokens[:, :-1]).flatten(0, 1)
-        torch.nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
-        optimiser.step()
-    return model
-
-
-def test_with_as_many_sets_as_layers_the_strategies_train_to_the_same_bits():
-    first, *others = (
-        trained(assigned(strategy, layers=3, sets=3)).state_dict() for strategy in STRATEGIES
-    )
-    for other in others:
-        assert all(torch.equal(first[name], other[name]) for name in first)
-    shared = trained(assigned("cycle", layers=3, sets=2)).state_dict()
-    assert not torch.equal(shared["sets.0.up.weight"], first["sets.0.up.weight"])
 
 
 def test_a_shared_set_gets_the_gradients_of_all_its_layers():
@@ -225,14 +191,11 @@ def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
     assert fewer(tokens[:, :7]).shape == (2, 7, 40)
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
+def test_shapes_that_cannot_be_are_refused():
+    for changes, sentence in (
         ({"heads": 3}, "width=16 cannot be shared out among 3 heads"),
         ({"key_heads": 3}, "key_heads=3 must divide heads=4"),
         ({"compressed": 4}, "it is for encoders"),
-    ],
-)
-def test_shapes_that_cannot_be_are_refused(changes, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        network((0,), **changes)
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            network((0,), **changes)
