@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from scipy.stats import binom
 
 from repro.judge import Design
@@ -99,6 +100,7 @@ def test_null(trials, pair, line):
 """
 
 
+@pytest.mark.thorough
 def test_of_200_true_nulls_no_more_are_settled_than_the_level_allows(pytester, monkeypatch):
     pytester.makepyfile(lines=STUDY, test_null=CLAIMS)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))

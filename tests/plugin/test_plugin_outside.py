@@ -10,6 +10,8 @@ import pytest
 from repro.runs import identity, opened, packages
 from tests.plugin.sessions import run, run_apart, trained
 
+pytestmark = pytest.mark.thorough
+
 HEAD = """
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,16 +71,6 @@ def test_a_module_beside_the_study_is_code_by_default(black_box):
     assert trained(run_anew(project)) == (5, 5)
 
 
-def test_a_module_that_is_imported_as_another_name_is_code_too(black_box):
-    project = black_box(
-        "import train as script\ndef train(arm, seed):\n    return {'slope': script.slope(seed)}",
-        train="def slope(seed):\n    return 1.0 + seed / 100\n",
-    )
-    run_anew(project)
-    project.makepyfile(train="def slope(seed):\n    return 2.0 + seed / 100\n")
-    assert trained(run_anew(project)) == (5, 5)
-
-
 READS = """import json
 def train(arm, seed):
     return {"slope": json.loads(FILE.read_text())["slope"] + seed / 100}
@@ -109,13 +101,6 @@ def test_a_file_that_the_arm_does_not_name_is_told_by_every_session(black_box):
     project.makefile(".json", config='{"slope": 1.0}')
     for _ in range(2):
         run_anew(project).stdout.fnmatch_lines(["Line read config.json, which it does not name: *"])
-
-
-def test_a_file_that_content_hashes_is_named(black_box):
-    arm = ARM + "\n    def content(self):\n        return Path('config.json').read_text()\n"
-    project = black_box(reading("config.json"), arm=arm)
-    project.makefile(".json", config='{"slope": 1.0}')
-    assert "does not name" not in run_anew(project).stdout.str()
 
 
 def test_a_script_that_a_command_is_given_is_a_file_to_name(black_box):
@@ -196,7 +181,6 @@ def train(arm, seed, run):
 """
 
 
-@pytest.mark.thorough
 def test_a_black_box_that_is_killed_goes_on_from_its_folder(black_box):
     project = black_box(KILLED, arm=EPOCHS)
     (project.path / "test_lines.py").write_text(CURVES)
@@ -264,10 +248,3 @@ def test_black_boxes_say_that_they_diverged_and_claims_are_about_it(black_box):
     ]
     assert of["late"] == of["slope"] == "INCONCLUSIVE"
     assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown
-
-
-def test_a_share_that_no_number_of_runs_can_show_is_refused(black_box):
-    project = black_box(DIVERGES)
-    text = CLAIMS_OF_DIVERGENCE.replace("in_at_most(0.5)", "in_at_most(0)")
-    (project.path / "test_lines.py").write_text(text)
-    run_anew(project, "-k", "hardly").stdout.fnmatch_lines(["*ValueError: in_at_most(0) can be *"])
