@@ -10,7 +10,7 @@ from tests.report.records import arm, judged, measured
 
 
 def claim(means, finding, documented):
-    judge = Judge(Design(looks=(5, 8, 12)))
+    judge = Judge(Design(looks=(5,)))
     rungs = [measured(judge, f"BP k={k}", mean) for k, mean in means.items()]
     return judged("004/it", finding(*rungs), arms=[arm(k) for k in means], documented=documented)
 
