@@ -136,13 +136,6 @@ def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
     )
 
 
-def test_a_smaller_effect_that_still_holds_is_reported(claimed):
-    accepted(claimed(ABOVE), VANISHED)
-    result = run(claimed(ABOVE))
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["REPRODUCED   900/rises  (smaller than it was)"])
-
-
 def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed):
     accepted(claimed(AT), NO_DOUBT)
     before = ledger(claimed(AT)).read_text()

@@ -210,26 +210,14 @@ from line import Line
 
 HIGH, LOW = Line(target=2.0), Line()
 
-@claim("without warm-up it diverges in most runs", source="900")
-def test_most(trials):
-    assert trials(HIGH).diverges.in_at_least(0.4)
-
-@claim("and oftener than with it", source="900")
+@claim("without warm-up it diverges oftener than with it", source="900")
 def test_oftener(trials):
     high, low = trials(HIGH, LOW)
     assert high.diverges.more_often_than(low.diverges, in_at_least=0.4)
 
-@claim("with it, hardly any does", source="900")
-def test_hardly(trials):
-    assert trials(LOW).diverges.in_at_most(0.5)
-
 @claim("the other way round", source="900")
 def test_refuted(trials):
     assert trials(HIGH).diverges.in_at_most(0.2)
-
-@claim("late", source="900")
-def test_late(trials):
-    assert trials(HIGH).diverges.at_step > 5
 
 @claim("what diverged has no slope", source="900")
 def test_slope(trials):
@@ -242,9 +230,5 @@ def test_black_boxes_say_that_they_diverged_and_claims_are_about_it(black_box):
     (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
     shown = run_anew(project, "--report", "found").stdout.str()
     of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
-    assert [of[name] for name in ("most", "oftener", "hardly", "refuted")] == [
-        *["REPRODUCED"] * 3,
-        "REFUTED",
-    ]
-    assert of["late"] == of["slope"] == "INCONCLUSIVE"
+    assert of == {"oftener": "REPRODUCED", "refuted": "REFUTED", "slope": "INCONCLUSIVE"}
     assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.plugin.sessions import change
-
 pytestmark = pytest.mark.thorough
 
 STUDY = """
@@ -272,22 +270,6 @@ def test_an_error_in_training_is_shown_with_what_it_printed(gated):
     assert "raise ValueError" in end
     full, _, _ = shown.partition("= short test summary info")  # under CI pytest repeats it there
     assert full.count("a word from training") == 2
-
-
-def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(project):
-    slow = "def loss(self, x):\n        __import__('time').sleep(0.1)"
-    change(project, "def loss(self, x):", slow)  # a second a run: Ctrl-C comes in the middle
-    session = start(project, "-n", "2", stdout=subprocess.PIPE, text=True)
-    runs = project.path / "store" / "runs"
-    deadline = time.monotonic() + 60
-    while not list(runs.rglob("result.json")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    began = time.monotonic()
-    os.killpg(session.pid, signal.SIGINT)  # as a terminal does
-    shown, _ = session.communicate()
-    assert time.monotonic() - began < 30
-    assert session.returncode == pytest.ExitCode.INTERRUPTED, shown
-    assert re.search(r"stopped with at least \d+ of \d+ runs stored; the same command", shown)
 
 
 OF_PYTHON = re.compile(

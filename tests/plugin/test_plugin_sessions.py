@@ -142,12 +142,6 @@ def test_figures_are_drawn_from_the_store_where_a_report_is_asked_for(project):
     assert (project.path / "found" / "slopes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_claim_that_skips_itself_has_nothing_to_plan(project):
-    claims = project.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("steep, flat", "pytest.skip('no'); steep, flat"))
-    run(project).assert_outcomes(skipped=4)
-
-
 ENDING = """
 from repro import claim
 from line import Line
@@ -255,11 +249,6 @@ def test_claims_take_fixtures_and_are_trained_when_their_test_runs(project):
 def test_a_fixture_of_its_own_accord_may_change_what_is_asked(project):
     result = run(with_claims(project, AUTOUSE))
     result.assert_outcomes(passed=1)
-
-
-def test_workers_train_what_fixtures_ask_for(outside_project):
-    result = run_apart(with_claims(outside_project, FIXTURES), "-n", "2")
-    result.assert_outcomes(passed=3)
 
 
 def test_a_report_of_two_workers(project):
