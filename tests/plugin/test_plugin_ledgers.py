@@ -6,7 +6,7 @@ import pytest
 
 from repro.ledger import Ledger
 from tests.evidence.packs import command
-from tests.plugin.sessions import run, run_apart
+from tests.plugin.sessions import run
 
 pytestmark = pytest.mark.thorough
 
@@ -129,43 +129,35 @@ def test_entries_without_a_claim_fail_the_gate_and_go_with_their_ledger(split):
     assert run(split).ret == 0
 
 
-def renamed(project, claims="test_lines.py"):
+def renamed(project):
     """Accept all verdicts, and rename a claim that was reproduced."""
-    run(project, "--update-ledger")
-    path = project.path / claims
+    run(project, "--update-ledger", "--reference-seeds", "0")
+    path = project.path / "test_lines.py"
     path.write_text(path.read_text().replace("test_steeper", "test_more_steep"))
 
 
-def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(project):
-    renamed(project)
-    result = run(project)
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split, workers):
+    renamed(split)
+    result = run(split, *workers)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["*ledger.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"]
-    )
-    result = run(project, "--update-ledger")
+    line = "*test_lines.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"
+    result.stdout.fnmatch_lines([line])
+    result = run(split, "--update-ledger")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*entries without a claim were removed: 900/steeper*"])
-    assert "900/steeper[" not in (project.path / "ledger.toml").read_text()
-    assert "900/flatter" in (project.path / "ledger.toml").read_text()
-    assert run(project).ret == 0
+    assert claims_in(ledger(split, "lines"))[0] == "900/flatter"
+    assert "900/steeper[1.0]" not in claims_in(ledger(split, "lines"))
 
 
-def test_claims_that_are_not_selected_are_there(outside_project):
-    run(outside_project, "--update-ledger")
-    assert run(outside_project, "-k", "flatter").ret == 0
-    renamed(outside_project)
-    for selected in ("test_lines.py", "test_lines.py::test_flatter"):
-        result = run(outside_project, selected)  # a file is not all claims of its folder
-        assert result.ret == 0
-        assert "without a claim" not in result.stdout.str()
-
-
-def test_a_renamed_claim_fails_the_gate_of_workers_too(outside_project):
-    renamed(outside_project)
-    result = run_apart(outside_project, "-n", "2")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*has entries without a claim: 900/steeper*"])
+def test_claims_that_are_not_selected_are_there(split):
+    renamed(split)
+    for selected in (["test_lines.py"], ["test_lines.py::test_flatter"]):
+        result = run(split, *selected)  # a file is not all claims of its folder
+        assert "without a claim" not in result.stdout.str(), selected
+    shown = run(split, "-k", "flatter").stdout.str()
+    assert "without a claim: 900/steeper" in shown
+    assert "901/" not in shown.partition("without a claim")[2]  # deselected, and there
 
 
 @pytest.fixture

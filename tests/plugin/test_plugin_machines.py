@@ -30,12 +30,13 @@ def claimed(outside_project):
         outside_project.makepyfile(test_lines=OPEN.format(bound=bound))
         return outside_project
 
+    (outside_project.path / "ledger").mkdir()
     run(at(ABOVE), "--update-ledger", "--reference-seeds", "0").assert_outcomes(passed=1)
     return at
 
 
 def ledger(project):
-    return project.path / "ledger.toml"
+    return project.path / "ledger" / "test_lines.toml"
 
 
 def accepted(project, past, machine=ELSEWHERE):

@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 
 import repro
-from repro.judge import boundary, simulated
 from repro.store import Store
 from tests.plugin.sessions import change, run, run_apart, trained
 
@@ -36,28 +35,6 @@ def test_two_sessions_at_once_train_nothing_twice(outside_project):
     counts = [int(re.search(r"(\d+) trained now", text).group(1)) for text in texts]
     assert sum(counts) == 48
     assert all(re.search(r"^all +2 +1 ", text, re.MULTILINE) for text in texts)
-
-
-def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
-    outside_project.makeconftest(
-        """
-        import os
-        from pathlib import Path
-        import repro.plugin.summary as summary
-
-        summarised = summary.summarise
-
-        def noted(*given):
-            Path(f"summary-{os.getpid()}").touch()
-            summarised(*given)
-
-        summary.summarise = noted
-        """
-    )
-    result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
-    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert len(list(outside_project.path.glob("summary-*"))) == 1
-    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
 
 
 def test_the_plan_trains_nothing(project):
@@ -317,21 +294,6 @@ def test_git_ignores_a_store(folders):
     assert ignored.read_text() == ""
 
 
-def test_a_session_does_not_simulate_what_an_earlier_one_did(project, monkeypatch):
-    def simulates(*arguments):
-        raise AssertionError(f"simulated again: {arguments}")
-
-    shown = []
-    for chance in (boundary.chance_of_crossing, simulates):
-        monkeypatch.setattr(simulated, "_found", {})
-        boundary.threshold.cache_clear()
-        monkeypatch.setattr(boundary, "chance_of_crossing", chance)
-        lines = re.findall(r"^(?:reproduced|refuted).*", run(project).stdout.str(), re.M)
-        shown.append(sorted(lines))
-    assert shown[0]
-    assert shown[0] == shown[1]
-
-
 def test_a_study_that_draws_globally_is_refused(project):
     study = project.path / "line.py"
     study.write_text(study.read_text().replace("self.arm.target * x)", "torch.rand(()) * x)"))
@@ -354,7 +316,8 @@ def test_controls_and_questions_are_counted_apart_and_said_in_the_ledger(project
         )
     )
     (project.path / "test_lines.py").write_text(FIXTURES_HEAD + claims)
+    (project.path / "ledger").mkdir()
     result = project.runpytest_inprocess("-p", "no:cacheprovider", "--update-ledger")
     result.stdout.fnmatch_lines(["900 *1 *·*", "our questions *· *1 *", "our controls *1 *·*"])
-    ledger = (project.path / "ledger.toml").read_text()
+    ledger = (project.path / "ledger" / "test_lines.toml").read_text()
     assert ledger.count("kind = ") == 2

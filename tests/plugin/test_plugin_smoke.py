@@ -54,6 +54,7 @@ def project(outside_project):
     change(outside_project, "gauss(0.4, 0.3)", "gauss(0.4, 0.05)")
     claims = outside_project.path / "test_lines.py"
     claims.write_text(claims.read_text().replace("[1.0, 2.0]", "[1.0]"))
+    (outside_project.path / "ledger").mkdir()  # one file for each file of claims
     return outside_project
 
 
@@ -84,7 +85,7 @@ def test_a_project_is_judged_and_nothing_is_trained_twice(project):
 
 
 def test_the_ledger_gates(project):
-    ledger = project.path / "ledger.toml"
+    ledger = project.path / "ledger" / "test_lines.toml"
     accepting = run(project, "--update-ledger", "--reference-seeds", "0")
     accepting.assert_outcomes(passed=1, xfailed=1, skipped=1)
     known = ledger.read_text()
@@ -99,7 +100,7 @@ def test_the_ledger_gates(project):
     claims.write_text(claims.read_text().replace("test_steeper", "test_more_steep"))
     renamed = run(project)
     assert renamed.ret == pytest.ExitCode.TESTS_FAILED
-    renamed.stdout.fnmatch_lines(["*ledger.toml has entries without a claim: 900/steeper*"])
+    renamed.stdout.fnmatch_lines(["*test_lines.toml has entries without a claim: 900/steeper*"])
 
 
 def test_what_errors_costs_its_claim_alone_and_fails_the_plan(project):
@@ -164,6 +165,11 @@ def test_a_bad_option_is_one_sentence(project):
 
 @pytest.mark.thorough
 def test_workers_judge_as_one_process_does(project):
-    result = run(project, "-n", "2")
-    result.assert_outcomes(passed=1, failed=1, skipped=1)
-    assert trained(run(project))[1] == 0
+    accept = ("--update-ledger", "--reference-seeds", "0", "--report", "found")
+    ledger = project.path / "ledger" / "test_lines.toml"
+    result = run(project, "-n", "2", "--store", "of-two", *accept)
+    result.assert_outcomes(passed=1, xfailed=1, skipped=1)
+    by_two = ledger.read_bytes()
+    ledger.unlink()
+    run(project, *accept)
+    assert ledger.read_bytes() == by_two
