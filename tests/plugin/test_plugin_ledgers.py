@@ -25,11 +25,11 @@ def test_falls(trials):
 
 
 @pytest.fixture
-def split(project):
+def split(outside_project):
     """Two files of claims, and an empty folder for their ledgers."""
-    project.makepyfile(test_more=MORE)
-    (project.path / "ledger").mkdir()
-    return project
+    outside_project.makepyfile(test_more=MORE)
+    (outside_project.path / "ledger").mkdir()
+    return outside_project
 
 
 def ledger(project, name):
@@ -58,7 +58,7 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
 
 
 def test_a_file_and_a_folder_of_ledgers_are_refused_before_anything_starts(split):
-    run(split, "--update-ledger")
+    run(split, "--update-ledger", "--reference-seeds", "0")
     (split.path / "ledger.toml").write_bytes(ledger(split, "more").read_bytes())
     result = run(split, "test_more.py")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -66,7 +66,7 @@ def test_a_file_and_a_folder_of_ledgers_are_refused_before_anything_starts(split
 
 
 def test_a_claim_in_two_ledgers_is_refused_before_anything_starts(split):
-    run(split, "--update-ledger")
+    run(split, "--update-ledger", "--reference-seeds", "0")
     entries = Ledger.read(ledger(split, "more")).entries.values()
     Ledger.read(ledger(split, "lines")).accept(entries)
     result = run(split)
@@ -96,7 +96,7 @@ def test_a_claim_whose_entry_lies_in_the_ledger_of_another_file_fails_alone(spli
 
 
 def test_a_bad_ledger_of_another_file_costs_a_session_of_one_file_nothing(split):
-    run(split, "--update-ledger")
+    run(split, "--update-ledger", "--reference-seeds", "0")
     ledger(split, "lines").write_text("<<<<<<< HEAD\n")
     run(split, "test_more.py").assert_outcomes(passed=1, xfailed=1)
     result = run(split)
@@ -105,7 +105,7 @@ def test_a_bad_ledger_of_another_file_costs_a_session_of_one_file_nothing(split)
 
 
 def test_a_ledger_that_goes_bad_while_claims_train_costs_its_file_alone(split):
-    run(split, "--update-ledger")
+    run(split, "--update-ledger", "--reference-seeds", "0")
     (split.path / "conftest.py").write_text(
         "from pathlib import Path\n\ndef pytest_sessionstart(session):\n"
         "    Path(__file__).parent.joinpath('ledger', 'test_lines.toml').write_text('<<<<')\n"
@@ -116,13 +116,13 @@ def test_a_ledger_that_goes_bad_while_claims_train_costs_its_file_alone(split):
 
 
 def test_entries_without_a_claim_fail_the_gate_and_go_with_their_ledger(split):
-    run(split, "--update-ledger")
+    run(split, "--update-ledger", "--reference-seeds", "0")
     (split.path / "test_more.py").unlink()
     result = run(split)
     assert result.ret == 1
     line = "*test_more.toml has entries without a claim: 901/falls, 901/rises. If they *"
     result.stdout.fnmatch_lines([line])
-    result = run(split, "--update-ledger")
+    result = run(split, "--update-ledger", "--reference-seeds", "0")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*test_more.toml: entries without a claim were removed: *"])
     assert not ledger(split, "more").exists()
@@ -143,7 +143,7 @@ def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split, workers):
     assert result.ret == 1
     line = "*test_lines.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"
     result.stdout.fnmatch_lines([line])
-    result = run(split, "--update-ledger")
+    result = run(split, "--update-ledger", "--reference-seeds", "0")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*entries without a claim were removed: 900/steeper*"])
     assert claims_in(ledger(split, "lines"))[0] == "900/flatter"
@@ -161,14 +161,14 @@ def test_claims_that_are_not_selected_are_there(split):
 
 
 @pytest.fixture
-def accepted(project):
+def accepted(outside_project):
     """Claims in two files, and in one of a nested folder, with the ledgers of a first session."""
-    project.makepyfile(test_more=MORE, conftest="")  # so that nested files find the study
-    nested = project.path / "nested"
+    outside_project.makepyfile(test_more=MORE, conftest="")  # so that nested files find the study
+    nested = outside_project.path / "nested"
     nested.mkdir()
     (nested / "test_nested.py").write_text(MORE.replace("901", "902"))
-    run(project, "--update-ledger")
-    return project
+    run(outside_project, "--update-ledger", "--reference-seeds", "0")
+    return outside_project
 
 
 def tree(project):

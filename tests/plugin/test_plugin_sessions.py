@@ -37,8 +37,8 @@ def test_two_sessions_at_once_train_nothing_twice(outside_project):
     assert all(re.search(r"^all +2 +1 ", text, re.MULTILINE) for text in texts)
 
 
-def test_the_plan_trains_nothing(project):
-    result = run_apart(project, "--plan", "-n", "2")
+def test_the_plan_trains_nothing_and_needs_no_workers(project):
+    result = run(project, "--plan", "-n", "2")
     result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])
     assert not list((project.path / "store" / "runs").rglob("result.json"))
 
