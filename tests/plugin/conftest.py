@@ -152,6 +152,8 @@ def project(pytester, monkeypatch):
     # what else is installed here takes a third of the time in which a session starts
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin")
+    # at its end pytest looks for garbage five times, among all that this process holds
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:unraisableexception -p no:threadexception")
     return pytester
 
 

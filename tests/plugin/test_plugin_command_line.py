@@ -4,6 +4,8 @@ import pytest
 
 from tests.plugin.sessions import run, run_apart
 
+pytestmark = pytest.mark.thorough
+
 OTHER = """
     def pytest_addoption(parser):
         parser.addoption("--profile", action="store_true")
@@ -44,13 +46,6 @@ def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
 
-def test_the_short_name_is_ours_where_nobody_else_has_it(outside_project):
-    result = run(outside_project, "--profile", "paper", "--plan")
-    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
-    result = run(outside_project, "--profile=paper", "--plan")
-    result.stdout.fnmatch_lines(["* claims at profile paper, *"])
-
-
 def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
     elsewhere = outside_project.mkdir("paper")
     (elsewhere / "conftest.py").write_text("raise RuntimeError('read')")
@@ -66,7 +61,6 @@ def test_settings_of_the_project_are_options(outside_project):
     result.stdout.fnmatch_lines(["* claims at profile ci, *"])
 
 
-@pytest.mark.thorough
 def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
     outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_seed_budget = 4\n")
     result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.plugin.sessions import change, counted
 
-KILLS = 4
+KILLS = 2
 
 
 def results(store):

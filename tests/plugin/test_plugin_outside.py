@@ -10,6 +10,8 @@ import pytest
 from repro.runs import identity, opened, packages
 from tests.plugin.sessions import run, run_apart, trained
 
+pytestmark = pytest.mark.thorough
+
 HEAD = """
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,16 +71,6 @@ def test_a_module_beside_the_study_is_code_by_default(black_box):
     assert trained(run_anew(project)) == (5, 5)
 
 
-def test_a_module_that_is_imported_as_another_name_is_code_too(black_box):
-    project = black_box(
-        "import train as script\ndef train(arm, seed):\n    return {'slope': script.slope(seed)}",
-        train="def slope(seed):\n    return 1.0 + seed / 100\n",
-    )
-    run_anew(project)
-    project.makepyfile(train="def slope(seed):\n    return 2.0 + seed / 100\n")
-    assert trained(run_anew(project)) == (5, 5)
-
-
 READS = """import json
 def train(arm, seed):
     return {"slope": json.loads(FILE.read_text())["slope"] + seed / 100}
@@ -109,13 +101,6 @@ def test_a_file_that_the_arm_does_not_name_is_told_by_every_session(black_box):
     project.makefile(".json", config='{"slope": 1.0}')
     for _ in range(2):
         run_anew(project).stdout.fnmatch_lines(["Line read config.json, which it does not name: *"])
-
-
-def test_a_file_that_content_hashes_is_named(black_box):
-    arm = ARM + "\n    def content(self):\n        return Path('config.json').read_text()\n"
-    project = black_box(reading("config.json"), arm=arm)
-    project.makefile(".json", config='{"slope": 1.0}')
-    assert "does not name" not in run_anew(project).stdout.str()
 
 
 def test_a_script_that_a_command_is_given_is_a_file_to_name(black_box):
@@ -196,7 +181,6 @@ def train(arm, seed, run):
 """
 
 
-@pytest.mark.thorough
 def test_a_black_box_that_is_killed_goes_on_from_its_folder(black_box):
     project = black_box(KILLED, arm=EPOCHS)
     (project.path / "test_lines.py").write_text(CURVES)
@@ -226,26 +210,14 @@ from line import Line
 
 HIGH, LOW = Line(target=2.0), Line()
 
-@claim("without warm-up it diverges in most runs", source="900")
-def test_most(trials):
-    assert trials(HIGH).diverges.in_at_least(0.4)
-
-@claim("and oftener than with it", source="900")
+@claim("without warm-up it diverges oftener than with it", source="900")
 def test_oftener(trials):
     high, low = trials(HIGH, LOW)
     assert high.diverges.more_often_than(low.diverges, in_at_least=0.4)
 
-@claim("with it, hardly any does", source="900")
-def test_hardly(trials):
-    assert trials(LOW).diverges.in_at_most(0.5)
-
 @claim("the other way round", source="900")
 def test_refuted(trials):
     assert trials(HIGH).diverges.in_at_most(0.2)
-
-@claim("late", source="900")
-def test_late(trials):
-    assert trials(HIGH).diverges.at_step > 5
 
 @claim("what diverged has no slope", source="900")
 def test_slope(trials):
@@ -258,16 +230,5 @@ def test_black_boxes_say_that_they_diverged_and_claims_are_about_it(black_box):
     (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
     shown = run_anew(project, "--report", "found").stdout.str()
     of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
-    assert [of[name] for name in ("most", "oftener", "hardly", "refuted")] == [
-        *["REPRODUCED"] * 3,
-        "REFUTED",
-    ]
-    assert of["late"] == of["slope"] == "INCONCLUSIVE"
+    assert of == {"oftener": "REPRODUCED", "refuted": "REFUTED", "slope": "INCONCLUSIVE"}
     assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown
-
-
-def test_a_share_that_no_number_of_runs_can_show_is_refused(black_box):
-    project = black_box(DIVERGES)
-    text = CLAIMS_OF_DIVERGENCE.replace("in_at_most(0.5)", "in_at_most(0)")
-    (project.path / "test_lines.py").write_text(text)
-    run_anew(project, "-k", "hardly").stdout.fnmatch_lines(["*ValueError: in_at_most(0) can be *"])

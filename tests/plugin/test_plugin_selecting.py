@@ -1,13 +1,12 @@
 """Claims among pytest's other tests: selected by mark and name, shown by sentence, trained last."""
 
-import inspect
 import re
 
 import pytest
 
-from repro import claim
-from repro.marks import figure
-from tests.plugin.sessions import run, run_apart
+from tests.plugin.sessions import run
+
+pytestmark = pytest.mark.thorough
 
 UNITS = """
 
@@ -31,24 +30,16 @@ def test_slopes(plot):
 
 
 @pytest.fixture
-def mixed(project):
+def mixed(outside_project):
     """Claims of two sources, a figure, and below them a unit test."""
-    claims = project.path / "test_lines.py"
+    claims = outside_project.path / "test_lines.py"
     claims.write_text("from pathlib import Path\n" + claims.read_text() + BESIDE + UNITS)
-    return project
+    return outside_project
 
 
 def selected(project, *options):
     result = project.runpytest_inprocess("--collect-only", "-q", "-p", "no:cacheprovider", *options)
     return re.findall(r"::test_(\S+)", result.stdout.str())
-
-
-@pytest.mark.parametrize("function", [claim, figure])
-def test_pytest_tells_of_every_word_of_a_marker(project, function):
-    text = project.runpytest_inprocess("--markers").stdout.str()
-    line = re.search(rf"@pytest\.mark\.{function.__name__}\((.*?)\): ", text)
-    given = [part.split("=")[0] for part in line[1].replace(" ", "").split(",") if part != "*"]
-    assert given == list(inspect.signature(function).parameters)
 
 
 def test_marks_and_names_select_claims(mixed):
@@ -86,38 +77,27 @@ def test_where_a_unit_test_ends_the_session_nothing_is_trained(mixed):
     assert "stopping after 1 failures" in result.stdout.str()
 
 
-def test_a_unit_test_that_fails_keeps_no_claim_from_training(mixed):
-    claims = mixed.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("assert not list", "assert list"))
-    run(mixed).assert_outcomes(passed=3, failed=2, skipped=1, deselected=1)
-
-
-@pytest.mark.thorough
-def test_unit_tests_do_not_wait_where_workers_train(mixed):
-    result = run_apart(mixed, "-n", "2")
-    result.assert_outcomes(passed=4, failed=1, skipped=1)
-    text = result.stdout.str()
-    assert text.index("test_a_unit") < text.index("reproduced")
-
-
-@pytest.mark.thorough
-def test_letters_of_unit_tests_and_lines_of_claims_do_not_share_a_line(mixed):
-    text = mixed.runpytest_subprocess("-n", "2").stdout.str()
-    assert re.search(r"^\.$", text, re.MULTILINE)
-    assert re.search(r"^reproduced  ", text, re.MULTILINE)
-
-
-RENAMED = """
+MANY = """
 import pytest
+from repro import claim
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        item.add_marker(pytest.mark.claim("Steeper", source="902, Figure 3"), append=False)
+@claim("{share} of 4", source="900, Table")
+@pytest.mark.parametrize("share", ["25%", "30%", "50%", "60%", "75%", "100%"])
+def test_share(document, share):
+    assert document(share).is_share_of(4)
 """
 
 
-def test_a_claim_goes_by_the_source_that_a_conftest_gives_it_later(project):
-    project.makeconftest(RENAMED)
-    shown = project.runpytest_inprocess("-k", "900/flatter").stdout.str()
-    assert "902/flatter" in shown
-    assert "900/flatter" not in shown
+def test_statements_that_hold_share_a_line_and_a_file_is_named_once(pytester, monkeypatch):
+    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
+    pytester.makepyfile(test_many=MANY)
+    shown = pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
+    assert "reproduced    4 statements of documents that agree with themselves (900: 4)" in shown
+    assert shown.count("statements of documents") == 1
+    before = shown.partition("= FAILURES =")[0]
+    assert before.count("test_many.py") == 1
+    assert [line.split()[1] for line in before.split("\n") if line.startswith("refuted ")] == [
+        "900/share[30%]",
+        "900/share[60%]",
+    ]
+    assert "[100%]" in before

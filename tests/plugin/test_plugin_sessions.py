@@ -1,25 +1,22 @@
-"""From `pytest` to verdicts: planning, sharing, gating, and what a person reads at the end."""
+"""Whole sessions: what is shared, what fails, what is selected, and what a person reads."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 
-import repro.backends.local
-from repro.backends.slots import slots_on
+import repro
+from repro.store import Store
 from tests.plugin.sessions import change, run, run_apart, trained
 
-
-def test_first_everything_is_trained_once_and_then_nothing(project):
-    result = run(project)
-    result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (32, 32)  # 4.0 and 1.0 are shared by two claims
-    assert trained(run(project)) == (32, 0)
+pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.thorough
 def test_workers_share_the_runs_and_train_none_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     result = run_apart(outside_project, "-n", "3")
@@ -27,23 +24,6 @@ def test_workers_share_the_runs_and_train_none_twice(outside_project):
     assert trained(result) == (48, 48)  # four arms, and the last look is needed
 
 
-def test_the_workers_of_a_session_share_its_slots(project, monkeypatch):
-    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "4")
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "of all four")
-    asked = []
-
-    def noted(device, **given):
-        asked.append(given)
-        return slots_on(device, **given)
-
-    monkeypatch.setattr(repro.backends.local, "slots_on", noted)
-    run(project)
-    assert asked == [{"processes": 4, "session": "of all four"}]
-    run(project)
-    assert len(asked) == 1  # nothing was left to train
-
-
-@pytest.mark.thorough
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
@@ -57,116 +37,10 @@ def test_two_sessions_at_once_train_nothing_twice(outside_project):
     assert all(re.search(r"^all +2 +1 ", text, re.MULTILINE) for text in texts)
 
 
-def test_a_finding_says_what_was_claimed_measured_and_how_to_reproduce_it(project):
-    result = run(project, "-k", "flatter")
-    result.stdout.fnmatch_lines(
-        [
-            "claimed (900, Text): flat targets give steeper lines",
-            "REFUTED: line 1.0 exceeds line 4.0 in slope",
-            "*8 seeds (looks at 5, 8, 12)*",
-            'reproduce with: pytest "test_lines.py::test_flatter" --profile ci',
-        ]
-    )
-    assert result.ret == 1
-
-
-def test_the_error_over_all_claims_is_controlled_and_said(project):
-    result = run(project, "--report", "found")
-    result.stdout.fnmatch_lines(
-        ["3 of 3 settled verdicts stand: of those, 5% are false at most, on average"]
-    )
-    records = json.loads((project.path / "found" / "results.json").read_text())["claims"]
-    judged = [record for record in records if record["p"] is not None]
-    assert len(judged) == 3
-    assert all(record["p"] <= record["p_over_the_suite"] <= 0.05 for record in judged)
-    assert all(record["stands"] for record in judged)
-
-
-def test_the_ledger_gates(project):
-    run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
-    ledger = project.path / "ledger.toml"
-    text = ledger.read_text()
-    assert text.count("[[claim]]") == 3
-    accepted = run(project)
-    accepted.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert "the ledger" not in accepted.stdout.str()
-
-    ledger.write_text(text.replace('"refuted"', '"reproduced"'))
-    worse = run(project)
-    worse.assert_outcomes(passed=2, failed=1, skipped=1)
-    worse.stdout.fnmatch_lines(["*worse (was reproduced)*"])
-
-    ledger.write_text(text.replace('"reproduced"', '"inconclusive"'))
-    better = run(project)
-    better.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    better.stdout.fnmatch_lines(["*better (was inconclusive)*", "*accept what differs*"])
-
-
-@pytest.mark.thorough
-def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
-    outside_project.makeconftest(
-        """
-        import os
-        from pathlib import Path
-        import repro.plugin.summary as summary
-
-        summarised = summary.summarise
-
-        def noted(*given):
-            Path(f"summary-{os.getpid()}").touch()
-            summarised(*given)
-
-        summary.summarise = noted
-        """
-    )
-    result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
-    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
-    assert len(list(outside_project.path.glob("summary-*"))) == 1
-    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
-
-
-def test_a_claim_for_another_profile_says_what_it_needs(project):
-    result = run(project, "-k", "large", "-rs")
-    result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
-    assert result.ret == 0
-    insisting = run(project, "-k", "large", "--require-verdict")
-    insisting.assert_outcomes(failed=1)
-    insisting.stdout.fnmatch_lines(["*needs --profile paper*", "*asks for a verdict*"])
-
-
-@pytest.mark.thorough
-def test_the_plan_trains_nothing(project):
-    result = run_apart(project, "--plan", "-n", "2")
+def test_the_plan_trains_nothing_and_needs_no_workers(project):
+    result = run(project, "--plan", "-n", "2")
     result.stdout.fnmatch_lines(["4 claims at profile ci, 20 distinct runs*", "*80% power*"])
     assert not list((project.path / "store" / "runs").rglob("result.json"))
-
-
-def test_verdicts_travel_in_junit_xml_and_in_the_report(project):
-    run(project, "--junitxml=out.xml", "--report", "found")
-    assert 'name="repro.verdict" value="refuted"' in (project.path / "out.xml").read_text()
-    records = json.loads((project.path / "found" / "results.json").read_text())["claims"]
-    assert {r["claim"]: r["verdict"] for r in records} == {
-        "900/flatter": "refuted",
-        "900/large": "not run",
-        "900/steeper[1.0]": "reproduced",
-        "900/steeper[2.0]": "reproduced",
-    }
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--profile", "huge"], "There is no profile 'huge'; choose one of ci, paper."),
-        (["--seed-budget", "1"], "--seed-budget 1 is too few"),
-        (["--device", "abacus"], "There is no device 'abacus'"),
-        (["--engine", "warp"], "There is no engine 'warp'"),
-    ],
-)
-def test_bad_options_are_one_sentence(project, options, sentence):
-    result = run(project, *options)
-    assert result.ret != 0
-    assert sentence in result.stdout.str() + result.stderr.str()
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
 
 def test_a_run_that_cannot_be_trained_fails_its_claim_with_the_reason(project):
@@ -245,33 +119,205 @@ def test_figures_are_drawn_from_the_store_where_a_report_is_asked_for(project):
     assert (project.path / "found" / "slopes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_claim_that_skips_itself_has_nothing_to_plan(project):
-    claims = project.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("steep, flat", "pytest.skip('no'); steep, flat"))
-    run(project).assert_outcomes(skipped=4)
+ENDING = """
+from repro import claim
+from line import Line
+
+@claim("the first one ends its process", source="900, Text")
+def test_ends(trials):
+    steep, flat = trials(Line(target=13.0), Line(target=1.0))
+    assert steep.slope > flat.slope
+
+@claim("flat targets give flat lines", source="900, Text")
+def test_goes_on(trials):
+    steep, flat = trials(Line(target=4.0), Line(target=1.0))
+    assert steep.slope > flat.slope
+"""
 
 
-def test_no_traceback_is_made_where_a_verdict_takes_its_place(project, monkeypatch):
-    def made(*_):
-        raise SystemError("a traceback was made")
+@pytest.fixture
+def ending(outside_project):
+    """A project in which one run ends its process, by these words."""
 
-    monkeypatch.setattr("_pytest.nodes.Node._repr_failure_py", made)
-    result = run(project)
-    result.assert_outcomes(passed=2, failed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*claimed (900, Text): flat targets give steeper lines"])
+    def by(words):
+        outside_project.makepyfile(test_lines=ENDING)
+        lines = f"import os, signal\n    if (arm.target, seed) == (13.0, 3):\n        {words}"
+        change(outside_project, "time.sleep(0)", lines)
+        return outside_project
+
+    return by
 
 
-def test_an_error_in_a_claims_test_has_its_traceback(project):
-    project.makepyfile(
-        test_wrong="""
-        from repro import claim
-        from line import Line
+@pytest.mark.parametrize("signal", ["SIGSEGV", "SIGKILL"])
+def test_a_crash_names_its_run_and_the_other_claim_is_judged(ending, signal):
+    result = run_apart(ending(f"os.kill(os.getpid(), signal.{signal})"), "-n", "2")
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
+    result.stdout.fnmatch_lines(["*line*, seed 3, ended its process twice (a crash in native*"])
+    assert "crashed while running" not in result.stdout.str()
 
-        @claim("nothing", source="900")
-        def test_wrong(trials):
-            seeds = trials(Line()).slope > 0
-            assert [][1]
-        """
+
+def test_an_exit_of_its_own_is_no_exit_of_the_session(ending):
+    result = ending("os._exit(0)").runpytest_inprocess("-p", "no:cacheprovider")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*seed 3, failed to train: *it called os._exit(0), which*"])
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
+
+
+FIXTURES_HEAD = "import pytest\nfrom repro import claim\nfrom line import Line\n"
+
+FIXTURES = """
+@pytest.fixture
+def target(tmp_path):
+    (tmp_path / "target").write_text("2.0")
+    yield float((tmp_path / "target").read_text())
+
+@claim("it takes a fixture", source="900")
+def test_fixture(trials, target, tmp_path):
+    assert (tmp_path / "target").exists()
+    assert trials(Line(target=target)).slope > 0
+
+@claim("it takes the request", source="900")
+def test_request(trials, request):
+    assert trials(Line(target=3.0)).slope > 0
+
+class TestSetUp:
+    def setup_method(self):
+        self.arm = Line(target=4.0)
+
+    @claim("it is set up", source="900")
+    def test_method(self, trials):
+        assert trials(self.arm).slope > 0
+"""
+
+AUTOUSE = """
+STARTED = []
+
+@pytest.fixture(autouse=True)
+def started():
+    STARTED.append(True)
+
+@claim("something starts by itself", source="900")
+def test_it(trials):
+    assert trials(Line(target=2.0 if STARTED else 1.0)).slope > 0
+"""
+
+
+def with_claims(project, claims):
+    (project.path / "test_lines.py").write_text(FIXTURES_HEAD + claims)
+    return project
+
+
+def test_claims_take_fixtures_and_are_trained_when_their_test_runs(project):
+    result = run(with_claims(project, FIXTURES))
+    result.assert_outcomes(passed=3)
+    assert trained(result) == (15, 15)
+    result.stdout.fnmatch_lines(
+        [
+            "900/fixture takes target, tmp_path, which there is only while its test runs: *",
+            "900/request takes request, which *",
+            "900/method takes setup_method, which *",
+        ]
     )
-    result = run(project, "test_wrong.py")
-    result.stdout.fnmatch_lines([">*assert [[][]][[]1]", "E*IndexError: list index out of range"])
+    assert trained(run(project)) == (15, 0)
+
+
+def test_a_fixture_of_its_own_accord_may_change_what_is_asked(project):
+    result = run(with_claims(project, AUTOUSE))
+    result.assert_outcomes(passed=1)
+
+
+def test_a_report_of_two_workers(project):
+    claims = project.path / "test_lines.py"
+    change(project, "epochs=1", "epochs=3")
+    claims.write_text('"""How steep lines are."""\n' + claims.read_text() + FIGURE)
+    result = project.runpytest_subprocess("-n", "2", "--report", "report", "-p", "no:cacheprovider")
+    folder = project.path / "report"
+    result.stdout.fnmatch_lines([f"the report is {folder.name}/index.html"])
+
+    results = json.loads((folder / "results.json").read_text())
+    schema = json.loads((folder / "results.schema.json").read_text())
+    jsonschema.validate(results, schema)
+    assert results["session"]["version"] == repro.__version__
+    steeper = next(c for c in results["claims"] if c["claim"] == "900/steeper[1.0]")
+    (finding,) = steeper["findings"]
+    (effect,) = finding["effects"]
+    assert len(effect["per_seed"]) == effect["seeds"] == 5
+    assert (steeper["about"], steeper["metrics"]) == ("How steep lines are.", ["slope"])
+    keys = [key for arm in results["arms"].values() for key in arm["keys"]]
+    store = Store(project.path / "store")
+    assert len(keys) >= 20
+    assert all(store.at(key) for key in keys)
+
+    page = (folder / "index.html").read_text()
+    assert page.count("<symbol") == 2  # the curves of two pairs of arms, one of them in two claims
+    assert page.count("4 claims") or page.count("claims were trained")
+    assert "Slopes" in page
+    summary = (folder / "summary.md").read_text()
+    assert "| `900/flatter` | new | refuted |" in summary
+
+
+@pytest.fixture
+def folders(project, monkeypatch):
+    """The project as a repository whose claims are in a folder, without a configuration."""
+    monkeypatch.delenv("REPRO_STORE")
+    (project.path / "claims").mkdir()
+    for name in ("line.py", "test_lines.py"):
+        shutil.move(project.path / name, project.path / "claims" / name)
+    subprocess.run(["git", "init", "-q", project.path], check=True)
+    return project
+
+
+@pytest.mark.parametrize("first", [".", "claims"])
+def test_a_project_has_one_store_from_whichever_folder_pytest_is_started(
+    folders, first, monkeypatch
+):
+    counts = []
+    for folder in (first, "claims", "."):
+        monkeypatch.chdir(folders.path / folder)
+        counts.append(trained(run(folders)))
+    assert counts == [(32, 32), (32, 0), (32, 0)]
+    assert [path.parent for path in folders.path.rglob(".repro")] == [folders.path]
+
+
+def test_git_ignores_a_store(folders):
+    run(folders)
+    assert (folders.path / ".repro" / "runs").is_dir()
+    shown = subprocess.check_output(["git", "status", "--porcelain"], cwd=folders.path, text=True)
+    assert ".repro" not in shown
+    assert "claims" in shown
+    ignored = folders.path / ".repro" / ".gitignore"
+    ignored.write_text("")  # somebody wants it in the repository
+    os.utime(ignored)
+    run(folders)
+    assert ignored.read_text() == ""
+
+
+def test_a_study_that_draws_globally_is_refused(project):
+    study = project.path / "line.py"
+    study.write_text(study.read_text().replace("self.arm.target * x)", "torch.rand(()) * x)"))
+    claims = (
+        '@claim("x", source="900")\ndef test_it(trials):\n    assert trials(Line()).slope > 0\n'
+    )
+    result = run(with_claims(project, claims))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*line draws from torch's global generator while training*"])
+
+
+def test_controls_and_questions_are_counted_apart_and_said_in_the_ledger(project):
+    claims = "".join(
+        f'@claim("{name}", source="900"{kind})\ndef test_{name}(trials):\n'
+        f"    assert trials(Line()).slope > {bound}\n\n"
+        for name, kind, bound in (
+            ("theirs", "", 0),
+            ("asked", ', kind="question"', 9),
+            ("ours", ', kind="control"', 0),
+        )
+    )
+    (project.path / "test_lines.py").write_text(FIXTURES_HEAD + claims)
+    (project.path / "ledger").mkdir()
+    result = project.runpytest_inprocess("-p", "no:cacheprovider", "--update-ledger")
+    result.stdout.fnmatch_lines(["900 *1 *·*", "our questions *· *1 *", "our controls *1 *·*"])
+    ledger = (project.path / "ledger" / "test_lines.toml").read_text()
+    assert ledger.count("kind = ") == 2

@@ -1,15 +1,19 @@
-"""What a trial gives of its runs: measures, and how they got there."""
+"""The words of a claim, without a session: what they give, and what contradicts itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from repro.arm import Arm, Metric, Needs, Run
-from repro.judge import Measured, Outcome
+from repro.judge import Measured, Outcome, conjunction, either
+from repro.plugin.gate import fail
+from repro.plugin.gathered import contradiction, outcome_of
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.runs.asked import Asked
@@ -34,8 +38,32 @@ class Reader(Arm):
         return self
 
 
+@dataclass(frozen=True, kw_only=True)
+class Line(Reader):
+    """An arm whose slope is its target, give or take."""
+
+    metrics: ClassVar[dict] = {
+        "slope": Metric("identity"),
+        "right": Metric("log-odds", examples=9),
+        "weights": Metric("log", exact=True),
+    }
+    target: float = 1.0
+    data: str = "points"
+
+    @property
+    def label(self):
+        return f"line {self.target}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfOtherSeeds(Line):
+    documented_seeds: ClassVar[tuple] = (42,)
+
+
 class Stored:
     """Results of everything it was given, and of nothing else."""
+
+    details: ClassVar[dict] = {}
 
     def __init__(self, by_seed):
         self.by_seed = by_seed
@@ -58,11 +86,16 @@ class Stored:
 
     def get(self, run):
         self.looked_up += 1
-        known = self.by_seed.get(run.seed)
+        known = line_of(run) if isinstance(run.arm, Line) else self.by_seed.get(run.seed)
         return None if known is None else Result("", {}, known, {})
 
     def of(self, arm, seeds):
         return [self.get(Run(arm, seed)) for seed in seeds]
+
+
+def line_of(run):
+    noise = np.random.default_rng([run.seed, int(run.arm.target)]).normal(0, 0.3)
+    return {"measures": {"slope": run.arm.target + noise, "right": 0.5, "weights": 25_450}}
 
 
 def values(seed):
@@ -178,6 +211,7 @@ def test_what_a_claim_requires_leaves_it_unjudged_where_it_is_not_so():
         trials.require(baseline.exceeds(0.5, by_at_least=0.02), "a baseline clear of chance")
 
 
+@pytest.mark.thorough
 def test_models_that_guess_are_called_alike_no_more_often_than_the_level():
     """They are always alike; at the edge of what is required, one in 200 is let through."""
     rng, judged, alike, samples = np.random.default_rng(5), 0, 0, 1500
@@ -191,3 +225,150 @@ def test_models_that_guess_are_called_alike_no_more_often_than_the_level():
         judged += bool(shared.is_within(0.02, of=baseline))
     assert alike > 0.95 * samples
     assert judged <= 0.005 * samples + 3.5 * (0.005 * samples) ** 0.5
+
+
+WORDS = {"Line": Line, "OfOtherSeeds": OfOtherSeeds, "either": either, "conjunction": conjunction}
+WORDS |= {"np": np, "Path": Path, "pytest": pytest}
+SLOPES = "hi, lo = (t.slope for t in trials(Line(target=4.0), Line(target=1.0)))"
+TWO = "a, b = trials(Line(), Line(target=2.0))"
+
+
+def ended(*lines, **options):
+    """Return what a claim's test of these lines raised, and the trials that it took."""
+    trials = Trials(Stored({}), Profile("ci", (5,)), Asked(), **options)
+    try:
+        exec("\n".join(lines), {"trials": trials, **WORDS})
+    except (Exception, pytest.skip.Exception, pytest.xfail.Exception) as raised:
+        return raised, trials
+    return None, trials
+
+
+CONTRADICTORY = [
+    "assert lo > hi or hi > lo",
+    "assert any([lo > hi, hi > lo])",
+    "assert not (lo > hi)",
+    "assert not (hi > lo)",
+    "assert (0 if lo > hi else 1)",
+    "found = lo > hi; assert hi > lo",
+    "found = lo > hi; assert 1 + 1 == 3",
+    "assert 1 + 1 == 3",
+    "assert lo > hi or hi < lo",
+    "assert (hi > lo) and 1 + 1 == 3",
+    "assert all([lo > hi, hi < lo])",
+    "assert (hi > lo) != (hi > 0)",
+    "assert (hi > lo) is not None",
+    "assert [hi > lo]",
+    "hi > lo",
+    "assert hi > lo; hi > 0",
+]
+"""Python's logic around findings: an error, and never a verdict."""
+
+AGREEING = {
+    "assert hi > lo": "reproduced",
+    "assert hi > lo; assert lo > hi": "refuted",
+    "assert hi > lo or lo > hi": "reproduced",
+    "assert (hi > lo) & (hi > 0)": "reproduced",
+    "assert (hi > lo) & (lo > hi)": "refuted",
+    "assert either(lo > hi, hi > lo)": "reproduced",
+    "assert either(lo > hi, hi < lo)": "refuted",
+    "trials.require(hi > lo, 'a rise'); assert hi > 0": "reproduced",
+    "assert either(lo > hi, hi > lo) & (hi > 0)": "reproduced",
+    "assert either(lo > hi, hi > lo) & (lo > hi)": "refuted",
+    "assert conjunction(hi > lo, hi > 0)": "reproduced",
+    "assert conjunction(hi > lo, lo > hi)": "refuted",
+    "assert conjunction(lo > hi, hi < lo)": "refuted",
+    "assert conjunction(either(lo > hi, hi > lo), hi > 0)": "reproduced",
+    "assert all(a > b for a, b in [(hi, lo), (lo, hi), (hi, lo)])": "refuted",
+}
+"""What agrees with its findings, and the verdict that it is."""
+
+
+def test_what_contradicts_its_findings_is_an_error_with_a_sentence():
+    said = {line: contradiction(*ended(SLOPES, line)) for line in CONTRADICTORY}
+    assert [
+        line for line in CONTRADICTORY if "Assert each finding by itself" not in said[line]
+    ] == []
+
+
+def test_what_agrees_with_its_findings_is_a_verdict():
+    ends = {line: ended(SLOPES, line) for line in AGREEING}
+    assert {line: contradiction(*end) for line, end in ends.items()} == dict.fromkeys(AGREEING, "")
+    assert {line: outcome_of(*end) for line, end in ends.items()} == AGREEING
+
+
+def test_a_claim_that_has_judged_something_is_not_left_out():
+    for leaves in ('pytest.skip("why")', 'pytest.xfail("why")'):
+        for judged in ("found = hi > lo", "assert hi > lo"):
+            said = contradiction(*ended(SLOPES, judged, leaves))
+            assert "The test was left out after it had judged something" in said, (judged, leaves)
+        assert contradiction(*ended(SLOPES, leaves)) == ""
+
+
+def test_a_test_that_was_expected_to_fail_fails_all_the_same():
+    report = SimpleNamespace(outcome="skipped", wasxfail="why", longrepr=None)
+    fail(report, "refuted")
+    assert vars(report) == {"outcome": "failed", "longrepr": "refuted"}
+
+
+INSTEAD = [
+    ("assert (hi > lo) != True", "compared with True: assert the finding itself"),
+    *(
+        (f"assert {words}", "no other operators than `&`: write either(a > b, c > d)")
+        for words in (
+            "(hi > lo) | (lo > hi)",
+            "(hi > lo) ^ (lo > hi)",
+            "~(lo > hi)",
+            "max(hi > lo, lo > hi)",
+            "sum([hi > lo, lo > hi]) == 1",
+        )
+    ),
+    ("assert a > b", "is an arm, and claims compare metrics: write a.slope > b.s"),
+    ("assert a.slope > b", "a Trial, which is neither a number nor a metric: name"),
+    ("assert a.slope < b", "a Trial, which is neither a number nor a metric: name"),
+    ("assert a.slope >= b.slope", "claim a > b, or a.is_at_most(margin, below=b)"),
+    ("assert a.slope > 1.01 * b.slope", "a.exceeds(b, by_ratio=1.01) for a factor"),
+    ("assert a.slope > b.slope + 1", "a.exceeds(b, by_at_least=0.01) for an amount"),
+    ("assert a.slope - 1 > b.slope", "a.exceeds(b, by_at_least=0.01) for an amount"),
+    ("assert a.diverges > b.diverges", "a.diverges.more_often_than(b.diverges)"),
+    ("assert a.right > 50", "50 is none: write 0.5 for 50 %"),
+    ("assert a.right.is_within(2, of=b.right)", "write 0.02 for 2 %"),
+    ("assert a.right.exceeds(b.right, by_at_least=2)", "write 0.02 for 2 %"),
+    ("assert a.right.matches(61.7, tolerance=0.01)", "write 0.617 for 61.7 %"),
+    ("assert a.slope.is_within(0, of=b.slope)", "a margin of 0 leaves nothing to show"),
+    ("assert a.slope.matches(1.0)", "differs between seeds"),
+    ("assert a.slop > 0", "Line has no metric 'slop'; it has"),
+    ("assert a.diverges.in_at_most(0)", "in_at_most(0) can be"),
+    ("assert a.slope > trials(Line(data='others')).slope", "each data set in a case of its own"),
+    ("trials(Line(target=np.float32(2)))", "give its number with .item()"),
+    ("trials(Line(target=Path('x')))", "is no plain data; give str(path)"),
+    ("trials(Line(target=[1.0]))", "cannot be hashed: a list"),
+    ("trials(Line(), Line())", "to compare line 1.0 with itself"),
+    ("trials([Line(), Line(target=2.0), Line()])", "to compare line 1.0 with itself"),
+    ("trials(Line(target=1.0), Line())", "to compare line 1.0 with itself"),
+    ("assert trials(Line()).slope > trials(Line()).slope", "with itself"),
+    ("trials(Line(target=4.0), OfOtherSeeds())", "documented_seeds differ (Line none, OfOther"),
+    ("Line().but(tarjet=2.0)", "Line has no setting 'tarjet'"),
+]
+"""What is easily written in a first hour, and what is said of it."""
+
+
+def test_what_cannot_be_meant_says_what_to_write_instead():
+    said = {line: str(ended(SLOPES, TWO, line)[0]) for line, _ in INSTEAD}
+    assert {line: said[line] for line, sentence in INSTEAD if sentence not in said[line]} == {}
+
+
+def test_one_run_tells_what_is_exact():
+    raised, trials = ended("assert trials(Line()).weights.matches(25_450)")
+    assert raised is None
+    assert [arm.seeds for arm in trials.arms_used] == [[1]]
+
+
+def test_a_claim_of_one_size_is_not_run_at_another():
+    raised, _ = ended("trials(Line())", only_at="paper")
+    assert isinstance(raised, Needs)
+    assert "needs --profile paper" in str(raised)
+
+
+def test_the_p_of_a_claim_is_that_of_all_its_findings():
+    _, trials = ended(SLOPES, "assert hi > lo; assert hi > 0; hi > 3")
+    assert trials.p == max(each.p for each in trials.findings) > trials.findings[0].p

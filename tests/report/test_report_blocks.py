@@ -96,7 +96,8 @@ def test_what_two_pages_show_is_read_and_drawn_once(results, store, tmp_path, mo
     assert len(read) == len(set(read)) > 0
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [" ".join(HOSTILE), HOSTILE[0]])
 def test_hostile_words_stay_words_on_every_page(results, store, tmp_path, words):
     def written(text):
         made = with_words(results, text)

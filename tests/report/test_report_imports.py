@@ -4,9 +4,12 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import repro.report
 
 
+@pytest.mark.thorough
 def test_a_report_is_written_without_pytest():
     modules = {
         module.name for module in pkgutil.walk_packages(repro.report.__path__, "repro.report.")

@@ -1,10 +1,18 @@
-"""The plots of claims: a dot for each seed, an interval where there is one, a link for each row."""
+"""The page's plots: a dot for each seed, an interval, a link for each row; curves, and axes."""
 
+import math
 import re
 from dataclasses import replace
 
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from repro.judge import Design, Judge
+from repro.report import svg
 from repro.report.plots import forest, seeds
+from repro.report.plots.training import training
+from repro.report.runs import TrainingCurve
 from tests.report.records import judged, measured
 
 
@@ -79,3 +87,84 @@ def test_a_documented_run_stands_beside_the_interval_of_such_runs():
     assert all(paths(plot, "claimed")[0].endswith("z") for plot in plots)
     [drawn] = seeds(alone.record.findings, name="alone")
     assert [path.count("h0") for path in paths(drawn, "seed")] == [5]
+
+
+LOSS = TrainingCurve(list(range(1, 11)), [[2 - 0.1 * i for i in range(10)]])
+
+
+def words_of(plot):
+    return re.findall(r">([^<>]+)</text>", plot.body)
+
+
+def test_panels_have_the_same_axis_of_epochs():
+    accuracy = TrainingCurve([5, 10], [[0.5, 0.6], [0.6, 0.7]])
+    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="two")
+    words = words_of(plot)
+    assert {"training loss", "accuracy"} <= set(words)
+    assert words.count("epoch") == words.count("10") == words.count("2") == 2
+
+
+def test_a_metric_measured_once_is_no_curve():
+    accuracy = TrainingCurve([10], [[0.5], [0.6]])
+    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
+    words = words_of(plot)
+    assert "training loss" in words
+    assert "accuracy" not in words
+    assert words.count("epoch") == 1
+
+
+def test_without_epochs_there_is_nothing_to_show():
+    assert training([("bp", {"loss": TrainingCurve([1], [[2.0]])})], "loss", name="none") is None
+
+
+POSITIVE = st.floats(1e-9, 1e9)
+NUMBER = st.one_of(st.just(0.0), POSITIVE, POSITIVE.map(lambda number: -number))
+
+
+def label_of(number):
+    return float(number.replace("−", "-"))
+
+
+@given(st.lists(NUMBER, min_size=1), st.integers(2, 10))
+@example([1.0, 1.0 + 1e-15], 5)
+@example([-1e9, 1e-6 - 1e9], 5)
+@example([2.0, 2.00001], 5)
+def test_every_value_is_on_an_axis_of_few_different_numbers(values, most):
+    axis = svg.Axis.over(values, 10, 300, most=most)
+    assert all(10 <= axis.at(value) <= 300 for value in values)
+    assert len(axis.ticks) <= most + 1
+    assert all(10 - 1e-6 <= axis.at(tick) <= 300 + 1e-6 for tick, _ in axis.ticks)
+    labels = [label_of(label) for _, label in axis.ticks]
+    assert len(set(labels)) == len(labels)
+    assert labels == pytest.approx([tick for tick, _ in axis.ticks], rel=1e-6, abs=1e-12)
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1))
+def test_equal_ratios_are_equally_far_apart(values):
+    axis = svg.Axis.of_ratios(values, 0, 100)
+    assert all(0 <= axis.at(value) <= 100 for value in values)
+    middle = math.sqrt(axis.low * axis.high)
+    assert axis.at(middle) == pytest.approx(50)
+    labels = [label_of(label) for _, label in axis.ticks]
+    assert labels == pytest.approx([tick for tick, _ in axis.ticks])
+
+
+def test_ratios_are_named_by_numbers_one_says():
+    near, far = (svg.Axis.of_ratios(values, 0, 100).ticks for values in ([0.9, 1.2], [0.4, 8.0]))
+    assert [label for _, label in near] == ["0.9", "1.0", "1.1", "1.2"]
+    assert [label for _, label in far] == ["0.5", "1", "2", "5"]
+
+
+def test_a_vertical_axis_goes_up():
+    axis = svg.Axis.over([1.0, 2.0], 100, 0, most=4)
+    assert axis.at(2.0) < axis.at(1.0)
+
+
+def test_an_axis_of_nothing_is_one_too():
+    assert svg.Axis.over([], 0, 100, most=4).ticks
+    assert svg.Axis.over([0.0, 0.0], 0, 100, most=4).at(0.0) == 50
+
+
+def test_words_stay_text():
+    drawn = svg.text(0, 0, '</text><script>"&')
+    assert re.findall(r">(.*)</text>", drawn) == ["&lt;/text&gt;&lt;script&gt;&quot;&amp;"]

@@ -50,11 +50,11 @@ def test_what_is_under_way_counts_as_done_and_the_longest_job_has_to_end():
     assert seconds_left(jobs, now=0) == 300
 
 
-@pytest.mark.parametrize(("rate", "shown"), [(0.184, "0.18/s"), (7.0, "7/s"), (41.4, "41/s")])
-def test_a_step_of_seconds_has_a_rate_as_well(rate, shown):
-    large = {"name": "GPT", "runs": 1, "step": 50, "total": 650, "steps_per_second": rate}
-    line = progress_line([status(training=large)], {}, now=0, width=200)
-    assert line.endswith(f"GPT x1 50/650 ({shown})")
+def test_a_step_of_seconds_has_a_rate_as_well():
+    for rate, shown in ((0.184, "0.18/s"), (7.0, "7/s"), (41.4, "41/s")):
+        large = {"name": "GPT", "runs": 1, "step": 50, "total": 650, "steps_per_second": rate}
+        line = progress_line([status(training=large)], {}, now=0, width=200)
+        assert line.endswith(f"GPT x1 50/650 ({shown})")
 
 
 def test_a_job_that_says_something_rarely_makes_the_time_left_no_longer():
@@ -100,23 +100,25 @@ def test_a_long_wait_is_shown_once_however_many_wait():
     assert line.endswith("runs | waits for a slot, held by process 7 on here")
 
 
-@pytest.mark.parametrize("width", [20, 60, 79])
-def test_it_never_wraps(width):
+def test_it_never_wraps():
     batch = {"name": "BP k=4", "runs": 8, "step": 1, "total": 2}
-    line = progress_line([status(training=batch)] * 4, {"refuted": 3}, now=0, width=width)
-    assert len(line) == width
-    assert line.endswith("…")
+    for width in (20, 60, 79):
+        line = progress_line([status(training=batch)] * 4, {"refuted": 3}, now=0, width=width)
+        assert len(line) == width
+        assert line.endswith("…")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "under a minute"), (54, "under a minute"), (55, "about 1 min"), (754, "about 13 min"),
-        (3570, "about 1 h 0 min"), (7000, "about 1 h 57 min"), (100_000, "about 27 h 47 min"),
-    ],
-)  # fmt: skip
-def test_a_time_is_said_as_exactly_as_it_is_known(seconds, words):
-    assert about(seconds) == words
+def test_a_time_is_said_as_exactly_as_it_is_known():
+    times = {
+        0: "under a minute",
+        54: "under a minute",
+        55: "about 1 min",
+        754: "about 13 min",
+        3570: "about 1 h 0 min",
+        7000: "about 1 h 57 min",
+        100_000: "about 27 h 47 min",
+    }
+    assert {seconds: about(seconds) for seconds in times} == times
 
 
 def test_what_is_about_to_be_trained_is_said_in_a_line():

@@ -6,13 +6,15 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pandas
-import pytest
 
 from repro.report.json_data import from_json, to_json
 from repro.report.record import JudgedClaim
 from repro.report.results import ResultsDocument, results_of, schema_text
+from repro.report.runs import read_runs
 from repro.report.schema import as_text, results_schema
 from repro.report.write import write_data
+from repro.store import Store, run_key
+from tests.report.records import RECIPE, arm, identity, store_runs
 
 SCHEMA = json.loads(schema_text())
 
@@ -26,11 +28,8 @@ def named(results, claim):
     return next(record for record in results.claims if record.claim == claim)
 
 
-def test_the_schema_is_one():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
 def test_the_schema_is_that_of_the_types():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert schema_text() == as_text(results_schema()), "run: python -m repro.report.schema"
 
 
@@ -59,22 +58,26 @@ def test_what_nobody_knows_is_left_out(results):
     assert data["004/paper"]["p"] is None
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda claim: claim.pop("verdict"),
-        lambda claim: claim.update(verdict="perhaps"),
-        lambda claim: claim.update(unheard_of=1),
-        lambda claim: claim.update(past=[[0.1, 0.2]]),
-        lambda claim: claim["findings"][0]["effects"][0].update(estimate="large"),
-        lambda claim: claim["findings"][0]["effects"][0].update(sides=[-1]),
-    ],
-    ids=["no verdict", "another verdict", "another field", "two of three", "no number", "no index"],
-)
-def test_the_schema_refuses_what_is_none(results, spoil):
-    data = to_json(results)
-    spoil(next(c for c in data["claims"] if c["findings"] and c["arms"]))
-    assert problems(data)
+SPOILT = {
+    "no verdict": lambda claim: claim.pop("verdict"),
+    "another verdict": lambda claim: claim.update(verdict="perhaps"),
+    "another field": lambda claim: claim.update(unheard_of=1),
+    "two of three": lambda claim: claim.update(past=[[0.1, 0.2]]),
+    "no number": lambda claim: claim["findings"][0]["effects"][0].update(estimate="large"),
+    "no index": lambda claim: claim["findings"][0]["effects"][0].update(sides=[-1]),
+}
+
+
+def test_the_schema_refuses_what_is_none(results):
+    taken = []
+    for kind, spoil in SPOILT.items():
+        data = to_json(results)
+        claim = next(c for c in data["claims"] if c["findings"] and c["arms"])
+        alone = data | {"claims": [claim]}
+        assert problems(alone) == []
+        spoil(claim)
+        taken += [] if problems(alone) else [kind]
+    assert taken == []
 
 
 def test_the_schema_says_what_a_field_is():
@@ -108,15 +111,39 @@ def test_pandas_reads_the_tables(results, tmp_path):
     assert np.isclose(of_ratio.mean(), claims.loc["000/ratio"].estimate, rtol=0.01).all()
 
 
-def test_each_seed_alone_is_what_its_samples_say(results):
+def test_each_seed_alone_is_what_its_samples_say(results, tmp_path):
     (finding,) = named(results, "004/gains").findings
     (effect,) = finding.effects
     left, right = (np.array(finding.samples[side].values) for side in effect.sides)
     assert effect.label == "BP k=3 - BP k=2"
     assert np.allclose(left - right, effect.per_seed)
+    write_data(tmp_path, results)
+    seeds = pandas.read_csv(tmp_path / "seeds.csv")
+    written = seeds[seeds.claim == "004/gains"]
+    assert np.allclose(written["first"], left)
+    assert np.allclose(written["second"], right)
 
 
 def test_a_run_without_a_value_is_null(results, tmp_path):
     named(results, "004/climbs").findings[0].samples[0].values[0] = None
     write_data(tmp_path, results)
     assert problems(json.loads((tmp_path / "results.json").read_text())) == []
+
+
+def curves_of(tmp_path, **settings):
+    store = Store(tmp_path)
+    store_runs(store, 1, range(1, 3))
+    given = arm(1)
+    kept = {name: value for name, value in given.settings.items() if name != "recipe"}
+    changed = replace(given, settings=kept | settings, keys=[run_key(identity(1, 1))])
+    return read_runs(store, {"it": changed})["it"].curves
+
+
+def test_epochs_are_those_that_were_measured(tmp_path):
+    curves = curves_of(tmp_path, recipe=RECIPE | {"measure_every": 2})
+    assert curves["accuracy"].epochs == [2, 4, 5]
+    assert curves["loss"].epochs == [1, 2, 3, 4, 5]
+
+
+def test_an_arm_without_a_recipe_has_its_epochs_counted(tmp_path):
+    assert curves_of(tmp_path)["accuracy"].epochs == [1, 2, 3, 4, 5]

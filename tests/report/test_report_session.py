@@ -1,32 +1,26 @@
 """What a report says of its session, and links that tell no secret and no path of a machine."""
 
-import pytest
-
 from repro.report.session import file_link, project_name, way_from, web_address
 
 BLOB = "https://github.com/some/study/blob/1f2e/"
 
 
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("git@github.com:some/study.git", BLOB),
-        ("https://github.com/some/study", BLOB),
-        ("https://github.com/some/study/", BLOB),
-        ("https://someone:secret@github.com/some/study.git", BLOB),
-        ("ssh://git@github.com:22/some/study.git", BLOB),
-        ("https://gitlab.uni.edu/a/b/c.git", "https://gitlab.uni.edu/a/b/c/-/blob/1f2e/"),
-        ("/srv/git/study.git", ""),
-        ("https://example.org/study.git", ""),
-        ("javascript:alert(1)//github.com/x", ""),
-        ("", ""),
-    ],
-)
-def test_the_address_of_a_remote(remote, address):
-    assert web_address(remote, "1f2e") == address
+ADDRESSES = {
+    "git@github.com:some/study.git": BLOB,
+    "https://github.com/some/study": BLOB,
+    "https://github.com/some/study/": BLOB,
+    "https://someone:secret@github.com/some/study.git": BLOB,
+    "ssh://git@github.com:22/some/study.git": BLOB,
+    "https://gitlab.uni.edu/a/b/c.git": "https://gitlab.uni.edu/a/b/c/-/blob/1f2e/",
+    "/srv/git/study.git": "",
+    "https://example.org/study.git": "",
+    "javascript:alert(1)//github.com/x": "",
+    "": "",
+}
 
 
-def test_without_a_commit_there_is_no_address():
+def test_the_address_of_a_remote():
+    assert {remote: web_address(remote, "1f2e") for remote in ADDRESSES} == ADDRESSES
     assert web_address("git@github.com:some/study.git", "") == ""
 
 

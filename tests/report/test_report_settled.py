@@ -21,11 +21,11 @@ def test_a_line_has_verdict_name_and_what_was_measured():
     assert settled_line(claim(measured=""), width=99) == "reproduced    004/climbs"
 
 
-@pytest.mark.parametrize("width", [20, 30])
-def test_a_line_is_one_line(width):
-    line = settled_line(claim(measured="a\nb" * 99), width=width)
-    assert len(line) == width
-    assert "\n" not in line
+def test_a_line_is_one_line():
+    for width in (20, 30):
+        line = settled_line(claim(measured="a\nb" * 99), width=width)
+        assert len(line) == width
+        assert "\n" not in line
 
 
 def test_statements_of_documents_that_hold_are_counted_by_source():

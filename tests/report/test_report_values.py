@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-import pytest
-
 from repro.judge import Design, Judge
+from repro.report.page.arms import written
 from repro.report.page.measurement import measurement_of
 from repro.report.values import arm_values, is_in_percent, writes_percent
 from tests.report.records import arm, judged, measured
 
 
 def claim(means, finding, documented):
-    judge = Judge(Design(looks=(5, 8, 12)))
+    judge = Judge(Design(looks=(5,)))
     rungs = [measured(judge, f"BP k={k}", mean) for k, mean in means.items()]
     return judged("004/it", finding(*rungs), arms=[arm(k) for k in means], documented=documented)
 
@@ -38,6 +37,10 @@ def test_values_come_in_the_order_of_the_arms_and_not_of_the_comparison():
     turned = claim({2: 0.4, 12: 0.6}, lambda a, b: b > a, "")
     assert turned.record.findings[0].samples[0].label == "BP k=12"
     assert [value.label for value in values_of(turned)] == ["BP k=2", "BP k=12"]
+    one_begins_another = claim({1: 0.4, 2: 0.5, 12: 0.6}, lambda a, b, c: c > a, "")
+    assert [value.label for value in values_of(one_begins_another)] == ["BP k=1", "BP k=12"]
+    three = claim({1: 0.4, 2: 0.5, 12: 0.6}, lambda a, b, c: (c > b) & (b > a), "")
+    assert [value.label for value in values_of(three)] == ["BP k=1", "BP k=2", "BP k=12"]
 
 
 def test_shares_are_in_percent_where_the_source_writes_percent():
@@ -46,6 +49,8 @@ def test_shares_are_in_percent_where_the_source_writes_percent():
     assert (round(low.mean, -1), round(high.mean, -1), low.in_percent) == (40, 60, True)
     compared = measurement_of(percent.record)
     assert round(compared.estimate, -1) == 20
+    low, high = compared.interval
+    assert 10 < low < compared.estimate < high < 30
     assert compared.in_percent
     share = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "0.401 and 0.603")
     assert not measurement_of(share.record).in_percent
@@ -63,19 +68,29 @@ def test_means_over_examples_are_shares_where_they_lie_between_0_and_1():
     assert not is_in_percent(percent.record, replace(means, samples=losses))
 
 
-@pytest.mark.parametrize(
-    ("documented", "percent"),
-    [
-        ("0.389 → 0.617", False), ("99.81%", True), ("70.0 and 71.02", True), ("", False),
-        ("no number", False), ("0.652 of it left (34.8% saved)", False), ("0.5 %", True),
-        ("+3.17; this one: 70.05 → 69.24", True), ("1", False), ("4,000,000", False),
-    ],
-)  # fmt: skip
-def test_what_a_source_writes(documented, percent):
-    assert writes_percent(documented) is percent
+def test_what_a_source_writes():
+    in_percent = ["99.81%", "70.0 and 71.02", "0.5 %", "+3.17; this one: 70.05 → 69.24"]
+    shares = ["0.389 → 0.617", "", "no number", "0.652 of it left (34.8% saved)", "1", "4,000,000"]
+    assert [each for each in in_percent + shares if writes_percent(each)] == in_percent
+
+
+def test_a_number_is_no_answer_to_a_question():
+    values = {"1": 1, "0": 0, "yes": True, "no": False, "none": None, "1, yes": (1, True)}
+    assert {written(value): value for value in values.values()} == values
+    assert written(1.0) == "1"
 
 
 def test_a_side_without_a_finite_value_has_none():
     one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "")
     one.record.findings[0].samples[0].values[:] = [None] * 5
     assert len(values_of(one)) == 1
+
+
+def test_the_table_shows_the_comparison_that_decides():
+    """Of several findings it is the last with the claim's own outcome."""
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: a > b, "")
+    other = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a, "")
+    findings = [*one.record.findings, *other.record.findings]
+    both = replace(one.record, findings=findings)
+    assert both.verdict == "refuted"
+    assert measurement_of(both).label == measurement_of(one.record).label == "BP k=2 - BP k=3"

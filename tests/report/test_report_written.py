@@ -44,13 +44,13 @@ def test_the_list_is_that_of_sha256sum(folder):
     assert (folder / LIST).read_text() == f"{known}  claims/0001.html\n{known}  index.html\n"
 
 
-@pytest.mark.parametrize("name", ["../outside", "claims/../../outside", "/etc/outside", "a\\b"])
-def test_a_list_that_names_other_places_removes_nothing_there(folder, name):
+def test_a_list_that_names_other_places_removes_nothing_there(folder):
     outside = page(folder.parent, "outside")
     known = hashlib.sha256(outside.read_bytes()).hexdigest()
-    (folder / LIST).write_text(f"{known}  {name}\n")
-    replace_report(folder, [])
-    assert outside.exists()
+    for name in ("../outside", "claims/../../outside", str(outside), "a\\b"):
+        (folder / LIST).write_text(f"{known}  {name}\n")
+        replace_report(folder, [])
+        assert outside.exists(), name
 
 
 def test_a_link_is_not_followed(folder, tmp_path):
@@ -64,8 +64,8 @@ def test_a_link_is_not_followed(folder, tmp_path):
     assert kept.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"not a list\n"])
-def test_a_damaged_list_is_none(folder, content):
-    (folder / LIST).write_bytes(content)
-    replace_report(folder, [])
-    assert "claims/0001.html" in names(folder)
+def test_a_damaged_list_is_none(folder):
+    for content in (b"", b"\xff\xfe", b"not a list\n"):
+        (folder / LIST).write_bytes(content)
+        replace_report(folder, [])
+        assert "claims/0001.html" in names(folder), content

@@ -70,3 +70,9 @@ def open_page(browser, address, *, width=1280, scheme="light"):
     )
     page.goto(address)
     return page
+
+
+def accessibility(page, rules):
+    """What axe finds on a page by these rules; the test is skipped where axe is not installed."""
+    axe = oracle("axe_playwright_python.sync_playwright")
+    return axe.Axe().run(page, options=rules).response

@@ -112,4 +112,4 @@ class KilledStore(RuleBasedStateMachine):
 
 
 TestKilledStore = pytest.mark.thorough(KilledStore.TestCase)
-TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20)

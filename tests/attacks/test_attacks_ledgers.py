@@ -4,6 +4,7 @@ import math
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,40 @@ def read(content):
             return [], str(error)
 
 
-@settings(max_examples=300, deadline=None)
+FIELDS = """
+[[claim]]
+claim = "900/sound"
+profile = "ci"
+data = "points"
+verdict = "refuted"
+sentence = "it"
+documented = ""
+measured = ""
+"""
+BAD = {
+    "a merge marker": f"<<<<<<< HEAD\n{FIELDS}".encode(),
+    "a misspelt table": f"[[claims]]\n{FIELDS}".encode(),
+    "an unknown verdict": FIELDS.replace("refuted", "Reproduced").encode(),
+    "an unknown key": f'{FIELDS}colour = "red"\n'.encode(),
+    "two entries of one claim": (FIELDS + FIELDS).encode(),
+    "no text": b"\xff\xfe",
+    "a format from the future": f"format = 9\n{FIELDS}".encode(),
+    "a number for a text": FIELDS.replace('sentence = "it"', "sentence = 3").encode(),
+}
+
+
+def test_a_bad_ledger_is_refused_in_one_sentence():
+    said = {kind: read(content) for kind, content in BAD.items()}
+    for kind, (entries, refused) in said.items():
+        assert entries == [], kind
+        assert "ledger.toml cannot be read (" in refused, kind
+        assert "restore it from version control" in refused, kind
+        assert "\n" not in refused, kind
+    assert read(FIELDS.encode())[1] == ""
+
+
+@pytest.mark.thorough
+@settings(max_examples=300)  # the spoilt are many, and reading one is fast
 @given(spoilt() | st.binary(max_size=300))
 def test_a_spoilt_ledger_is_sound_or_refused(content):
     entries, refused = read(content)

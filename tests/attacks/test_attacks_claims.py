@@ -2,6 +2,10 @@
 
 import pytest
 
+from tests.attacks.test_attacks_ledgers import BAD
+
+pytestmark = pytest.mark.thorough
+
 SOUND = """
 from repro import claim
 from line import Line
@@ -64,11 +68,6 @@ CLUMSY = {
 }  # fmt: skip
 
 
-in_one_process_and_under_xdist = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.thorough)]
-)
-
-
 @pytest.fixture
 def clumsy(project):
     (project.path / "test_lines.py").unlink()
@@ -89,26 +88,13 @@ def judged(project, *options, apart):
     return start("-p", "no:cacheprovider", "--seed-budget", "2", *options)
 
 
-@pytest.mark.parametrize("text", CLUMSY.values(), ids=CLUMSY)
-def test_what_one_claim_does_wrong_costs_that_claim_alone(clumsy, text):
-    result = judged(clumsy(text), apart=False)
-    outcomes = result.parseoutcomes()
-    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 2  # the sound one is open
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    shown = result.stdout.str()
-    assert "900/sound" in shown
-    assert "test_clumsy" in shown
-    assert "INTERNALERROR" not in shown + result.stderr.str()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "2", "--dist", "loadfile"]])
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     project = clumsy(MARKED + BODY)
     for number, text in enumerate(CLUMSY.values()):
         own = text.replace("test_clumsy", f"test_clumsy_{number}")
         (project.path / "clumsy" / f"test_clumsy_{number}.py").write_text(HEAD + own)
-    result = judged(project, *workers, apart=True)
+    result = judged(project, *workers, apart=bool(workers))
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 2  # two sound ones are open
     shown = result.stdout.str()
@@ -118,46 +104,11 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
-LEDGERS = {
-    "a merge marker": "<<<<<<< HEAD\n",
-    "a misspelt table": "[[claims]]\n",
-    "an unknown verdict": "Reproduced",
-    "an unknown key": 'colour = "red"\n',
-    "two entries of one claim": "twice",
-    "no text": b"\xff\xfe",
-    "a format from the future": "format = 9\n",
-    "a number for a text": "sentence = 3\n",
-}
-ENTRY = """
-[[claim]]
-claim = "900/sound"
-profile = "ci"
-data = "points"
-verdict = "{verdict}"
-sentence = "it"
-documented = ""
-measured = ""
-"""
-
-
-def ledger_of(kind):
-    sound, what = ENTRY.format(verdict="refuted"), LEDGERS[kind]
-    if isinstance(what, bytes):
-        return what
-    texts = {
-        "an unknown verdict": ENTRY.format(verdict=what),
-        "an unknown key": sound + what,
-        "two entries of one claim": sound + sound,
-        "a number for a text": sound.replace('sentence = "it"\n', what),
-    }
-    return texts.get(kind, what + sound).encode()
-
-
-@in_one_process_and_under_xdist
-@pytest.mark.parametrize("kind", LEDGERS)
-def test_a_bad_ledger_is_one_sentence_before_anything_trains(clumsy, kind, workers):
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_bad_ledger_is_one_sentence_before_anything_trains(clumsy, workers):
+    """Which ledgers are bad, the tests of ledgers say."""
     project = clumsy(MARKED + BODY)
-    (project.path / "sound" / "ledger.toml").write_bytes(ledger_of(kind))
+    (project.path / "sound" / "ledger.toml").write_bytes(BAD["a merge marker"])
     result = judged(project, *workers, apart=bool(workers))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     shown = result.stdout.str() + result.stderr.str()
@@ -188,8 +139,7 @@ def test_a_ledger_that_goes_bad_while_claims_train_costs_its_claims_alone(clumsy
     assert "901/clumsy" in result.stdout.str()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("workers", [["-n", "2"], ["-n", "1"], []])
+@pytest.mark.parametrize("workers", [["-n", "2"], []])
 def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
@@ -202,18 +152,22 @@ def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     result.stdout.fnmatch_lines(["*claims were collected and never judged: *test_sound*"])
 
 
-@pytest.mark.parametrize("mark", ["skip", "skipif(True, reason='no')", "xfail(run=False)"])
-def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy, mark):
-    project = clumsy(f"@pytest.mark.{mark}\n{MARKED}{BODY}")
+def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
+    marks = ("skip", "skipif(True, reason='no')", "xfail(run=False)")
+    texts = [f"@pytest.mark.{mark}\n{MARKED}{BODY}" for mark in marks]
+    own = [text.replace("test_clumsy", f"test_clumsy_{n}") for n, text in enumerate(texts)]
+    project = clumsy("\n\n".join(own))
     result = judged(project, "-k", "clumsy", apart=False)
+    result.assert_outcomes(skipped=2, xfailed=1, deselected=1)
     assert result.ret == pytest.ExitCode.OK
     assert not list(project.path.glob("store/runs/*/*"))
 
 
-@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only", "--collect-only", "--plan"])
-def test_what_only_looks_trains_nothing(clumsy, option):
+def test_what_only_looks_trains_nothing(clumsy):
     project = clumsy(MARKED + BODY)
-    assert judged(project, option, apart=False).ret == pytest.ExitCode.OK
+    options = ["--setup-plan", "--setup-only", "--collect-only", "--plan"]
+    codes = [judged(project, option, apart=False).ret for option in options]
+    assert codes == [pytest.ExitCode.OK] * 4
     assert not list(project.path.glob("store/runs/*/*"))
 
 
@@ -229,14 +183,23 @@ OPTIONS = {
 }
 
 
-@in_one_process_and_under_xdist
-@pytest.mark.parametrize("sentence", OPTIONS)
-def test_a_bad_option_is_one_sentence(clumsy, sentence, workers):
+def test_a_bad_option_is_one_sentence(clumsy):
     project = clumsy(MARKED + BODY)
-    result = judged(project, *OPTIONS[sentence], *workers, apart=bool(workers))
+    wrong = {}
+    for sentence, options in OPTIONS.items():
+        result = judged(project, *options, apart=False)
+        shown = result.stdout.str() + result.stderr.str()
+        is_one = sentence in shown and len(shown.splitlines()) < 12
+        if result.ret != pytest.ExitCode.USAGE_ERROR or not is_one:
+            wrong[sentence] = shown
+    assert wrong == {}
+
+
+def test_a_bad_option_is_one_sentence_where_workers_would_start(clumsy):
+    result = judged(clumsy(MARKED + BODY), "--engine", "warp", "-n", "2", apart=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     shown = result.stdout.str() + result.stderr.str()
-    assert sentence in shown
+    assert "There is no engine 'warp'" in shown
     assert len(shown.splitlines()) < 12
 
 
@@ -252,15 +215,6 @@ def test_settings_that_python_calls_equal_are_two_arms(clumsy):
     )
     judged(project, "-k", "clumsy", apart=False)
     assert len(list(project.path.glob("store/runs/*/*"))) == 10
-
-
-def test_an_arm_is_not_compared_with_itself_in_two_calls(clumsy):
-    project = clumsy(
-        MARKED + "def test_clumsy(trials):\n"
-        "    assert trials(Line()).slope > trials(Line()).slope\n"
-    )
-    result = judged(project, "-k", "clumsy", apart=False)
-    result.stdout.fnmatch_lines(["*compares * with itself*"])
 
 
 STOPS = """
@@ -281,7 +235,6 @@ LocalBackend.events = events
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     project = clumsy(MARKED + BODY)
@@ -294,7 +247,6 @@ def test_training_that_cannot_go_on_is_one_sentence(clumsy, workers):
     assert "INTERNALERROR" not in shown
 
 
-@pytest.mark.thorough
 def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(clumsy):
     project = clumsy(MARKED + BODY)
     (project.path / "conftest.py").write_text(
@@ -311,7 +263,6 @@ def test_a_store_that_cannot_be_read_while_claims_are_planned_is_one_sentence(cl
 STEERING = "\x1b[2J\x1b]0;owned\x07 \u202e gnp \x9b31m"
 
 
-@pytest.mark.thorough
 def test_what_steers_a_terminal_reaches_none(clumsy):
     text = (
         f"LABEL = {STEERING!r}\n\n"

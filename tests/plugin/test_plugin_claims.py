@@ -1,0 +1,141 @@
+"""What a claim's decorator may say, and how a claim is called."""
+
+import inspect
+from types import SimpleNamespace
+
+import pytest
+
+from repro import claim
+from repro.judge import Outcome
+from repro.marks import figure
+from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
+from repro.plugin.completeness import Completeness
+from repro.plugin.gate import change
+from repro.plugin.plugin import MARKERS
+
+HEAD = """
+import pytest
+from repro import claim
+from line import Line
+
+class Same(Line):
+    label = "same"
+"""
+
+BAD = {
+    '@claim("it", source="900", documented=float("nan"))': "documented is nan; write it as text",
+    '@claim("", source="900")': "no sentence or no source",
+    '@claim(3, source="900")': "sentence is 3; write it as text",
+    "@pytest.mark.claim": "decorator cannot be read",
+    '@pytest.mark.claim("it", source="900", more=1)': "decorator cannot be read",
+    '@claim("half \\ud83d", source="900")': "which is no Unicode text",
+    '@claim("it", source="900", kind="sauce")': "kind is 'sauce'; write kind= one of 'source', 'q",
+    '@claim("it", source="900", only_at="papr")': "for the profile 'papr', which there is not",
+    **{
+        f'@claim("it", source="900", documented="{braces}")': "cannot be filled in"
+        for braces in ("{slop}", "{}", "{", "{slope:x}", "{slope.of}", "{slope[0]}")
+    },
+}
+
+
+def claims_of(project, text):
+    return project.getitems(HEAD + text)
+
+
+def test_a_mark_that_cannot_be_meant_is_refused_in_a_sentence(outside_project):
+    tests = [f"{mark}\ndef test_it{n}(trials): pass\n" for n, mark in enumerate(BAD)]
+    wrong = {}
+    for item, (mark, sentence) in zip(
+        claims_of(outside_project, "\n".join(tests)), BAD.items(), strict=True
+    ):
+        try:
+            wrong[mark] = str(mark_of(item))
+        except BadClaim as refused:
+            if sentence not in str(refused):
+                wrong[mark] = str(refused)
+    assert wrong == {}
+
+
+NAMED = """
+@claim("x", source="Smith, 2023, Table 1")
+def test_it(trials): pass
+
+@claim("x", source="Smith, 2024, Table 1", documented="{name}: {perplexity:.2f} {{sic}}")
+@pytest.mark.parametrize(("name", "perplexity"), [("a", 22.4)])
+def test_it_2(document, name, perplexity): pass
+
+@claim("x", source="900")
+@pytest.mark.parametrize("arm", [Line(target=2.0), Line(target=3.0)])
+def test_arms(trials, arm): pass
+"""
+
+
+def test_a_claim_is_called_by_its_source_its_test_and_its_arms(outside_project):
+    items = claims_of(outside_project, NAMED)
+    names = [claim_id(item) for item in items]
+    assert names == [
+        *("Smith, 2023/it", "Smith, 2024/it_2[a-22.4]"),
+        *("900/arms[line target 2.0]", "900/arms[line target 3.0]"),
+    ]
+    assert mark_of(items[1]).documented == "a: 22.40 {sic}"
+    items[0].add_marker(pytest.mark.claim("y", source="902, Figure 3"), append=False)
+    assert claim_id(items[0]) == "902/it"  # as a conftest file may have it
+
+
+ALIKE = """
+class TestOne:
+    @claim("x", source="900")
+    def test_it(self, trials): pass
+
+class TestOther:
+    @claim("x", source="900")
+    def test_it(self, trials): pass
+
+@claim("x", source="900")
+@pytest.mark.parametrize("arm", [Same(target=2.0), Same(target=1.0)])
+def test_arms(trials, arm): pass
+
+@claim("x", source="900")
+def test_alone(trials): pass
+"""
+
+
+def test_claims_of_one_name_and_arms_of_one_label_are_refused(outside_project):
+    items = claims_of(outside_project, ALIKE)
+    same, arms = namesakes(items), cases_alike(items)
+    assert list(same) == items[:2]
+    assert all("Two claims are called 900/it: " in why for why in same.values())
+    assert list(arms) == items[2:4]
+    assert all("Two arms of test_arms are called 'same'" in why for why in arms.values())
+
+
+@pytest.mark.parametrize("function", [claim, figure])
+def test_pytest_tells_of_every_word_of_a_marker(function):
+    [line] = [each for each in MARKERS if each.startswith(f"{function.__name__}(")]
+    given = line[: line.index(")")].partition("(")[2].replace(" ", "").split(",")
+    words = [part.split("=")[0] for part in given if part != "*"]
+    assert words == list(inspect.signature(function).parameters)
+
+
+def test_a_verdict_is_worse_only_where_it_was_reproduced():
+    assert change("reproduced", Outcome("refuted")) == "worse (was reproduced)"
+    assert change("inconclusive", Outcome("refuted")) == "other (was inconclusive)"
+    assert change("refuted", Outcome("reproduced")) == "better (was refuted)"
+    assert change(None, Outcome("refuted")) == "new"
+    assert change("refuted", Outcome("refuted")) == ""
+    assert change("reproduced", Outcome("not run")) == ""
+
+
+def test_a_claim_that_nobody_reports_fails_the_session():
+    watch = Completeness()
+    watch.collected = {"one", "two"}
+    watch.pytest_runtest_logreport(SimpleNamespace(outcome="passed", nodeid="one"))
+    session = SimpleNamespace(
+        shouldfail=False,
+        shouldstop=False,
+        exitstatus=pytest.ExitCode.OK,
+        config=SimpleNamespace(getoption=lambda *given: None),
+    )
+    watch.pytest_sessionfinish(session, pytest.ExitCode.OK)
+    assert watch.lost == ["two"]
+    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
