@@ -113,6 +113,7 @@ def at_once(runs):
     ]
 
 
+@pytest.mark.thorough
 def test_runs_that_train_at_once_hold_no_device_twice(tmp_path):
     runs = told(tmp_path, "cuda", 4, "2-1", "3-1", "1-1")
     assert len(runs) == 6
@@ -126,6 +127,7 @@ def test_runs_that_train_at_once_hold_no_device_twice(tmp_path):
     assert all(held == ["cuda:0"] for name, held, *_ in runs if name.startswith("1-"))
 
 
+@pytest.mark.thorough
 def test_runs_that_train_at_once_have_no_more_threads_than_there_are_cores(tmp_path):
     runs = told(tmp_path, "cpu", 3, "1-2", "1-1", "2-1", "1-8")
     assert len(runs) == 8
@@ -135,6 +137,7 @@ def test_runs_that_train_at_once_have_no_more_threads_than_there_are_cores(tmp_p
     assert {len(held) for name, held, *_ in runs if name.startswith("2-")} == {2}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "count", "asked"),
     [("cpu", 3, ["1-1"]), ("cpu", 4, ["1-2"]), ("cuda", 4, ["2-1"])],
