@@ -101,6 +101,13 @@ class Experiment:
 
 
 STUDY = Experiment()
+
+
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch):
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+
+
 TUNED = [Run(Tuned(), seed) for seed in range(3)]
 BASE = TUNED[0].arm.starts_from
 

@@ -127,6 +127,9 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(work)
     assert work.results.get(RUNS[0]) is not None
+    free = work.store.locks.try_lock(work.results.key(RUNS[1]))
+    assert free is not None
+    free.release()
     others = work_of(tmp_path, MadeUp())
     train(others)
     assert others.trained == 2
