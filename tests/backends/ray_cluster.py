@@ -24,6 +24,10 @@ RAY = str(Path(sys.executable).with_name("ray"))
 class Cluster:
     """One head without cores, and workers, some of them to be started later."""
 
+    executor = "ray"
+    outlives_sessions = False
+    """What a session has begun ends with it."""
+
     def __init__(self, workers=2, *, later=0, cores=1):
         self.cores = cores
         self.folder = Path(tempfile.mkdtemp(prefix="rr-", dir="/tmp"))  # sockets need short paths
@@ -116,6 +120,10 @@ class Cluster:
         for process in self._processes(name):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
+
+    def lose_a_node(self):
+        """Lose one of the nodes that train, and all that runs on it."""
+        self.kill(self.workers[0])
 
     def _processes(self, name):
         """Those that were started with the node's mark, and their children, who may rewrite it."""

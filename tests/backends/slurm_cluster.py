@@ -67,6 +67,10 @@ def lacking():
 class Slurm(Daemons):
     """A controller and some nodes of one core each."""
 
+    executor = "slurm"
+    outlives_sessions = True
+    """What a killed session has begun goes on."""
+
     def __init__(self, nodes=2):
         super().__init__("rs-", ports=1 + nodes)
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
@@ -148,6 +152,12 @@ class Slurm(Daemons):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         self._end(name)
+
+    def lose_a_node(self):
+        """Lose one of the nodes that train, and all that runs on it."""
+        node = next(iter(self.jobs().values()))
+        self.kill(node)
+        self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
 
     def revive(self):
         """Empty the queue, start the nodes that were killed, and put all of them up again."""

@@ -141,7 +141,8 @@ def test_more_devices_than_there_are_fail_their_runs_alone(tmp_path, monkeypatch
     monkeypatch.setattr(slots, "cores", lambda: 2)
     runs = [Run(Wide(devices=count), 1) for count in (3, 2)]
     here = LocalWork(tmp_path).train(runs)
-    assert "seed 1, asks for 3 devices, and this machine has 2 cores" in here.results.failed(runs[0])
+    why = here.results.failed(runs[0])
+    assert "seed 1, asks for 3 devices, and this machine has 2 cores" in why
     assert here.values(runs[1])["measures"] == {"devices": 2}
     assert here.results.get(runs[1]).provenance["devices"] == 2
 

@@ -9,6 +9,7 @@ import repro.backends.local
 from repro.arm import Run
 from repro.backends.local import LocalBackend
 from repro.core import train as driver
+from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.core.train import Finished
 from repro.recipe import Recipe
@@ -117,6 +118,26 @@ def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monk
     assert tried == [3, 3]
     assert done.work.trained == 6
     assert done.engines.seconds(runs) == pytest.approx(done.engines.seconds(runs[:2]))
+
+
+def test_each_run_goes_on_from_its_own_checkpoint(tmp_path, monkeypatch):
+    arm = ARM.but(recipe=ARM.recipe.but(epochs=3))
+    runs = [Run(arm, seed) for seed in range(4)]
+    plain = worked(tmp_path / "plain", runs, width=4)
+
+    def stops(study, runs, **options):
+        for event in training(study, runs, **options, save_seconds=-1):
+            yield event
+            if isinstance(event, Progress) and event.step > 1:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "training", stops)
+    with pytest.raises(KeyboardInterrupt):
+        worked(tmp_path / "cut", runs, width=4)
+    assert len(list((tmp_path / "cut" / "checkpoints").glob("*/*"))) == 4
+    monkeypatch.setattr(driver, "training", training)
+    for run in runs:  # alone, where they were together
+        assert worked(tmp_path / "cut", [run], width=4).values(run) == plain.values(run)
 
 
 def test_a_checkpoint_that_cannot_be_read_is_reported_in_a_line_and_dropped(tmp_path):

@@ -1,4 +1,4 @@
-"""The time that is told: what was trained tells what will be; and the cheapest claims come first."""
+"""The time that is told, by what was trained; and the order, the cheapest claims first."""
 
 from dataclasses import dataclass
 

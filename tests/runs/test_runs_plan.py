@@ -56,6 +56,7 @@ def test_a_claim_is_read_again_only_when_all_its_runs_have_come():
         asked=set(),
         settled=settled.append,
     )
+    assert plan.decided == 0
     assert plan.read(3)  # by the session, which tells of it itself
     plan.decide(2)  # by another process
     assert plan.missing() == [FIRST, SHARED, LAST]
