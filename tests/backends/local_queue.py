@@ -2,6 +2,7 @@
 
 import signal
 from contextlib import suppress
+from typing import ClassVar
 
 from submitit import LocalExecutor
 
@@ -35,6 +36,9 @@ class HereAndNow:
 class LocalQueue:
     """The jobs of one session as processes of this machine."""
 
+    processes: ClassVar[list] = []
+    """Every process that was started, to be waited for."""
+
     def __init__(self, logs, name, settings):
         self.logs, self.settings, self.jobs = logs, settings, {}
 
@@ -43,6 +47,7 @@ class LocalQueue:
         executor.update_parameters(timeout_min=self.settings.minutes, stderr_to_stdout=True)
         submitted = {job.job_id: job for job in executor.submit_array(jobs)}
         self.jobs |= submitted
+        self.processes.extend(job._process for job in submitted.values())
         return list(submitted)
 
     def states(self, ids):

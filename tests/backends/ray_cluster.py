@@ -73,6 +73,10 @@ class Cluster:
             "RAY_AUTH_TOKEN_PATH": str(self.folder / "token"),
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",  # nicer ones starve where the machine has other work
+            # a node that is gone is asked often, one that answers late is not taken for gone
+            "RAY_health_check_period_ms": "500",
+            "RAY_health_check_timeout_ms": "30000",
+            "RAY_health_check_failure_threshold": "4",
             "XDG_CACHE_HOME": str(self.cache(name)),
         }
 

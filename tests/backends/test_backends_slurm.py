@@ -6,6 +6,8 @@ import pytest
 
 from repro.arm import Run
 from repro.backends.slurm.settings import SlurmSettings
+from repro.core.speed import Speed
+from repro.runs import identity
 from repro.runs.work import Work
 from repro.store import Store
 from tests.local_work import LocalWork, Trains
@@ -70,6 +72,9 @@ class OnSlurm(Trains):
         return [p.name for place in ("sent", "batches") for p in (folder / place).iterdir()]
 
 
+CODE = identity._code
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     folder = tmp_path / "project"
@@ -80,6 +85,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(tmp_path / "marks"))
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "tiny", raising=False)
+    monkeypatch.setattr(identity, "_code", lambda types: "code")
     monkeypatch.setattr(slurm_backend, "SlurmQueue", HereAndNow)
     monkeypatch.setattr(slurm_backend, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(slurm_backend, "LEAST_SECONDS", 0.05)
@@ -136,7 +142,8 @@ def test_a_session_that_is_stopped_stores_what_came_and_lets_go_of_the_rest(proj
 
     with pytest.raises(KeyboardInterrupt):
         session.train(runs, stop)
-    assert session.work.trained == len(marks(project)) == 2
+    stored = [session.results.get(run) is not None for run in runs]
+    assert sum(stored) == len(marks(project)) == 2
     assert session.left_over() == []
     assert OnSlurm(tmp_path / "store", project).train(runs).work.trained == 1
 
@@ -144,7 +151,10 @@ def test_a_session_that_is_stopped_stores_what_came_and_lets_go_of_the_rest(proj
 def test_runs_that_start_from_another_find_its_parameters(project, tmp_path):
     from test_backends_starts import BASE, TUNED
 
-    done = OnSlurm(tmp_path / "store", project).train([*TUNED, BASE])
+    done = OnSlurm(tmp_path / "store", project)
+    for run in (BASE, TUNED[0]):
+        done.work.engines.settle(run.arm, Speed("loop", 1, 0.5))
+    done.train([*TUNED, BASE])
     assert done.work.trained == 4
     ended = done.results.get(BASE).values["measures"]["sum"]
     for run in TUNED:
@@ -155,6 +165,7 @@ def test_runs_that_start_from_another_find_its_parameters(project, tmp_path):
 @pytest.mark.thorough
 def test_a_job_that_kills_its_process_is_tried_again_and_given_up(project, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm_backend, "SlurmQueue", LocalQueue)
+    monkeypatch.setattr(identity, "_code", CODE)
     (once,), (twice,) = tiny([1], kills=1), tiny([2], kills=2)
     done = OnSlurm(tmp_path / "store", project).train([once, twice])
     assert done.results.get(once).values["measures"] == {"seed": 1}
@@ -164,3 +175,5 @@ def test_a_job_that_kills_its_process_is_tried_again_and_given_up(project, tmp_p
     assert "killed for memory?" in why
     assert "about to end" in done.results.details[twice]
     assert done.left_over() == []
+    for process in LocalQueue.processes:
+        process.wait(60)
