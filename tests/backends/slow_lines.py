@@ -183,7 +183,7 @@ class Project:
 
     def run(self, store, *options):
         """What a session on this machine printed."""
-        return self.session(store, *options).communicate(timeout=120)[0]
+        return self.session(store, *options).communicate(timeout=240)[0]
 
     def far(self, store, *options):
         """A session on the cluster that has begun; its store knows the programs' speeds."""
@@ -227,7 +227,7 @@ class Project:
         """The step of each checkpoint, by seed, in the store or where nodes leave it for that."""
         return self.checkpoints(store) | self.checkpoints(f"{store}/slurm/results")
 
-    def until(self, true, seconds=100):
+    def until(self, true, seconds=240):
         """Wait for something that a session does."""
         deadline = time.monotonic() + seconds
         while not true():
@@ -236,7 +236,7 @@ class Project:
             assert session.poll() is None, session.communicate()[0]
             time.sleep(0.1)
 
-    def until_still(self, seconds=60):
+    def until_still(self, seconds=240):
         """Wait until nothing trains any more: ten steps' time goes by without one."""
         deadline = time.monotonic() + seconds
         taken, since = self.steps(), time.monotonic()

@@ -70,7 +70,7 @@ def lost_steps(project, saved):
 
 
 def test_results_are_those_of_this_machine_under_the_same_keys(project):
-    text = project.far("far", "--seed-budget", "2").communicate(timeout=120)[0]
+    text = project.far("far", "--seed-budget", "2").communicate(timeout=240)[0]
     assert "2 of 2 settled verdicts" in text, text
     here = {key: x for key, x in project.entries("here").items() if project.seed_of(key) < 3}
     assert trained(text) == len(here) == 4
@@ -85,7 +85,7 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(project, 
     cluster.lose_a_node()
     lost = lost_steps(project, saved)
     (project.marks / "slow").unlink()
-    assert all_there(project, "lost", session.communicate(timeout=120)[0])
+    assert all_there(project, "lost", session.communicate(timeout=240)[0])
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
 
 
@@ -96,16 +96,16 @@ def test_a_killed_session_goes_on_and_trains_nothing_twice(project, cluster):
     lost = lost_steps(project, project.saved("killed"))
     (project.marks / "slow").unlink()
     session = project.far("killed", *TWO)
-    assert all_there(project, "killed", session.communicate(timeout=120)[0])
+    assert all_there(project, "killed", session.communicate(timeout=240)[0])
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
-    again = project.far("killed", *TWO).communicate(timeout=120)[0]
+    again = project.far("killed", *TWO).communicate(timeout=240)[0]
     assert "trained now" not in again or trained(again) == 0
 
 
 def test_ctrl_c_stops_what_runs_on_the_nodes_and_keeps_what_they_came_to(project):
     session = disturbed(project, "stopped")
     session.send_signal(signal.SIGINT)
-    text = session.communicate(timeout=60)[0]
+    text = session.communicate(timeout=240)[0]
     assert session.returncode == pytest.ExitCode.INTERRUPTED, text
     assert "the same command goes on from there" in text
     assert "Traceback" not in text
@@ -117,7 +117,7 @@ def test_ctrl_c_stops_what_runs_on_the_nodes_and_keeps_what_they_came_to(project
 
 def test_two_sessions_on_one_store_train_no_run_twice(project):
     both = [project.far("shared", *TWO) for _ in range(2)]
-    texts = [session.communicate(timeout=120)[0] for session in both]
+    texts = [session.communicate(timeout=240)[0] for session in both]
     assert sum(map(trained, texts)) == 2, texts
     assert all("1 of 1 settled verdicts" in text for text in texts), texts
     assert sum(project.steps().values()) == 2 * STEPS
@@ -125,7 +125,7 @@ def test_two_sessions_on_one_store_train_no_run_twice(project):
 
 def test_what_cannot_be_trained_there_fails_its_claim_with_the_reason(project):
     session = project.far("odd", "odd_lines.py", "--seed-budget", "2")
-    text = session.communicate(timeout=120)[0]
+    text = session.communicate(timeout=240)[0]
     assert "failed to train: ZeroDivisionError: no slope today" in text
     assert 'raise ZeroDivisionError("no slope today")' in text  # the author's own line
     assert "would be stored under another key by the node" in text
@@ -136,14 +136,14 @@ def test_what_cannot_be_trained_there_fails_its_claim_with_the_reason(project):
 def test_a_lost_head_is_one_sentence_and_the_same_command_goes_on(project, cluster):
     session = disturbed(project, "cut")
     cluster.kill("head")
-    text = session.communicate(timeout=60)[0]
+    text = session.communicate(timeout=240)[0]
     assert session.returncode == pytest.ExitCode.INTERRUPTED, text
     assert f"The Ray cluster at {cluster.address} is lost" in text
     assert "Traceback" not in text
     cluster.revive()
     lost = lost_steps(project, project.saved("cut"))
     (project.marks / "slow").unlink()
-    assert all_there(project, "cut", project.far("cut", *TWO).communicate(timeout=120)[0])
+    assert all_there(project, "cut", project.far("cut", *TWO).communicate(timeout=240)[0])
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
 
 
@@ -157,5 +157,5 @@ def test_a_job_that_is_told_to_end_goes_on_in_the_next(project, cluster):
     project.until(lambda: not cluster.jobs())
     lost = lost_steps(project, saved)
     (project.marks / "slow").unlink()
-    assert all_there(project, "told", session.communicate(timeout=120)[0])
+    assert all_there(project, "told", session.communicate(timeout=240)[0])
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
