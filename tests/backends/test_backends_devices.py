@@ -13,15 +13,14 @@ import pytest
 import torch
 
 from repro.arm import Metric, Run
-from repro.backends import devices, local, slots
-from repro.backends.devices import Demand, accelerators
+from repro.backends import local, slots
+from repro.backends.devices import accelerators
 from repro.backends.slots import TrainingSlots
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.runs import batch
 from repro.store.locks import Locks
 from tests.local_work import LocalWork
-from tests.own.modules import Small
 
 SECONDS = 0.1
 """What a run takes, so that those that may train side by side do."""
@@ -211,11 +210,6 @@ def test_accelerators_are_called_as_cuda_calls_them(monkeypatch):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
         assert accelerators("cuda") == names
     assert accelerators("mps") == ["mps"]
-
-
-def test_what_the_core_trains_asks_for_one_device():
-    assert Demand.of(Small()) == devices.ONE
-    assert Demand.of(Wide(devices=2, threads=3)) == Demand(2, 3)
 
 
 def test_a_number_of_devices_that_makes_no_sense_is_refused():

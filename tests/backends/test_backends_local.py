@@ -5,7 +5,6 @@ import time
 import pytest
 import torch
 
-import repro.backends.local
 from repro.arm import Run
 from repro.backends.local import LocalBackend
 from repro.core import train as driver
@@ -230,20 +229,3 @@ def test_a_program_whose_runs_keep_ending_processes_is_given_up(process, monkeyp
     _, after = process()
     assert sum("ended its process twice" in why for why in after) == 2
     assert sum("is not trained: 2 runs of its program ended" in why for why in after) == 6
-
-
-def test_a_program_that_ends_the_process_that_times_it_is_trained_by_the_loop(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(LocalBackend, "stop", end_without_a_word)
-
-    def ends(*arguments, **options):
-        raise Died
-
-    monkeypatch.setattr(repro.backends.local, "measure_program", ends)
-    for _ in range(2):
-        with pytest.raises(Died):
-            LocalWork(tmp_path, session="one").train(RUNS[:2])
-    done = LocalWork(tmp_path, session="one").train(RUNS[:2])
-    assert done.work.trained == 2
-    assert {done.engines.of(run.arm).engine for run in RUNS} == {"loop"}

@@ -94,38 +94,22 @@ def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
         submit(tmp_path, 1, SlurmSettings())
 
 
-@pytest.fixture
-def code(tmp_path):
-    root = tmp_path / "code"
-    for place in ("a.py", "below/b.py", ".hidden/c.py", "__pycache__/a.pyc", "env/pyvenv.cfg"):
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_text("1")
-    return root
-
-
-def names(folder):
-    return {str(p.relative_to(folder)) for p in (folder / PROJECT).rglob("*") if p.is_file()}
-
-
-def test_the_snapshot_has_the_code_once_by_what_is_in_it(code, tmp_path):
-    into = tmp_path / "into"
+def test_the_snapshot_has_the_code_that_git_would_add_by_what_is_in_it(tmp_path):
+    code, into = tmp_path / "code", tmp_path / "into"
+    for place in ("a.py", "below/b.py", "__pycache__/a.pyc", "env/pyvenv.cfg", "runs/c.txt"):
+        (code / place).parent.mkdir(parents=True, exist_ok=True)
+        (code / place).write_text("1")
+    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+    (code / ".gitignore").write_text("runs/\n")
     first = snapshot(code, tmp_path / "store", into)
-    assert names(first) == {"project/a.py", "project/below/b.py"}
+    found = {str(p.relative_to(first)) for p in (first / PROJECT).rglob("*") if p.is_file()}
+    assert found == {"project/.gitignore", "project/a.py", "project/below/b.py"}
     assert (first / "library" / "repro" / "arm.py").is_file()
     assert any((first / "library" / "repro" / "_fixtures").iterdir())
     assert snapshot(code, tmp_path / "store", into) == first
     (code / "a.py").write_text("2")
-    second = snapshot(code, tmp_path / "store", into)
-    assert second != first
+    assert snapshot(code, tmp_path / "store", into) != first
     assert (first / PROJECT / "a.py").read_text() == "1"
-
-
-def test_in_a_repository_the_snapshot_has_what_git_would_add(code, tmp_path):
-    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
-    (code / ".gitignore").write_text("below/\n")
-    (code / "new.py").write_text("not committed")
-    found = names(snapshot(code, tmp_path / "store", tmp_path / "into"))
-    assert found == {"project/.gitignore", "project/.hidden/c.py", "project/a.py", "project/new.py"}
 
 
 def test_the_device_is_what_jobs_are_given():

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from repro.runs.crashes import MOST, Crashes, exit_refused, program_name
-from repro.store import Store, StoreError
+from repro.store import Store
 
 NAME, OTHER = f"{program_name('one')}.5e1f", f"{program_name('another')}.ab3d"
 
@@ -79,12 +79,6 @@ def test_a_torn_note_is_none(store):
     for content in (b"", b"[]", b"{}", b'{"session": "one"}', b"\xff", b"null"):
         (store.root / "in-training" / NAME).write_bytes(content)
         assert count(Crashes(store, session="one")) == 0, content
-
-
-def test_a_file_in_place_of_their_folder_is_named(store):
-    (store.root / "in-training").write_text("")
-    with pytest.raises(StoreError, match=r"File exists: .*/in-training\)"):
-        crashed(store)
 
 
 def test_exit_is_refused_in_training_and_nowhere_else():

@@ -10,7 +10,7 @@ import pytest
 from repro.core.speed import Speed
 from repro.own.arm import OutsideArm
 from repro.runs.engines import Engines
-from repro.store import Store, StoreError
+from repro.store import Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,3 @@ def test_what_is_damaged_is_reported_once_and_never_believed(tmp_path, path):
         assert str(path) in line
     after.settle(ARM, SPEED)
     assert path.read_bytes() == whole
-
-
-def test_a_file_in_place_of_their_folder_is_named(tmp_path):
-    (tmp_path / "engines").write_text("")
-    with pytest.raises(StoreError, match=r"cannot be used \(File exists: .*/engines\); make it"):
-        engines(tmp_path)

@@ -24,10 +24,6 @@ class Steps(OwnArm):
     def steps(self):
         return self.count
 
-    @property
-    def work(self):
-        return 1e9 * self.count
-
 
 class Timed:
     """Every program takes a second a step, says its timing."""
@@ -66,14 +62,6 @@ def test_runs_of_the_same_program_on_this_machine_tell_what_the_next_take():
     assert forecast.seconds(runs) == 200
     known.add(Steps(), 6, 30.0)
     assert forecast.seconds(runs) == 60
-
-
-def test_cheap_programs_that_took_long_to_start_do_not_make_the_dear_ones_dearer():
-    known = Known()
-    for count in range(1, 5):
-        known.add(Steps(count=count), 1, 5.0 + count)  # five seconds, whatever its steps
-    forecast = Forecast(Timed(), known, machine="here")
-    assert 1000 < forecast.seconds([Run(Steps(count=1000), 1)]) < 1600  # those took three times it
 
 
 def test_the_programs_of_the_cheapest_claims_come_first():

@@ -54,21 +54,15 @@ def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path, mon
     assert here.work.trained == 1
 
 
-@pytest.mark.parametrize(
-    ("seconds", "settled"), [(0.0, True), (0.0, False), pytest.param(30.0, True, id="soon")]
-)
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_a_process_that_waits_for_a_neighbour_says_whom_it_waits_for(
-    seconds, settled, tmp_path, monkeypatch
+    seconds, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(work, "SECONDS_UNTIL_SAID", seconds)
     monkeypatch.setattr("repro.backends.local.POLL_SECONDS", 0.01)
     here = LocalWork(tmp_path, engine="loop")
-    if settled:
-        here.engines.settle(ARM, Speed("loop", 1, 0.5))
-        what, name = "seed 0", here.results.key(RUNS[0])
-    else:
-        what, name = "the timing of", f"engine-{here.engines.name_of(ARM)}"
-    neighbour = here.store.locks.lock(name)
+    here.engines.settle(ARM, Speed("loop", 1, 0.5))
+    neighbour = here.store.locks.lock(here.results.key(RUNS[0]))
     seen = []
 
     def show(status):
@@ -81,8 +75,8 @@ def test_a_process_that_waits_for_a_neighbour_says_whom_it_waits_for(
     said = [waits_for for waits_for in seen if waits_for]
     assert bool(said) is (seconds == 0)
     for each in said[:5]:
-        assert what in each
-        assert f"held by process {os.getpid()} on " in each
+        assert "seed 0, held by process" in each
+        assert f" {os.getpid()} on " in each
     assert seen[-1] == ""
 
 
