@@ -80,6 +80,8 @@ def in_a_process(folder, kind, count, beside, asked):
 def _slots_of_this_test(tmp_path, monkeypatch):
     (tmp_path / "runtime").mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+    monkeypatch.setattr(batch, "packages_of", lambda arm: {})
 
 
 def told(folder, kind, count, *asked, beside=0):

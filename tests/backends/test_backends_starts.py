@@ -106,6 +106,7 @@ STUDY = Experiment()
 @pytest.fixture(autouse=True)
 def _without_code(monkeypatch):
     monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+    monkeypatch.setattr("repro.runs.identity._definitions", lambda types: {})
 
 
 TUNED = [Run(Tuned(), seed) for seed in range(3)]
