@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that is no test's own
+
 from repro.backends.local import LocalBackend
 from repro.runs.plan import Plan, RunsMissing
 from repro.runs.work import Work

@@ -1,4 +1,4 @@
-"""A queue without a cluster: submitit's local executor, in the place of Slurm."""
+"""Queues without a cluster, in the place of Slurm's: in this process, or by submitit's executor."""
 
 import signal
 from contextlib import suppress
@@ -6,49 +6,57 @@ from typing import ClassVar
 
 from submitit import LocalExecutor
 
-from repro.backends.slurm.queue import GONE, JobState, command_in, end_of_log
+from repro.backends.slurm.queue import JobState, command_in, end_of_log
 
 STATES = {"RUNNING": "RUNNING", "FINISHED": "COMPLETED", "INTERRUPTED": "FAILED"}
+
+
+class HereAndNow:
+    """Jobs that are over when they have been submitted."""
+
+    def __init__(self, logs, name, settings):
+        self.count = 0
+
+    def submit(self, jobs, *, demand, folder, environment):
+        for job in jobs:
+            job()
+        self.count += len(jobs)
+        return [str(n) for n in range(self.count - len(jobs), self.count)]
+
+    def states(self, ids):
+        return dict.fromkeys(ids, JobState("COMPLETED", ""))
+
+    def cancel(self):
+        pass
+
+    def end_of_log(self, slurm_id):
+        return ""
 
 
 class LocalQueue:
     """The jobs of one session as processes of this machine."""
 
-    all: ClassVar[dict] = {}
-    """Every job that was started, by whichever session."""
-
-    asked: ClassVar[list] = []
-    """What each submission asked for."""
+    processes: ClassVar[list] = []
+    """Every process that was started, to be waited for."""
 
     def __init__(self, logs, name, settings):
         self.logs, self.settings, self.jobs = logs, settings, {}
 
     def submit(self, jobs, *, demand, folder, environment):
-        self.asked.append({"jobs": len(jobs), "demand": demand})
         executor = LocalExecutor(self.logs, python=command_in(folder, environment))
         executor.update_parameters(timeout_min=self.settings.minutes, stderr_to_stdout=True)
         submitted = {job.job_id: job for job in executor.submit_array(jobs)}
         self.jobs |= submitted
-        self.all.update(submitted)
+        self.processes.extend(job._process for job in submitted.values())
         return list(submitted)
 
     def states(self, ids):
-        found = {each: self.all.get(each) for each in ids}
-        return {
-            each: GONE if job is None else JobState(STATES[job.get_info()["jobState"]], "")
-            for each, job in found.items()
-        }
+        return {each: JobState(STATES[self.jobs[each].get_info()["jobState"]], "") for each in ids}
 
     def cancel(self):
-        self.end(self.jobs)
-
-    @classmethod
-    def end(cls, jobs):
-        """End jobs with all they have started, and wait for that."""
-        for job in jobs.values():
+        for job in self.jobs.values():
             with suppress(OSError):
                 job._process.send_signal(signal.SIGINT)
-        for job in jobs.values():
             job._process.wait(240)
 
     def end_of_log(self, slurm_id):

@@ -1,7 +1,6 @@
 """A Ray cluster on this machine: a head, and worker nodes with raylets of their own.
 
-Where that is allowed each node has a network namespace of its own, joined by a bridge that leads
-nowhere else; elsewhere they share the loopback device under different addresses.
+The nodes share the loopback device under different addresses.
 """
 
 import os
@@ -24,14 +23,16 @@ RAY = str(Path(sys.executable).with_name("ray"))
 class Cluster:
     """One head without cores, and workers, some of them to be started later."""
 
+    executor = "ray"
+    outlives_sessions = False
+    """What a session has begun ends with it."""
+
     def __init__(self, workers=2, *, later=0, cores=1):
         self.cores = cores
         self.folder = Path(tempfile.mkdtemp(prefix="rr-", dir="/tmp"))  # sockets need short paths
         self.name = f"rr{secrets.token_hex(3)}"
         self.names = ["head", *(f"worker{n}" for n in range(workers))]
-        self.namespaces = self._namespaces()
-        loop = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}."
-        net = "10.77.0." if self.namespaces else loop
+        net = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}."
         self.addresses = {name: f"{net}{n}" for n, name in enumerate(self.names, start=2)}
         self.port = str(secrets.choice(PORTS))
         self.address = f"{self.addresses['head']}:{self.port}"
@@ -44,7 +45,6 @@ class Cluster:
 
     def __enter__(self):
         try:
-            self._connect()
             for name in self.names[: len(self.names) - self.later]:
                 self.start(name)
         except BaseException:
@@ -55,8 +55,6 @@ class Cluster:
     def __exit__(self, *_):
         for name in self.names:
             self.kill(name)
-        for space in self.namespaces.values():
-            subprocess.run(["ip", "netns", "del", space], check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def environment(self, name="head"):
@@ -69,6 +67,10 @@ class Cluster:
             "RAY_AUTH_TOKEN_PATH": str(self.folder / "token"),
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",  # nicer ones starve where the machine has other work
+            # a node that is gone is asked often, one that answers late is not taken for gone
+            "RAY_health_check_period_ms": "500",
+            "RAY_health_check_timeout_ms": "30000",
+            "RAY_health_check_failure_threshold": "4",
             "XDG_CACHE_HOME": str(self.cache(name)),
         }
 
@@ -76,10 +78,9 @@ class Cluster:
         """The folder that a node, which shares the disk with the others, has for its own caches."""
         return self.folder / f"cache-{name}"
 
-    def command(self, *command, on="head"):
-        """A command as it is run on a node."""
-        space = self.namespaces.get(on)
-        return [*(["nsenter", f"--net=/run/netns/{space}"] if space else []), *command]
+    def command(self, *command):
+        """A command as it is run where sessions are: here."""
+        return list(command)
 
     def revive(self):
         """Start what was killed; without its head the rest is worth nothing."""
@@ -100,12 +101,12 @@ class Cluster:
         else:
             what = ["--address", self.address, "--num-cpus", str(self.cores)]
         started = subprocess.run(
-            self.command(RAY, "start", *what, *place, on=name),
+            [RAY, "start", *what, *place],
             env={**self.environment(name), MARK: f"{self.name}-{name}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         assert started.returncode == 0, started.stdout
         self.dead.discard(name)
@@ -116,6 +117,10 @@ class Cluster:
         for process in self._processes(name):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
+
+    def lose_a_node(self):
+        """Lose one of the nodes that train, and all that runs on it."""
+        self.kill(self.workers[0])
 
     def _processes(self, name):
         """Those that were started with the node's mark, and their children, who may rewrite it."""
@@ -129,39 +134,3 @@ class Cluster:
         while more := {p for p, parent in parents.items() if parent in found} - found:
             found |= more
         return found
-
-    def _namespaces(self):
-        """A namespace for each node, where this user may have them."""
-        names = {name: f"{self.name}-{name}" for name in self.names}
-        for space in names.values():
-            if not shutil.which("nsenter") or not _worked("ip", "netns", "add", space):
-                return {}
-        return names
-
-    def _connect(self):
-        head = self.namespaces.get("head")
-        if not head:
-            return
-        mask = {name: f"{address}/24" for name, address in self.addresses.items()}
-        _run("ip", "-n", head, "link", "add", "bridge", "type", "bridge")
-        for name, space in self.namespaces.items():
-            _run("ip", "-n", space, "link", "set", "lo", "up")
-            if name != "head":
-                other = ["type", "veth", "peer", "name", "eth0", "netns", space]
-                _run("ip", "-n", head, "link", "add", name, *other)
-                _run("ip", "-n", head, "link", "set", name, "master", "bridge", "up")
-                _run("ip", "-n", space, "addr", "add", mask[name], "dev", "eth0")
-                _run("ip", "-n", space, "link", "set", "eth0", "up")
-        _run("ip", "-n", head, "addr", "add", mask["head"], "dev", "bridge")
-        _run("ip", "-n", head, "link", "set", "bridge", "up")
-
-
-def _run(*command):
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def _worked(*command):
-    try:
-        return subprocess.run(command, capture_output=True).returncode == 0
-    except OSError:
-        return False

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.daemons import Daemons
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
-SECONDS_TO_START = 30
+SECONDS_TO_START = 120
 
 CONFIGURATION = """
 ClusterName=test
@@ -66,6 +66,10 @@ def lacking():
 
 class Slurm(Daemons):
     """A controller and some nodes of one core each."""
+
+    executor = "slurm"
+    outlives_sessions = True
+    """What a killed session has begun goes on."""
 
     def __init__(self, nodes=2):
         super().__init__("rs-", ports=1 + nodes)
@@ -124,20 +128,6 @@ class Slurm(Daemons):
         lines = (line.split() for line in self.queue("%i %T %N"))
         return {line[0]: line[2] for line in lines if line[1] == "RUNNING"}
 
-    def processes(self, job):
-        """The Python processes that a job runs, by the name it has for people."""
-        found = {}
-        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
-            with suppress(OSError):
-                command = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-                if b"submitit.core._submit" in command and b"srun" not in command[0]:
-                    lines = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-                    of = dict(line.split(b"=", 1) for line in lines if b"=" in line)
-                    array = of.get(b"SLURM_ARRAY_JOB_ID"), of.get(b"SLURM_ARRAY_TASK_ID")
-                    name = b"_".join(array) if all(array) else of.get(b"SLURM_JOB_ID", b"")
-                    found.setdefault(name.decode(), []).append(process)
-        return found.get(job, [])
-
     def start(self, name):
         """Start the daemon of a node."""
         self._start(name, "slurmd", "-D", "-N", name, **self.environment())
@@ -148,6 +138,12 @@ class Slurm(Daemons):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         self._end(name)
+
+    def lose_a_node(self):
+        """Lose one of the nodes that train, and all that runs on it."""
+        node = next(iter(self.jobs().values()))
+        self.kill(node)
+        self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
 
     def revive(self):
         """Empty the queue, start the nodes that were killed, and put all of them up again."""

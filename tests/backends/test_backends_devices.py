@@ -2,10 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,17 +13,20 @@ import pytest
 import torch
 
 from repro.arm import Metric, Run
-from repro.backends import devices, local, slots
-from repro.backends.devices import Demand, accelerators
+from repro.backends import local, slots
+from repro.backends.devices import accelerators
 from repro.backends.slots import TrainingSlots
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
+from repro.runs import batch
 from repro.store.locks import Locks
 from tests.local_work import LocalWork
-from tests.own.modules import Small
 
-SECONDS = 0.3
+SECONDS = 0.1
 """What a run takes, so that those that may train side by side do."""
+
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch", "tests.local_work", "tests.own.modules"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,56 +55,46 @@ def train(arm, seed, run):
 
 STUDY = OutsideStudy(train)
 
-PROCESS = """
-import os, sys, time
-from pathlib import Path
-import torch
-from repro.arm import Run
-from repro.backends import local, slots
-from repro.runs import batch
-from tests.backends.test_backends_devices import Wide
-from tests.local_work import LocalWork
 
-folder, kind, count, beside, *asked = sys.argv[1:]
-if kind == "cuda":
-    names = [f"gpu{n}" for n in range(int(count))]
-    slots.accelerators = local.accelerators = lambda kind: names
-    local.resolve_device = lambda name: "cuda"
-    local.machine = lambda device: "made up"
-    batch.provenance = lambda device, seconds, runs: {"packages": {}}
-else:
-    slots.cores = lambda: int(count)
-local.LocalBackend.machine = "made up"
-numbers = [[int(number) for number in one.split("-")] for one in asked]
-arms = [Wide(devices=d, threads=t, into=folder, beside=int(beside)) for d, t in numbers]
-runs = [Run(arm, seed) for seed in range(2) for arm in arms]
-here = LocalWork(folder + "/store", session="one", processes=3)
-Path(folder, f"{os.getpid()}.begun").touch()
-while len(list(Path(folder).glob("*.begun"))) < 3:
-    time.sleep(0.01)
-here.train(runs)
-for run in runs:
-    print(here.results.failed(run) or "trained")
-"""
+def in_a_process(folder, kind, count, beside, asked):
+    """Train as one of three processes, on a machine that has so many devices of a kind."""
+    os.environ["XDG_RUNTIME_DIR"] = str(folder / "runtime")
+    if kind == "cuda":
+        slots.accelerators = local.accelerators = lambda kind: [f"gpu{n}" for n in range(count)]
+        local.resolve_device = lambda name: "cuda"
+        batch.provenance = lambda device, seconds, runs: {"packages": {}}
+    else:
+        slots.cores = lambda: count
+    local.LocalBackend.machine = "made up"
+    arms = [Wide(devices=d, threads=t, into=str(folder), beside=beside) for d, t in asked]
+    runs = [Run(arm, seed) for seed in range(2) for arm in arms]
+    here = LocalWork(folder / "store", session="one", processes=3)
+    (folder / f"{os.getpid()}.begun").touch()
+    while len(list(folder.glob("*.begun"))) < 3:
+        time.sleep(0.01)
+    here.train(runs)
+    return [here.results.failed(run) for run in runs]
 
 
 @pytest.fixture(autouse=True)
 def _slots_of_this_test(tmp_path, monkeypatch):
-    folder = tmp_path / "runtime"
-    folder.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+    monkeypatch.setattr(batch, "packages_of", lambda arm: {})
 
 
 def told(folder, kind, count, *asked, beside=0):
     """What every run said of its devices and its time, after three processes trained them all.
 
-    A run ends no sooner than so many train `beside` each other, or a minute has passed.
+    Runs ask for devices and threads. One ends no sooner than so many train `beside` each other, or
+    a minute has passed.
     """
-    command = [sys.executable, "-c", PROCESS, str(folder), kind, str(count), str(beside), *asked]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in processes:
-        printed, _ = process.communicate(timeout=120)
-        assert printed.split() == ["trained"] * 2 * len(asked)
+    with ProcessPoolExecutor(3, mp_context=PROCESSES) as pool:
+        given = (folder, kind, count, beside, asked)
+        processes = [pool.submit(in_a_process, *given) for _ in range(3)]
+        for process in processes:
+            assert process.result(timeout=120) == [None] * 2 * len(asked)
     return [(path.stem, *json.loads(path.read_text())) for path in sorted(folder.glob("*.json"))]
 
 
@@ -113,8 +106,9 @@ def at_once(runs):
     ]
 
 
+@pytest.mark.thorough
 def test_runs_that_train_at_once_hold_no_device_twice(tmp_path):
-    runs = told(tmp_path, "cuda", 4, "2-1", "3-1", "1-1")
+    runs = told(tmp_path, "cuda", 4, (2, 1), (3, 1), (1, 1))
     assert len(runs) == 6
     for name, held, visible, *_ in runs:
         numbers = [device.removeprefix("cuda:") for device in held]
@@ -126,8 +120,9 @@ def test_runs_that_train_at_once_hold_no_device_twice(tmp_path):
     assert all(held == ["cuda:0"] for name, held, *_ in runs if name.startswith("1-"))
 
 
+@pytest.mark.thorough
 def test_runs_that_train_at_once_have_no_more_threads_than_there_are_cores(tmp_path):
-    runs = told(tmp_path, "cpu", 3, "1-2", "1-1", "2-1", "1-8")
+    runs = told(tmp_path, "cpu", 3, (1, 2), (1, 1), (2, 1), (1, 8))
     assert len(runs) == 8
     for together in at_once(runs):
         asked = [[int(x) for x in name.split("-")[:2]] for name, *_ in together]
@@ -135,12 +130,10 @@ def test_runs_that_train_at_once_have_no_more_threads_than_there_are_cores(tmp_p
     assert {len(held) for name, held, *_ in runs if name.startswith("2-")} == {2}
 
 
-@pytest.mark.parametrize(
-    ("kind", "count", "asked"),
-    [("cpu", 3, ["1-1"]), ("cpu", 4, ["1-2"]), ("cuda", 4, ["2-1"])],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("kind", "count", "asked"), [("cpu", 4, (1, 2)), ("cuda", 4, (2, 1))])
 def test_runs_that_slots_are_free_for_train_side_by_side(tmp_path, kind, count, asked):
-    first, second = told(tmp_path, kind, count, *asked, beside=2)
+    first, second = told(tmp_path, kind, count, asked, beside=2)
     assert max(first[3], second[3]) < min(first[4], second[4])
     assert max(first[4] - first[3], second[4] - second[3]) < 60
 
@@ -149,18 +142,22 @@ def test_more_devices_than_there_are_fail_their_runs_alone(tmp_path, monkeypatch
     monkeypatch.setattr(slots, "cores", lambda: 2)
     runs = [Run(Wide(devices=count), 1) for count in (3, 2)]
     here = LocalWork(tmp_path).train(runs)
-    assert here.results.failed(runs[0]) == (
-        "wide devices 3, seed 1, asks for 3 devices, and this machine has 2 cores, each of which"
-        " counts as one; ask for fewer, or train it where there are more"
-    )
+    why = here.results.failed(runs[0])
+    assert "seed 1, asks for 3 devices, and this machine has 2 cores" in why
     assert here.values(runs[1])["measures"] == {"devices": 2}
     assert here.results.get(runs[1]).provenance["devices"] == 2
 
 
 def test_more_threads_than_cores_take_all_of_them(tmp_path, monkeypatch):
     monkeypatch.setattr(slots, "cores", lambda: 2)
-    run = Run(Wide(threads=64), 1)
-    assert LocalWork(tmp_path).train([run]).values(run)["measures"] == {"devices": 1}
+    run, held = Run(Wide(threads=64), 1), set()
+    here = LocalWork(tmp_path, session="one")
+
+    def show(status):
+        held.add(len(here.work._backend._slots.held))
+
+    assert here.train([run], show).values(run)["measures"] == {"devices": 1}
+    assert 2 in held
 
 
 def test_a_run_that_waits_for_more_slots_says_so_and_keeps_what_it_has(tmp_path, monkeypatch):
@@ -207,26 +204,18 @@ def test_slots_that_are_not_the_wanted_ones_are_given_back(tmp_path):
     assert mine.held == ["one"]
 
 
-@pytest.mark.parametrize(
-    ("visible", "names"),
-    [(None, ["0", "1", "2"]), ("2,0", ["2", "0"]), ("GPU-8932, 1,3,-1", ["GPU-8932", "1", "3"])],
-)
-def test_accelerators_are_called_as_cuda_calls_them(visible, names, monkeypatch):
+def test_accelerators_are_called_as_cuda_calls_them(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible:
+    assert accelerators("cuda") == ["0", "1", "2"]
+    for visible, names in (("2,0", ["2", "0"]), ("GPU-8932, 1,3,-1", ["GPU-8932", "1", "3"])):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert accelerators("cuda") == names
+        assert accelerators("cuda") == names
     assert accelerators("mps") == ["mps"]
 
 
-def test_what_the_core_trains_asks_for_one_device():
-    assert Demand.of(Small()) == devices.ONE
-    assert Demand.of(Wide(devices=2, threads=3)) == Demand(2, 3)
-
-
-@pytest.mark.parametrize("name", ["devices", "threads"])
-@pytest.mark.parametrize("number", [0, -1, 1.5, "2", True])
-def test_a_number_of_devices_that_makes_no_sense_is_refused(name, number):
-    with pytest.raises(ValueError, match=f"Wide: {name} is .*; give a whole number"):
-        Wide(**{name: number})
+def test_a_number_of_devices_that_makes_no_sense_is_refused():
+    for name in ("devices", "threads"):
+        for number in (0, -1, 1.5, "2", True):
+            with pytest.raises(ValueError, match=f"Wide: {name} is .*; give a whole number"):
+                Wide(**{name: number})

@@ -1,13 +1,14 @@
 """Training on this machine when memory is short or a program cannot be trained at all."""
 
+import time
+
 import pytest
 import torch
 
-import repro.backends.local
 from repro.arm import Run
 from repro.backends.local import LocalBackend
 from repro.core import train as driver
-from repro.core.device import machine
+from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.core.train import Finished
 from repro.recipe import Recipe
@@ -23,9 +24,17 @@ RUNS = [Run(ARM, seed) for seed in range(8)]
 training = driver.training
 
 
-def worked(folder, runs=RUNS, *, engine="stacked"):
-    """What has been done for these runs."""
-    return LocalWork(folder, engine=engine).train(runs)
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch):
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+
+
+def worked(folder, runs=RUNS, *, engine="stacked", width=0):
+    """What has been done for these runs; nothing is timed where a stack's width is given."""
+    here = LocalWork(folder, engine=engine)
+    if width:
+        here.engines.settle(runs[0].arm, Speed("stacked", width, 0.5))
+    return here.train(runs)
 
 
 def memory_for(most, monkeypatch, error):
@@ -49,9 +58,14 @@ def memory_for(most, monkeypatch, error):
 def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(
     error, tmp_path, monkeypatch
 ):
-    roomy = worked(tmp_path / "roomy")
+    began = time.monotonic()
+    roomy = worked(tmp_path / "roomy", width=8)
+    took = time.monotonic() - began
+    made = [roomy.results.get(run).provenance for run in RUNS]
+    assert {each["trained_with"] for each in made} == {7}
+    assert sum(each["seconds"] for each in made) < took  # each has its share of the batch's
     tried = memory_for(2, monkeypatch, error)
-    tight = worked(tmp_path / "tight")
+    tight = worked(tmp_path / "tight", width=8)
     assert [tight.values(run) for run in RUNS] == [roomy.values(run) for run in RUNS]
     assert tried[0] == 8
     assert max(tried[1:]) == 4
@@ -59,12 +73,13 @@ def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(
 
 
 def test_later_batches_of_a_program_start_at_the_width_that_fitted(tmp_path, monkeypatch):
+    monkeypatch.setattr("repro.runs.queue.LEAST_WIDTH", 4)
     tried = memory_for(2, monkeypatch, torch.OutOfMemoryError("full"))
-    more = [Run(ARM, seed) for seed in range(24)]
-    done = worked(tmp_path, more)
-    assert done.work.trained == 24
+    more = [Run(ARM, seed) for seed in range(10)]
+    done = worked(tmp_path, more, width=4)
+    assert done.work.trained == 10
     assert tried.count(max(tried)) == 1
-    assert set(tried[-4:]) <= {1, 2}
+    assert set(tried[-3:]) <= {1, 2}
 
 
 def test_a_run_that_does_not_fit_on_its_own_says_so(tmp_path, monkeypatch):
@@ -77,32 +92,11 @@ def test_a_run_that_does_not_fit_on_its_own_says_so(tmp_path, monkeypatch):
     assert "BP k=1, seed 0 does not fit into memory" in done.results.failed(RUNS[0])
 
 
-@pytest.mark.parametrize("engine", ["auto", "loop", "stacked"])
-def test_a_program_that_cannot_even_be_timed_fails_with_its_reason(engine, tmp_path):
+def test_a_program_that_cannot_even_be_timed_fails_with_its_reason(tmp_path):
     too_many = Run(ARM.but(images=10**6), 1)
-    done = worked(tmp_path, [too_many], engine=engine)
-    assert "asks for 1000000 training images" in done.results.failed(too_many)
-
-
-def test_the_time_left_learns_from_how_early_runs_stopped(tmp_path):
-    recipe = ARM.recipe.but(epochs=40, patience=0)
-    runs = [Run(ARM.but(recipe=recipe), seed) for seed in range(2)]
-    untrained = Run(ARM.but(recipe=recipe.but(epochs=0)), 1)  # says nothing about it
-    here = LocalWork(tmp_path)
-    for run, steps in ((runs[0], runs[0].arm.steps // 4), (untrained, 0)):
-        here.engines.settle(run.arm, Speed("loop", 1, 0.5))
-        made = {"seconds": steps * 0.5, "machine": machine("cpu")}
-        here.store.put(here.results.identity(run), {"steps": steps}, made)
-        assert here.values(run)["steps"] == steps
-    quarter = here.engines.seconds(runs[1:]) / 4
-    assert here.forecast.seconds(runs[1:]) == pytest.approx(quarter)
-
-
-def test_a_run_without_steps_takes_the_time_of_none_before_anything_is_known(tmp_path):
-    untrained = Run(ARM.but(recipe=ARM.recipe.but(epochs=0, patience=3)), 1)
-    here = LocalWork(tmp_path)
-    here.engines.settle(untrained.arm, Speed("loop", 1, 0.5))
-    assert here.forecast.seconds([untrained]) == 0.0
+    for engine in ("auto", "loop", "stacked"):
+        done = worked(tmp_path / engine, [too_many], engine=engine)
+        assert "asks for 1000000 training images" in done.results.failed(too_many)
 
 
 def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):
@@ -123,6 +117,26 @@ def test_runs_that_differ_in_measuring_alone_are_claimed_together(tmp_path, monk
     assert tried == [3, 3]
     assert done.work.trained == 6
     assert done.engines.seconds(runs) == pytest.approx(done.engines.seconds(runs[:2]))
+
+
+def test_each_run_goes_on_from_its_own_checkpoint(tmp_path, monkeypatch):
+    arm = ARM.but(recipe=ARM.recipe.but(epochs=3))
+    runs = [Run(arm, seed) for seed in range(4)]
+    plain = worked(tmp_path / "plain", runs, width=4)
+
+    def stops(study, runs, **options):
+        for event in training(study, runs, **options, save_seconds=-1):
+            yield event
+            if isinstance(event, Progress) and event.step > 1:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "training", stops)
+    with pytest.raises(KeyboardInterrupt):
+        worked(tmp_path / "cut", runs, width=4)
+    assert len(list((tmp_path / "cut" / "checkpoints").glob("*/*"))) == 4
+    monkeypatch.setattr(driver, "training", training)
+    for run in runs:  # alone, where they were together
+        assert worked(tmp_path / "cut", [run], width=4).values(run) == plain.values(run)
 
 
 def test_a_checkpoint_that_cannot_be_read_is_reported_in_a_line_and_dropped(tmp_path):
@@ -215,20 +229,3 @@ def test_a_program_whose_runs_keep_ending_processes_is_given_up(process, monkeyp
     _, after = process()
     assert sum("ended its process twice" in why for why in after) == 2
     assert sum("is not trained: 2 runs of its program ended" in why for why in after) == 6
-
-
-def test_a_program_that_ends_the_process_that_times_it_is_trained_by_the_loop(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(LocalBackend, "stop", end_without_a_word)
-
-    def ends(*arguments, **options):
-        raise Died
-
-    monkeypatch.setattr(repro.backends.local, "measure_program", ends)
-    for _ in range(2):
-        with pytest.raises(Died):
-            LocalWork(tmp_path, session="one").train(RUNS[:2])
-    done = LocalWork(tmp_path, session="one").train(RUNS[:2])
-    assert done.work.trained == 2
-    assert {done.engines.of(run.arm).engine for run in RUNS} == {"loop"}

@@ -4,55 +4,16 @@ import pytest
 
 from repro.backends.code_files import paths
 from repro.backends.devices import Demand
-from repro.backends.ray.mailbox import Done, Mailbox, NotDone, Place
-from repro.core.progress import Progress
-from repro.data.registry import data_sets
+from repro.backends.ray.mailbox import Done
 
 pytest.importorskip("ray", reason="not installed: ray")
 
-import ray
 
 from repro.backends.ray.cluster import Cluster, Node, of_one_kind
-from repro.backends.ray.data_files import Uploader
 from repro.backends.ray.node import Facts
 from repro.backends.ray.working_copy import working_copy
-from repro.studies.early_exit.arms import ONE_LAYER
-from repro.studies.finetuning.arms import FinetuneArm
 
 DONE = Done({"measures": {}}, {}, None)
-
-
-def test_the_mailbox_sends_again_what_may_have_been_lost_on_its_way():
-    mailbox = Mailbox()
-    mailbox.leave_end(Place(1, 0), DONE)
-    first = mailbox.collect(0, [])
-    assert first.ends == mailbox.collect(0, []).ends == [((1, 0), DONE)]
-    assert mailbox.collect(first.serial, []).ends == []
-    mailbox.leave_end(Place(1, 1), NotDone("because"))
-    assert mailbox.collect(first.serial, []).ends == [((1, 1), NotDone("because"))]
-
-
-def test_a_batch_that_starts_again_finds_what_it_had_come_to():
-    mailbox = Mailbox()
-    mailbox.leave_checkpoint(Place(1, 0), b"early")
-    mailbox.leave_checkpoint(Place(1, 1), b"early")
-    mailbox.leave_checkpoint(Place(1, 1), b"later")
-    mailbox.leave_checkpoint(Place(2, 0), b"another's")
-    mailbox.leave_end(Place(1, 0), DONE)
-    assert mailbox.state_of(1, 3) == ({0}, {1: b"later"})
-
-
-def test_the_mailbox_forgets_what_is_over():
-    mailbox = Mailbox()
-    for batch in (1, 2):
-        mailbox.leave_checkpoint(Place(batch, 0), b"saved")
-        mailbox.leave_end(Place(batch, 1), DONE)
-        mailbox.leave_progress(batch, Progress(1, 2, 3))
-        mailbox.leave_width(batch, 4)
-    mail = mailbox.collect(0, [1])
-    assert [place for place, _ in (*mail.ends, *mail.checkpoints)] == [(2, 1), (2, 0)]
-    assert mail.progress == {2: Progress(1, 2, 3)}
-    assert mail.widths == {2: 4}
 
 
 def node(name, slots, machine, torch="2.13.0"):
@@ -102,23 +63,6 @@ def test_tasks_of_black_boxes_are_given_what_they_ask_for():
     assert "asks for 5 devices, and the largest node of the Ray cluster has 4 cores" in (
         cluster.lacking(Demand(devices=5))
     )
-
-
-def test_the_data_that_is_sent_are_the_files_of_an_arms_sets(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    monkeypatch.setattr(ray, "put", lambda piece: piece)
-    for name in ("wikitext-2", "sms-spam", "gpt2-bpe", "gpt2-small"):
-        folder = tmp_path / data_sets()[name].folder
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(name.encode())
-
-    def names(arm):
-        return [file.pieces[0].decode() for file in Uploader().files_of(arm)]
-
-    assert names(ONE_LAYER.but(data="wikitext-2")) == ["wikitext-2"]
-    assert names(ONE_LAYER.but(data="wikitext-2-twin")) == []
-    assert names(FinetuneArm()) == ["sms-spam", "gpt2-bpe", "gpt2-small"]
-    assert names(FinetuneArm(start="random", size="large")) == ["sms-spam", "gpt2-bpe"]
 
 
 def test_the_working_copy_leaves_out_what_is_no_code(tmp_path, monkeypatch):

@@ -3,13 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from repro.arm import Run
+from repro.backends.choose import backend_named, require_backend
 from repro.backends.devices import Demand
 from repro.backends.slurm.settings import SlurmSettings
 from repro.core.speed import Speed
@@ -17,164 +16,20 @@ from repro.runs.backend import TrainingStopped
 from repro.runs.jobs import Batch
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4
-from repro.studies.early_exit.arms import ONE_LAYER
 
 pytest.importorskip("submitit", reason="not installed: submitit")
 
-from repro.backends.slurm import queue as slurm_queue
 from repro.backends.slurm.backend import SlurmBackend, device_for
-from repro.backends.slurm.node import NodeJob, _BatchAtWork
-from repro.backends.slurm.parts import BUNDLE_SECONDS, Waiting, bundles
-from repro.backends.slurm.queue import GONE, JobState, SlurmQueue, end_of_log
-from repro.backends.slurm.shared import Errand, Note, Report, SharedFolder, root_for
-from repro.backends.slurm.snapshot import PROJECT, DataByHash, environment_of, snapshot
+from repro.backends.slurm.node import NodeJob
+from repro.backends.slurm.queue import JobState, SlurmQueue
+from repro.backends.slurm.snapshot import PROJECT, snapshot
 
 RUNS = [Run(D256_L4.at("ci"), seed) for seed in (1, 2)]
 
 
-def batch(runs=RUNS, seconds=0.01):
-    keys = [str(run.seed) * 64 for run in runs]
-    return Batch(1, runs, keys, Speed("loop", 1, seconds), None, ExitStack())
-
-
-def waiting(seconds, *, attempt=1):
-    a_step = seconds / (2 * RUNS[0].arm.steps)
-    return Waiting(batch(seconds=a_step), ("1", "2"), attempt)
-
-
-def test_short_batches_go_together_until_they_are_worth_a_job():
-    third = BUNDLE_SECONDS / 3
-    short, long = waiting(third), waiting(2 * BUNDLE_SECONDS)
-    assert [len(x) for x in bundles([short] * 7)] == [3, 3, 1]
-    assert [len(x) for x in bundles([long, short, short, long])] == [1, 2, 1]
-    assert bundles([]) == []
-
-
-def test_what_ended_its_job_once_or_was_never_timed_goes_alone():
-    assert [len(x) for x in bundles([waiting(0.1, attempt=2)] * 2)] == [1, 1]
-    assert [len(x) for x in bundles([waiting(0.0)] * 2)] == [1, 1]
-
-
-def test_runs_are_tried_again_one_by_one():
-    first, second = waiting(1.0).one_by_one(["1" * 64, "2" * 64])
-    assert (first.job.runs, first.names, first.attempt) == ([RUNS[0]], ("1" * 64,), 2)
-    assert (second.job.runs, second.job.keys) == ([RUNS[1]], ["2" * 64])
-
-
-@pytest.fixture
-def shared(tmp_path):
-    folder = SharedFolder(tmp_path / "shared")
-    folder.make()
-    return folder
-
-
-def left_in(shared, job=None):
-    job = job or batch()
-    return shared.leave(Errand(job, tuple(job.keys), "cpu", Path("/nowhere")))
-
-
-def test_a_batch_can_be_found_by_its_runs_until_they_are_recalled(shared):
-    name = left_in(shared)
-    one, two = batch().keys
-    assert shared.batch_of(one) == shared.batch_of(two) == name
-    assert shared.note(name) is None
-    shared.write_note(name, Note("12_3", (one, two), 1))
-    assert shared.note(name) == Note("12_3", (one, two), 1)
-    shared.recall(one)
-    shared.forget(name, [one, two])
-    assert shared.errand(name).job.runs == RUNS
-    shared.recall(two)
-    shared.forget(name, [one, two])
-    assert shared.note(name) is None
-    assert shared.batch_of(two) is None
-
-
-def test_a_report_is_read_as_it_was_written(shared):
-    name = left_in(shared)
-    assert shared.report(name) == Report()
-    said = Report(["a"], {"b": ["why", "how"]}, [2, 10, 100], 4, None, True)
-    shared.write_report(name, said)
-    assert shared.report(name) == said
-    assert shared.report(name).progress_told() == (2, 10, 100)
-    path = shared.root / "batches" / name / "report.json"
-    path.write_text(path.read_text()[:10])
-    assert shared.report(name) == Report()
-
-
-def test_each_store_has_its_own_place_in_a_folder_that_is_named(tmp_path):
-    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
-    assert root_for(one, None) == one.root / "slurm"
-    places = [root_for(store, tmp_path / "shared") for store in (one, two, one)]
-    assert places[0] == places[2] != places[1]
-    assert {place.parent for place in places} == {tmp_path / "shared"}
-
-
-def at_work(shared, *, minutes, took, saved):
-    name = left_in(shared)
-    job = NodeJob(shared.root, (name,), minutes=minutes)
-    work = _BatchAtWork(shared, name)
-    work._left, work._keys = {RUNS[0]: {}}, {RUNS[0]: "1" * 64}
-    work.has_saved = saved
-    job._at_work, job._began = work, time.monotonic() - took
-    return name, job.checkpoint()
-
-
-@pytest.mark.parametrize(("took", "saved"), [(100, True), (10, False)])
-def test_a_job_whose_time_is_up_or_that_is_preempted_starts_again(shared, took, saved):
-    _, again = at_work(shared, minutes=2, took=took, saved=saved)
-    assert isinstance(again.function, NodeJob)
-
-
-def test_a_job_that_comes_to_no_checkpoint_is_given_up_with_a_sentence(shared):
-    name, again = at_work(shared, minutes=2, took=100, saved=False)
-    assert again is None
-    ((why, _),) = shared.report(name).failed.values()
-    assert "came to no checkpoint within the time limit of 2 min; give its job more by" in why
-    assert shared.report(name).is_over
-
-
-def test_a_node_leaves_runs_alone_that_were_recalled(shared):
-    name = left_in(shared)
-    for key in batch().keys:
-        shared.recall(key)
-    shared.write_note(name, Note("1", tuple(batch().keys), 1))
-    NodeJob(shared.root, (name,), minutes=1)()
-    assert shared.report(name) == Report()
-
-
-def test_a_node_whose_batch_was_cancelled_ends(shared):
-    name = left_in(shared)
-    work = _BatchAtWork(shared, name)
-    for key in batch().keys:
-        shared.recall(key)
-    shared.forget(name, batch().keys)
-    with pytest.raises(SystemExit):
-        work.give_up("was cancelled")
-
-
-SQUEUE = "12_0|RUNNING|None\n12_1|PENDING|Resources\n13|COMPLETED|None\n"
-
-
-@pytest.mark.parametrize(
-    ("code", "said", "states"),
-    [
-        (
-            0,
-            SQUEUE,
-            {"12_1": JobState("PENDING", "Resources"), "13": JobState("COMPLETED", "None")},
-        ),
-        (1, "slurm_load_jobs error: Invalid job id specified", {"12_1": GONE, "13": GONE}),
-        (1, "slurm_load_jobs error: Unable to contact slurm controller", None),
-    ],
-)
-def test_states_are_read_from_squeue(code, said, states, tmp_path, monkeypatch):
-    def squeue(command, **_):
-        assert "--jobs=12,13" in command
-        return subprocess.CompletedProcess(command, code, stdout=said, stderr=said)
-
-    monkeypatch.setattr(slurm_queue.subprocess, "run", squeue)
-    queue = SlurmQueue(tmp_path, "repro-test", SlurmSettings())
-    assert queue.states(["12_1", "13"]) == states
+def batch():
+    keys = [str(run.seed) * 64 for run in RUNS]
+    return Batch(1, RUNS, keys, Speed("loop", 1, 0.01), None, ExitStack())
 
 
 SBATCH = """#!/bin/sh
@@ -221,25 +76,16 @@ def test_wishes_are_handed_to_sbatch(tmp_path, sbatch):
     assert f"env --chdir={tmp_path} 'MARK=a b' {sys.executable} -u -m submitit" in script
 
 
-@pytest.mark.parametrize(
-    ("gpus", "lines"),
-    [(0, ["--cpus-per-task=3"]), (1, ["--cpus-per-task=2", "--gpus-per-node=3"])],
-)
-def test_a_job_is_given_the_devices_that_its_runs_ask_for(tmp_path, sbatch, gpus, lines):
+def test_a_job_is_given_the_devices_that_its_runs_ask_for(tmp_path, sbatch):
     sbatch("echo Submitted batch job 79")
     demand = Demand(devices=3, threads=2)
-    submit(tmp_path, 1, SlurmSettings(gpus=gpus), demand=demand)
-    script = (tmp_path / "script").read_text()
-    assert [line for line in lines if f"#SBATCH {line}\n" not in script] == []
-
-
-def test_one_job_is_no_array_and_a_short_one_is_told_later(tmp_path, sbatch):
-    sbatch("echo Submitted batch job 78")
-    assert submit(tmp_path, 1, SlurmSettings(minutes=1)) == ["78"]
-    script = (tmp_path / "script").read_text()
-    assert "--signal=USR2@15\n" in script
-    assert "--array" not in script
-    assert "--mem" not in script
+    for gpus, lines in (
+        (0, ["--cpus-per-task=3"]),
+        (1, ["--cpus-per-task=2", "--gpus-per-node=3"]),
+    ):
+        submit(tmp_path, 1, SlurmSettings(gpus=gpus), demand=demand)
+        script = (tmp_path / "script").read_text()
+        assert [line for line in lines if f"#SBATCH {line}\n" not in script] == []
 
 
 def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
@@ -248,94 +94,28 @@ def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
         submit(tmp_path, 1, SlurmSettings())
 
 
-def test_the_end_of_a_log_or_why_there_is_none(tmp_path):
-    (tmp_path / "5_0_log.out").write_text("\n".join(map(str, range(100))))
-    text = end_of_log(tmp_path, "5")
-    assert text.endswith("\n98\n99")
-    assert len(text.splitlines()) == 31
-    assert "has to be on a disk that all nodes share" in end_of_log(tmp_path, "6")
-
-
-@pytest.fixture
-def code(tmp_path):
-    root = tmp_path / "code"
-    for place in ("a.py", "below/b.py", ".hidden/c.py", "__pycache__/a.pyc", "env/pyvenv.cfg"):
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_text("1")
-    return root
-
-
-def names(folder):
-    return {str(p.relative_to(folder)) for p in (folder / PROJECT).rglob("*") if p.is_file()}
-
-
-def test_the_snapshot_has_the_code_once_by_what_is_in_it(code, tmp_path):
-    into = tmp_path / "into"
+def test_the_snapshot_has_the_code_that_git_would_add_by_what_is_in_it(tmp_path):
+    code, into = tmp_path / "code", tmp_path / "into"
+    for place in ("a.py", "below/b.py", "__pycache__/a.pyc", "env/pyvenv.cfg", "runs/c.txt"):
+        (code / place).parent.mkdir(parents=True, exist_ok=True)
+        (code / place).write_text("1")
+    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+    (code / ".gitignore").write_text("runs/\n")
     first = snapshot(code, tmp_path / "store", into)
-    assert names(first) == {"project/a.py", "project/below/b.py"}
+    found = {str(p.relative_to(first)) for p in (first / PROJECT).rglob("*") if p.is_file()}
+    assert found == {"project/.gitignore", "project/a.py", "project/below/b.py"}
     assert (first / "library" / "repro" / "arm.py").is_file()
     assert any((first / "library" / "repro" / "_fixtures").iterdir())
     assert snapshot(code, tmp_path / "store", into) == first
     (code / "a.py").write_text("2")
-    second = snapshot(code, tmp_path / "store", into)
-    assert second != first
+    assert snapshot(code, tmp_path / "store", into) != first
     assert (first / PROJECT / "a.py").read_text() == "1"
 
 
-def test_the_folder_of_snapshots_is_no_code(code, tmp_path):
-    into = code / "shared" / "code"
-    first = snapshot(code, tmp_path / "store", into)
-    assert snapshot(code, tmp_path / "store", into) == first
-
-
-def test_in_a_repository_the_snapshot_has_what_git_would_add(code, tmp_path):
-    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
-    (code / ".gitignore").write_text("below/\n")
-    (code / "new.py").write_text("not committed")
-    found = names(snapshot(code, tmp_path / "store", tmp_path / "into"))
-    assert found == {"project/.gitignore", "project/.hidden/c.py", "project/a.py", "project/new.py"}
-
-
-def test_too_much_code_is_data_by_mistake(code, tmp_path):
-    with (code / "big").open("wb") as file:
-        file.truncate(2**29 + 1)
-    with pytest.raises(TrainingStopped, match=r"512 do; name what is no code in \.gitignore"):
-        snapshot(code, tmp_path / "store", tmp_path / "into")
-
-
-def test_a_node_finds_the_snapshot_before_anything_else(code, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(code / "below"))
-    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    first, *_, library, last = environment_of(tmp_path, code)["PYTHONPATH"].split(os.pathsep)
-    assert first == str(tmp_path / PROJECT / "below")
-    assert library == str(tmp_path / "library")
-    assert last == "/elsewhere"
-
-
-def test_data_is_there_once_by_its_hash(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path / "data"))
-    folder = tmp_path / "data" / "wikitext-2"
-    folder.mkdir(parents=True)
-    (folder / "one").write_bytes(b"same")
-    (folder / "two").write_bytes(b"same")
-    real = ONE_LAYER.but(data="wikitext-2")
-    laid_out = DataByHash(tmp_path / "shared").folder_for(real)
-    assert {p.name: p.read_bytes() for p in (laid_out / "wikitext-2").iterdir()} == {
-        "one": b"same",
-        "two": b"same",
-    }
-    assert len(list((tmp_path / "shared" / "files").iterdir())) == 1
-    assert DataByHash(tmp_path / "shared").folder_for(real) == laid_out
-    twin = DataByHash(tmp_path / "shared").folder_for(ONE_LAYER.but(data="wikitext-2-twin"))
-    assert list(twin.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("asked", "gpus", "device"),
-    [("auto", 0, "cpu"), ("auto", 2, "cuda"), ("cpu", 1, "cpu"), ("cuda", 0, "cuda")],
-)
-def test_the_device_is_what_jobs_are_given(asked, gpus, device):
-    assert device_for(asked, SlurmSettings(gpus=gpus)) == device
+def test_the_device_is_what_jobs_are_given():
+    asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
+    found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
+    assert found == ["cpu", "cuda", "cpu", "cuda"]
 
 
 def backend(tmp_path, **settings):
@@ -359,88 +139,68 @@ def test_the_plan_says_what_would_be_submitted_and_leaves_nothing(tmp_path):
 
 
 class Stubborn:
-    """A queue whose jobs never start, and that may not even answer."""
+    """A queue whose jobs never start, or that does not even answer."""
 
-    def __init__(self, answers):
-        self.answers = answers
+    reason = None
 
     def submit(self, jobs, **_):
         return [str(n) for n, _ in enumerate(jobs)]
 
     def states(self, ids):
-        return (
-            {each: JobState("PENDING", "PartitionDown") for each in ids} if self.answers else None
-        )
+        return self.reason and {each: JobState("PENDING", self.reason) for each in ids}
 
     def cancel(self):
         pass
 
 
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        (True, "Slurm to start 1 job: 1 pending (PartitionDown)"),
-        (False, "Slurm, which does not answer"),
-    ],
-)
-def test_a_long_wait_is_told_with_the_schedulers_reason(answers, said, tmp_path, monkeypatch):
+def test_a_long_wait_is_told_with_the_schedulers_reason(tmp_path, monkeypatch):
+    for name in ("LEAST_SECONDS", "MOST_SECONDS", "POLL_SECONDS"):
+        monkeypatch.setattr(f"repro.backends.slurm.backend.{name}", 0.0)
     waits = backend(tmp_path)
-    waits._queue = waits._sender._queue = Stubborn(answers)
+    waits._queue = waits._sender._queue = queue = Stubborn()
     waits.start(batch(), lambda event: None)
-    monkeypatch.setattr("repro.backends.slurm.backend.LEAST_SECONDS", 0.0)
     assert list(waits.events()) == []
     assert waits.waits_for == ""
     waits._news -= 60
-    waits._looked = 0.0
     assert list(waits.events()) == []
-    assert waits.waits_for == said
+    assert waits.waits_for == "Slurm, which does not answer"
+    queue.reason = "PartitionDown"
+    assert list(waits.events()) == []
+    assert waits.waits_for == "Slurm to start 1 job: 1 pending (PartitionDown)"
     assert waits.room() == 99
     assert waits.stop() == []
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--detach"], "--detach leaves jobs with Slurm: give --executor slurm too."),
-        (["--slurm-time", "0"], "--slurm-time 0 is too small; give at least 1."),
-        (["--slurm-max-jobs", "0"], "--slurm-max-jobs 0 is too small; give at least 1."),
-        (["--slurm-memory", "-1"], "--slurm-memory -1 is no memory; give gigabytes."),
-        (["--executor", "slurm"], "Slurm's commands, and there is no sbatch here; run it where"),
-        (["--executor", "condor"], "There is no executor 'condor'; choose local, slurm, ray"),
-    ],
-)
-def test_bad_use_is_one_sentence(options, sentence, pytester, monkeypatch):
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    pytester.makepyfile(test_one=CLAIM)
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
-    said = result.stdout.str() + result.stderr.str()
-    assert sentence in said
-    assert "Traceback" not in said
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+def test_what_no_job_can_be_given_is_said():
+    for wrong in ({"max_jobs": 0}, {"minutes": 0}, {"gpus": -1}):
+        with pytest.raises(ValueError, match="is too small; give at least"):
+            SlurmSettings(**wrong).require_sound()
+    with pytest.raises(ValueError, match="--slurm-memory -1 is no memory; give gigabytes"):
+        SlurmSettings(memory=-1).require_sound()
 
 
-CLAIM = """
-from repro import claim
+def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    for name, address, sentence in (
+        ("slurm", "", "Slurm's commands, and there is no sbatch here; run it where"),
+        ("condor", "", "There is no executor 'condor'; choose local, slurm, ray"),
+        ("ray", "", "set RAY_ADDRESS to HOST:PORT"),
+        ("ray://nowhere", "", "is no address of a Ray cluster"),
+        ("ray", "127.0.0.1:9", "Nobody answers at 127.0.0.1:9"),
+    ):
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(ValueError, match=sentence):
+            require_backend(name)
+    for library, name in (("submitit", "slurm"), ("ray", "ray://127.0.0.1:9")):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ValueError, match=r"pip install 'repro-claims\[(slurm|ray)\]'"):
+            require_backend(name)
 
-@claim("a sentence", source="900, Text")
-def test_one(trials):
-    pass
-"""
 
-
-def test_bits_of_one_machine_cannot_be_asked_of_slurm(pytester, sbatch, tmp_path):
+def test_bits_of_one_machine_cannot_be_asked_of_slurm(sbatch, tmp_path):
     sbatch("exit 1")
     for name in ("squeue", "scancel"):
         (tmp_path / "bin" / name).symlink_to(tmp_path / "bin" / "sbatch")
-    pytester.makepyfile(test_one=CLAIM)
-    result = pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--executor", "slurm", "--same-machine"
-    )
-    assert "--same-machine cannot be kept with --executor slurm" in result.stderr.str()
-
-
-def test_without_submitit_the_extra_is_named(pytester, monkeypatch):
-    monkeypatch.setitem(sys.modules, "submitit", None)
-    pytester.makepyfile(test_one=CLAIM)
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--executor", "slurm")
-    assert "pip install 'repro-claims[slurm]'" in result.stdout.str() + result.stderr.str()
+    at = {"device": "cpu", "processes": 1, "project": tmp_path, "same_machine": True}
+    with pytest.raises(ValueError, match="--same-machine cannot be kept with --executor slurm"):
+        backend_named("slurm", Store(tmp_path / "store"), **at)

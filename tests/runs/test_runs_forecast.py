@@ -1,21 +1,16 @@
-"""The forecast: what was trained tells what will be, and the cheap say little of the dear."""
+"""The time that is told, by what was trained; and the order, the cheapest claims first."""
 
-import time
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 
-from repro.arm import Metric, Run
+from repro.arm import Run
 from repro.core.speed import Speed
-from repro.own.arm import OutsideArm, OwnArm
-from repro.own.outside import OutsideStudy
+from repro.own.arm import OwnArm
 from repro.recipe import Recipe
-from repro.runs import identity
-from repro.runs.forecast import TRUSTED, Forecast
+from repro.runs.forecast import Forecast
+from repro.runs.order import Program, in_order, makespan
 from repro.store import Result
-from repro.studies.depth_ladder.arms import D256_L4
-from tests.local_work import LocalWork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +23,6 @@ class Steps(OwnArm):
     @property
     def steps(self):
         return self.count
-
-    @property
-    def work(self):
-        return 1e9 * self.count
-
-
-class Other(Steps):
-    study = "others"
 
 
 class Timed:
@@ -54,11 +41,10 @@ class Known:
     def __init__(self):
         self.results = {}
 
-    def add(self, arm, seeds, seconds, *, machine="here", steps=None):
+    def add(self, arm, seeds, seconds, *, machine="here"):
         made = {"seconds": seconds, "machine": machine}
         for seed in range(seeds):
-            result = Result("key", {}, {"steps": steps or arm.steps}, made, None)
-            self.results[Run(arm, seed)] = result
+            self.results[Run(arm, seed)] = Result("key", {}, {"steps": arm.steps}, made, None)
 
     def read(self):
         return self.results
@@ -68,110 +54,24 @@ class Known:
         return len(self.results)
 
 
-@pytest.fixture
-def known():
-    return Known()
+def test_runs_of_the_same_program_on_this_machine_tell_what_the_next_take():
+    known, runs = Known(), [Run(Steps(), seed) for seed in (50, 51)]
+    forecast = Forecast(Timed(), known, machine="here")
+    assert forecast.seconds(runs) == 200  # as it was timed
+    known.add(Steps(), 5, 30.0, machine="elsewhere")
+    assert forecast.seconds(runs) == 200
+    known.add(Steps(), 6, 30.0)
+    assert forecast.seconds(runs) == 60
 
 
-@pytest.fixture
-def forecast(known):
-    return Forecast(Timed(), known, machine="here")
+def test_the_programs_of_the_cheapest_claims_come_first():
+    cheap, middle, dear = programs = [Program("c", 1), Program("m", 5), Program("d", 30)]
+    claims = [[dear.name, cheap.name], [middle.name], [cheap.name]]
+    assert in_order(programs, claims, slots=1) == [cheap, middle, dear]
 
 
-def runs(arm, count=2):
-    return [Run(arm, seed) for seed in range(50, 50 + count)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outside(OutsideArm):
-    study = "tests.runs.test_runs_forecast"
-    metrics: ClassVar = {"seed": Metric("identity")}
-    data: str = "none"
-    epochs: int = 2
-    size: int = 1
-
-
-def sleep(arm, seed):
-    time.sleep(0.3 * arm.size)
-    return {"seed": seed}
-
-
-STUDY = OutsideStudy(sleep)
-
-
-def test_a_black_box_takes_what_others_of_its_study_took(tmp_path):
-    work = LocalWork(tmp_path)
-    assert work.forecast.seconds(runs(Outside())) == 0
-    work.train(runs(Outside()))
-    assert work.forecast.seconds(runs(Outside())) > 0.6
-    assert work.forecast.seconds(runs(Outside(size=2))) > 0.6
-
-
-def test_what_a_black_box_took_is_known_after_its_code_has_changed(tmp_path, monkeypatch):
-    LocalWork(tmp_path).train(runs(Outside()))
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "another")
-    identity._of_arm.cache_clear()
-    work = LocalWork(tmp_path)
-    assert work.values(runs(Outside())[0]) is None
-    assert work.forecast.seconds(runs(Outside())) > 0.6
-    identity._of_arm.cache_clear()
-
-
-def test_at_first_what_was_timed_counts(forecast):
-    assert forecast.seconds(runs(Steps(count=100))) == 200
-
-
-def test_runs_of_the_same_program_tell_what_the_next_take(forecast, known):
-    known.add(Steps(count=100), 5, 30.0)
-    assert forecast.seconds(runs(Steps(count=100))) == 60
-
-
-def test_arms_of_one_program_take_time_in_proportion_to_their_effort(forecast, known):
-    """The last k blocks of a ladder train as one program, and each of them takes time."""
-    frozen, full = (D256_L4.but(rule="fa", trained=trained) for trained in (0, 4))
-    assert frozen.program == full.program
-    known.add(frozen, 3, 600.0)
-    assert forecast.seconds(runs(frozen)) == pytest.approx(1200)
-    assert forecast.seconds(runs(full)) == pytest.approx(1200 * full.effort / frozen.effort)
-    assert full.effort > 1.3 * frozen.effort
-    forecast.took(runs(full, 3), 3000.0)
-    assert forecast.seconds(runs(full)) == pytest.approx(2000)
-
-
-def test_what_another_kind_of_machine_took_says_nothing(forecast, known):
-    known.add(Steps(count=100), 5, 30.0, machine="elsewhere")
-    assert forecast.seconds(runs(Steps(count=100))) == 200
-
-
-def test_cheap_programs_that_took_long_to_start_do_not_make_the_dear_ones_dearer(forecast, known):
-    for count in range(1, 5):
-        known.add(Steps(count=count), 1, 5.0 + count)  # five seconds, whatever its steps
-    assert 1000 < forecast.seconds(runs(Steps(count=1000), 1)) < 1600  # they took three times that
-
-
-def test_dear_programs_tell_how_far_off_the_others_are(forecast, known):
-    known.add(Steps(count=1000), 20, 2000.0)
-    assert 1900 < forecast.seconds(runs(Steps(count=999), 1)) < 2000
-
-
-def test_other_studies_tell_it_until_its_own_do(forecast, known):
-    known.add(Other(count=1000), 20, 2000.0)
-    of_others = forecast.seconds(runs(Steps(count=100), 1))
-    assert 190 < of_others < 200
-    known.add(Steps(count=int(TRUSTED)), 1, TRUSTED)
-    assert 115 < forecast.seconds(runs(Steps(count=100), 1)) < 135
-
-
-def patient(count, data):
-    """An arm of so many steps that may end after any of its hundred epochs."""
-    return Steps(count=count, data=data, recipe=Recipe(epochs=100, batch=1, lr=1.0, patience=0))
-
-
-def test_the_share_of_steps_that_others_took_is_that_on_the_same_data(forecast, known):
-    assert forecast.seconds(runs(patient(10_000, "easy"), 1)) == pytest.approx(1000)
-    for data, steps in (("easy", 100), ("hard", 9_000)):
-        known.add(patient(10_001, data), 1, float(steps), steps=steps)
-    assert forecast.seconds(runs(patient(10_000, "easy"), 1)) == pytest.approx(100, rel=0.02)
-    assert forecast.seconds(runs(patient(10_000, "hard"), 1)) == pytest.approx(9000, rel=0.02)
-    of_both = forecast.seconds(runs(patient(10_000, "new"), 1))
-    assert of_both == pytest.approx(4550, rel=0.02)
+def test_a_dear_program_does_not_come_last_where_that_would_take_longer():
+    dear, *cheap = programs = [Program("dear", 60.0), *(Program(n, 6.0) for n in range(10))]
+    order = in_order(programs, [[each.name] for each in programs], slots=2)
+    assert makespan(order, slots=2) == pytest.approx(60.0)
+    assert makespan([*cheap, dear], slots=2) == 90.0

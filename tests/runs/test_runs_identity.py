@@ -10,36 +10,37 @@ from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.finetuning.arms import FinetuneArm
 
 RUN = Run(LadderArm(width=16, depth=2, rule="bp", trained=1, data="cifar10-twin"), 1)
+NAMES = {"arm", "seed", "data", "code", "engine", "device", "torch"}
 
 
-def test_it_names_what_computes():
-    assert identity(RUN, engine="loop", device="cpu").keys() == {
-        *("arm", "seed", "data", "code"),
-        *("engine", "device", "torch"),
-    }
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch):
+    monkeypatch.setattr(module, "_code", lambda types: "code")
+    module._of_arm.cache_clear()
+    yield
+    module._of_arm.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"run": Run(RUN.arm, 2)},
-        {"run": Run(RUN.arm.but(trained=2), 1)},
-        {"run": Run(RUN.arm.but(recipe=RUN.arm.recipe.but(precision="bfloat16")), 1)},
-        {"engine": "stacked"},
-        {"device": "cuda"},
-    ],
-)
-def test_whatever_computes_otherwise_has_another_key(other):
-    usual = {"run": RUN, "engine": "loop", "device": "cpu"}
-    before, after = ({**usual, **change} for change in ({}, other))
-    keys = [run_key(identity(x.pop("run"), **x)) for x in (before, after)]
-    assert keys[0] != keys[1]
+def key(run=RUN, engine="loop", device="cpu"):
+    found = identity(run, engine=engine, device=device)
+    assert found.keys() == NAMES
+    return run_key(found)
 
 
-def test_another_version_of_torch_has_another_key(monkeypatch):
-    before = identity(RUN, engine="loop", device="cpu")
-    monkeypatch.setattr(module, "torch_version", lambda: "1.0")
-    assert run_key(identity(RUN, engine="loop", device="cpu")) != run_key(before)
+def test_whatever_computes_otherwise_has_another_key(monkeypatch):
+    precise = RUN.arm.recipe.but(precision="bfloat16")
+    arms = [RUN.arm.but(trained=2), RUN.arm.but(recipe=precise)]
+    others = [key(Run(RUN.arm, 2)), *(key(Run(arm, 1)) for arm in arms)]
+    others += [key(engine="stacked"), key(device="cuda")]
+    before = key()
+    for name in ("torch_version", "_code"):
+        with monkeypatch.context() as changed:
+            changed.setattr(module, name, lambda *types: "another")
+            module._of_arm.cache_clear()
+            others.append(key())
+    module._of_arm.cache_clear()
+    assert len({before, *others}) == 1 + len(others)
+    assert key() == before
 
 
 def test_the_settings_within_settings_are_reached_too():

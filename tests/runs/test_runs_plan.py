@@ -56,6 +56,7 @@ def test_a_claim_is_read_again_only_when_all_its_runs_have_come():
         asked=set(),
         settled=settled.append,
     )
+    assert plan.decided == 0
     assert plan.read(3)  # by the session, which tells of it itself
     plan.decide(2)  # by another process
     assert plan.missing() == [FIRST, SHARED, LAST]
@@ -138,65 +139,3 @@ def test_what_another_process_trains_between_two_readings_is_no_change_of_mind()
             raise
 
     assert trained(read, stored) == (6, 1)
-
-
-CHANCES = {2: 1.0, 4: 0.8, 6: 0.2}
-
-
-def planned(read, later=lambda arms: CHANCES):
-    return Plan([read], is_settled=lambda run: False, asked=set(), later=[later])
-
-
-def test_further_seeds_have_the_chances_that_are_told_of_the_arms():
-    told = []
-
-    def later(arms):
-        told.append(arms)
-        return CHANCES
-
-    def read():
-        raise RunsMissing([Run(Wide(), 1), Run(Wide(), 2)])
-
-    plan = planned(read, later)
-    plan.missing()
-    chances = {run.seed: chance for run, chance in plan.likely().items()}
-    assert chances == {1: 0.8, 2: 0.8, 3: 0.8, 4: 0.8, 5: 0.2, 6: 0.2}
-    assert told[0] == {Wide()}
-
-
-def test_a_claim_that_has_come_to_a_look_is_likelier_to_come_to_the_next():
-    def read():
-        raise RunsMissing([Run(Wide(), seed) for seed in (3, 4)])
-
-    plan = planned(read)
-    plan.missing()
-    assert {run.seed for run, chance in plan.likely().items() if chance == 0.25} >= {5, 6}
-    assert max(plan.likely().values()) == 0.25
-
-
-def test_at_its_last_look_nothing_further_is_likely():
-    def read():
-        raise RunsMissing([Run(Wide(), 6)])
-
-    plan = planned(read)
-    plan.missing()
-    assert plan.likely() == {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class FromAnother(Wide):
-    @property
-    def starts_from(self):
-        return Run(Wide(width=9), 1)
-
-
-def test_what_others_start_from_is_wanted_once():
-    reads = iter([[Run(Wide(width=9), 1)], [Run(FromAnother(), 1)]])
-
-    def read():
-        raise RunsMissing(next(reads))
-
-    plan = Plan([read], is_settled=lambda run: True, asked=set(), later=[lambda arms: CHANCES])
-    plan.missing()
-    plan.missing()
-    assert {run.arm for run in plan.likely()} == {FromAnother()}

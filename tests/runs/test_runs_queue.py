@@ -38,12 +38,6 @@ class Tuned(Base):
         return Run(Base(), 7)
 
 
-class Dear(Base):
-    @property
-    def work(self):
-        return 1e13
-
-
 SHORT, LONG, BASE = Tuned(epochs=2), Tuned(epochs=9), Tuned().starts_from
 
 
@@ -105,16 +99,6 @@ def test_the_runs_of_a_claim_come_one_after_another(tmp_path):
     assert taken == [Run(SHORT, 1), Run(LONG, 1), Run(SHORT, 0), Run(LONG, 0), Run(LONG, 2)]
 
 
-def test_behind_a_batch_programs_are_timed_whose_turn_has_not_come(tmp_path):
-    """So that the time left can be told: the dear ones, which nobody has timed, come last."""
-    first, same, other = Base(data="a"), Base(data="a", epochs=20), Dear(data="b")
-    _, queue = process(tmp_path, settled=(first, same))
-    claims = [[Run(arm, seed) for seed in range(3)] for arm in (first, same, other)]
-    queue.fill([run for claim in claims for run in claim], claims=claims, slots=1)
-    begun = [*queue.take(1, among=1), *queue.take(2, among=1)]
-    assert [(type(job), job.arm) for job in begun[:2]] == [(Batch, first), (Timing, other)]
-
-
 def test_what_starts_from_a_failure_fails_too(tmp_path):
     work, queue = process(tmp_path)
     work.work._failures[BASE] = "no numbers today"
@@ -148,20 +132,30 @@ def test_a_batch_is_as_wide_as_its_program_pays_shared_among_those_who_train(tmp
     assert [len(job.runs) for job in taken(queue, runs_of(SHORT, 7))] == [3, 3, 1]
 
 
-@pytest.mark.parametrize(("pays", "widths"), [(4, [2, 1]), (1, [1, 1, 1]), (LEAST_WIDTH, [3])])
-def test_a_stack_that_gains_little_leaves_no_process_idle(tmp_path, pays, widths):
+def test_a_stack_that_gains_little_leaves_no_process_idle(tmp_path):
     """Three runs of a large program took one process of two 2.3 times as long as both."""
-    work, queue = process(tmp_path, engine="stacked", width=pays)
-    stored(work, BASE)
-    assert queue.jobs_for(runs_of(SHORT), slots=2) == (0, len(widths))
-    jobs = taken(queue, runs_of(SHORT), among=2)
-    assert [len(job.runs) for job in jobs] == widths
+    for pays, widths in ((4, [2, 1]), (1, [1, 1, 1]), (LEAST_WIDTH, [3])):
+        work, queue = process(tmp_path / str(pays), engine="stacked", width=pays)
+        stored(work, BASE)
+        assert queue.jobs_for(runs_of(SHORT), slots=2) == (0, len(widths))
+        jobs = taken(queue, runs_of(SHORT), among=2)
+        assert [len(job.runs) for job in jobs] == widths
 
 
-def test_what_is_stored_meanwhile_is_left_out(tmp_path):
+def test_what_is_stored_meanwhile_is_left_out(tmp_path, monkeypatch):
+    """Also what its last holder stored between the look at the store and the lock."""
     work, queue = process(tmp_path)
     stored(work, BASE)
-    queue.fill(runs_of(SHORT, 2))
-    stored(work, Run(SHORT, 0))
-    assert [job.runs for job in queue.take(99, among=1)] == [[Run(SHORT, 1)]]
+    queue.fill(runs_of(SHORT, 3))
+    stored(work, Run(SHORT, 1))
+    try_lock = work.store.locks.try_lock
+
+    def late(name):
+        if name == work.results.key(Run(SHORT, 0)):
+            stored(work, Run(SHORT, 0))
+        return try_lock(name)
+
+    monkeypatch.setattr(work.store.locks, "try_lock", late)
+    assert [job.runs for job in queue.take(99, among=1)] == [[Run(SHORT, 2)]]
     assert queue.is_empty
+    assert try_lock(work.results.key(Run(SHORT, 0))) is not None

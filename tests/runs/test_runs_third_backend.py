@@ -1,6 +1,5 @@
 """The loop of work over a backend that is made up: jobs go out, events come back."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.runs.backend import TrainingStopped
 from repro.runs.events import Advanced, Ended, Failed, Timed, Trained
-from repro.runs.forecast import TIMING
 from repro.runs.jobs import Timing
 from repro.runs.plan import Plan, RunsMissing
 from repro.runs.work import Work
@@ -85,22 +83,11 @@ def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
     assert backend.stopped
     assert (statuses[0].asked, statuses[0].missing, statuses[0].slots) == (3, 3, 2)
     assert max(s.training.runs for s in statuses if s.training) == 2  # side by side
+    made = work.results.get(RUNS[0]).provenance
+    assert {"seconds", "commit", "uncommitted_changes"} <= set(made)
     again = work_of(tmp_path, MadeUp())
     assert not train(again)
     assert again.trained == 0
-
-
-def test_the_timing_of_programs_counts_as_done_too(tmp_path):
-    seconds = itertools.count(step=2)  # long enough for a look at the plan after each event
-    statuses = train(work_of(tmp_path, MadeUp(), clock=lambda: next(seconds)))
-    done = list(dict.fromkeys(status.done for status in statuses))
-    assert done == [0, TIMING, TIMING + 2]  # and two runs of a second
-
-
-def test_provenance_says_which_commit_the_project_is_at(tmp_path):
-    work = work_of(tmp_path, MadeUp())
-    train(work, RUNS[:1])
-    assert {"seconds", "commit", "uncommitted_changes"} <= set(work.results.get(RUNS[0]).provenance)
 
 
 def test_a_failure_is_kept_and_the_others_go_on(tmp_path):
@@ -140,6 +127,9 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(work)
     assert work.results.get(RUNS[0]) is not None
+    free = work.store.locks.try_lock(work.results.key(RUNS[1]))
+    assert free is not None
+    free.release()
     others = work_of(tmp_path, MadeUp())
     train(others)
     assert others.trained == 2
