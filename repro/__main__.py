@@ -7,12 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from repro.bisect import command as bisect
-from repro.bisect.errors import SearchError
 from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence.errors import EvidenceError
-from repro.git import GitError
 from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
@@ -25,7 +22,7 @@ from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, bisect, coverage, data, evidence, findings, ledger, merge, new, recorded, store)
+COMMANDS = (badge, coverage, data, evidence, findings, ledger, merge, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
 `goes_on` names an argument that is a list and may go on behind options. `passed_on` takes all that
@@ -65,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except (DataError, EvidenceError, GitError, LedgerError, SearchError, StoreError) as error:
+    except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

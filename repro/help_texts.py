@@ -9,12 +9,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
         "badge claims/ledger --into claims/badge.svg",
     ),
-    "bisect": (
-        "Find the commit that changed a claim. Commits of the range are checked out beside the"
-        " project, their runs are trained, and their measurements are compared. Commits that change"
-        " no run cost nothing.",
-        'bisect "004/bp_climbs[d256]" v1..main',
-    ),
     "coverage": (
         "Show which test judges each sentence of a source, and its verdicts. The command fails"
         " where a sentence is judged by no test.",

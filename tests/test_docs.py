@@ -232,7 +232,7 @@ def test_the_site_can_be_built(tmp_path):
         [sys.executable, "-m", "repro", "--help"], capture_output=True, text=True
     )
     commands = re.findall(r"^    (\w+) +\w", helped.stdout, re.MULTILINE)
-    assert "bisect" in commands
+    assert "store" in commands
     assert [each for each in commands if f"python -m repro {each}" not in options] == []
     assert "<!-- words" not in words
 

@@ -24,7 +24,7 @@ LAYERS = [
     {"ledger"},
     {"report"},
     {"plugin", "marks"},
-    {"bisect", "new"},
+    {"new"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
