@@ -15,18 +15,16 @@ from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
 from repro.plugin import ledger_command as ledger
-from repro.plugin import merge_command as merge
 from repro.plugin import recorded_command as recorded
 from repro.report import badge, coverage, findings
 from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, coverage, data, evidence, findings, ledger, merge, new, recorded, store)
+COMMANDS = (badge, coverage, data, evidence, findings, ledger, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
-`goes_on` names an argument that is a list and may go on behind options. `passed_on` takes all that
-the command does not know, for it to pass on.
+`goes_on` names an argument that is a list and may go on behind options.
 """
 
 
@@ -53,9 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = command_line()
     chosen, later = parser.parse_known_args(arguments)
-    if "passed_on" in chosen:
-        chosen.passed_on = later
-    elif later:  # argparse ends a list at the first option, pytest does not
+    if later:  # argparse ends a list at the first option, pytest does not
         if "goes_on" not in chosen or any(each.startswith("-") for each in later):
             parser.error(f"unrecognized arguments: {' '.join(later)}")
         vars(chosen)[chosen.goes_on] += later

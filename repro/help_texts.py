@@ -59,11 +59,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Put the ledgers of a folder into one file, ledger.toml.",
         "ledger join claims",
     ),
-    "merge": (
-        "Join the files that shards packed, train what is left, and judge all claims in one"
-        " session.",
-        "merge 1.jsonl.gz 2.jsonl.gz --update-ledger",
-    ),
     "new": (
         "Write a small project that runs: a study, a claim, a ledger and a workflow for CI.",
         "new my_study --kind script",

@@ -9,12 +9,11 @@ The entries of a folder's claims are in one file, `ledger.toml`, or in the folde
 each file of claims has a ledger of its own.
 """
 
-from repro.ledger.changes import changed_entries
 from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
 from repro.ledger.errors import LedgerError
 from repro.ledger.file import Ledger, write_ledgers
 from repro.ledger.notes import leave_note
-from repro.ledger.place import folders_with_ledgers, is_ledger, ledgers_in
+from repro.ledger.place import folders_with_ledgers, ledgers_in
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
 __all__ = [
@@ -25,10 +24,8 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Ledgers",
-    "changed_entries",
     "entries_at",
     "folders_with_ledgers",
-    "is_ledger",
     "leave_note",
     "ledgers_in",
     "read_ledgers",

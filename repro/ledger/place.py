@@ -87,15 +87,6 @@ def is_of_one_file(path: Path) -> bool:
     return not _has_modules(_names(path.parent) or [])
 
 
-def is_ledger(path: Path) -> bool:
-    """Return whether a path is that of a ledger, by its name; the file may be gone.
-
-    >>> is_ledger(Path("claims/ledger.toml")), is_ledger(Path("claims/pyproject.toml"))
-    (True, False)
-    """
-    return path.name == NAME or is_of_one_file(path)
-
-
 def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]:
     """Yield a folder and those below it, as pytest walks them, that seem to have ledgers.
 

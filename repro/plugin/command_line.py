@@ -83,14 +83,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "skip claims that are refuted or inconclusive in the ledger: they cannot fail",
     },
-    "changed-since": {
-        "metavar": "REF",
-        "help": "judge only claims that use code or files which changed since git's REF",
-    },
-    "shard": {
-        "metavar": "K/N",
-        "help": "train and judge part K of N only; python -m repro merge joins the parts",
-    },
     "update-ledger": {
         "action": "store_true",
         "help": "accept the verdicts: write them into the ledger",

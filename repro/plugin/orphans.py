@@ -70,8 +70,7 @@ class Orphans:
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if hasattr(session.config, "workerinput") or was_stopped or exitstatus not in ended:
             return
-        is_of_a_shard = option(session.config, "shard") is not None
-        if self.is_partial or is_about_nothing(session.config) or is_of_a_shard:
+        if self.is_partial or is_about_nothing(session.config):
             return
         self.found = dict(self._found(session.config))
         if self.found and not option(session.config, "update-ledger"):

@@ -15,14 +15,12 @@ from _pytest._code.code import Traceback
 from repro.arm import Arm
 from repro.imports import import_whole
 from repro.plugin import completeness, crashed, garbage, orphans
-from repro.plugin.changed import register_changed_since
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import check_options, leave_notes_of_ledgers, store_folder
 from repro.plugin.orphans import Orphans
-from repro.plugin.shard import register_shards, shards_of
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import shown_lines
@@ -76,8 +74,6 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
-    register_changed_since(config)  # first, so that a shard takes its part of what is selected
-    register_shards(config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -145,14 +141,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
     marked = [item for item in session.items if _takes_results(item)]
-    shards = shards_of(session.config)
-    if not (marked or shards) or session.config.getoption("collectonly"):
+    if not marked or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     import_whole("repro.plugin.session")
     from repro.plugin.session import ClaimSession
 
-    claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
+    claims = ClaimSession.of(session.config, marked)
     session.config.stash[SESSION] = claims
     if len(marked) == len(session.items):
         garbage.spare(session.config)
@@ -160,8 +155,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from repro.plugin.scheduling import note_claims
 
         note_claims(session.config)
-    if shards:
-        shards.session = claims
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -172,15 +165,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if option(session.config, "plan"):
         from repro.plugin.plan_description import describe_plan
 
-        shards = shards_of(session.config)
-        partition = shards.plan_text() if shards else ""
-        session.config.stash[PLAN_TEXT] = partition + describe_plan(claims)
+        session.config.stash[PLAN_TEXT] = describe_plan(claims)
         session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
         session.config.stash[WAITS_FOR_A_CLAIM] = True
-        if not claims.items and claims.also:  # no claim of its own is there to begin with
-            claims.train()
     return None
 
 

@@ -96,7 +96,7 @@ def _write_verdicts(
             f"{counted(len(asked), 'distinct run')} needed: {trained} trained now,"
             f" {without}the rest stored"
         )
-    if option(config, "update-ledger") and not option(config, "shard"):  # the merge writes it
+    if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
         _update(accepted)
         entries = sum(bool(record.change) for record in accepted)

@@ -49,7 +49,7 @@ class Training:
     def __init__(self, session: TrainedSession, work: Work) -> None:
         self.session, self.work = session, work
 
-    def train(self, first: pytest.Item | None) -> None:
+    def train(self, first: pytest.Item) -> None:
         """Read the claims from the `first` on, and train until none misses anything.
 
         Where some are open, the others are announced as they are found: those about documents,
@@ -57,7 +57,7 @@ class Training:
         """
         with self._may_stop():
             plan = self.session.plan()
-            self._read_first(plan, name_or_none(first) if first else None)
+            self._read_first(plan, name_or_none(first))
             missing = plan.missing()
             if missing:
                 if self.session.watch.is_first("the plan"):
