@@ -10,10 +10,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
-    {"environment", "files", "git", "help_texts", "imports", "recipe", "text"},
+    {"environment", "files", "help_texts", "imports", "recipe", "text"},
     {"arm"},
     {"data", "store", "code"},
-    {"core", "share"},
+    {"core"},
     {"studies", "own"},
     {"runs"},
     {"backends"},
@@ -67,7 +67,7 @@ def test_no_module_imports_itself_by_way_of_others():
 
 @pytest.mark.parametrize(
     "layer",
-    ["files", "text", "code", "data", "store", "share", "judge", "document", "ledger", "report"],
+    ["files", "text", "code", "data", "store", "judge", "document", "ledger", "report"],
 )
 def test_these_layers_never_import_torch(layer):
     files = (

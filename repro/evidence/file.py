@@ -31,8 +31,6 @@ class EvidenceFile:
 
     path: Path
     profile: str
-    claims: list[str]
-    """The claims that it was packed for."""
     sha256: str = ""
     """The hash of its last line, which has the hashes of all others."""
     definitions: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -55,7 +53,7 @@ class EvidenceFile:
         for number, (text, line) in enumerate(read_lines(path), 1):
             try:
                 if evidence is None:
-                    evidence, runs = cls(path, *_head(line)), line["runs"]
+                    evidence, runs = cls(path, _profile(line)), line["runs"]
                 else:
                     evidence._take(text, line)
             except Unsound as why:
@@ -117,13 +115,14 @@ class EvidenceFile:
         self.places.setdefault(record.place, []).append(record.key)
 
 
-def _head(line: dict[str, Any]) -> tuple[str, list[str]]:
+def _profile(line: dict[str, Any]) -> str:
+    """Return the profile that the head of a file names; raises `Unsound` where it is no head."""
     profile, claims = line.get("profile"), line.get("claims")
     if not isinstance(profile, str) or not _is_texts(claims):
         raise Unsound("has no profile and claims")
     if type(line.get("runs")) is not int:
         raise Unsound("has no number of runs")
-    return profile, claims  # type: ignore[return-value]
+    return profile
 
 
 def _is_texts(value: object) -> bool:

@@ -74,10 +74,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "judge from files of packed results, and train nothing",
     },
     "store": {"metavar": "DIR", "help": "the folder of the results (.repro; also REPRO_STORE)"},
-    "share": {
-        "metavar": "URL",
-        "help": "a folder or s3://… in which machines share results (also REPRO_SHARE)",
-    },
     "seed-budget": {"type": int, "metavar": "N", "help": "train each arm with at most N seeds"},
     "gate": {
         "action": "store_true",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -48,7 +48,6 @@ from repro.runs.plan import LaterOf, Plan, RunsMissing
 from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults
 from repro.runs.work import Work
-from repro.share import SharedStore
 from repro.store import StoreError
 
 
@@ -124,12 +123,6 @@ class ClaimSession:
                 refused[item] = str(error)
         named = [item for item in self.items if item not in refused]
         return cases_alike(named) | namesakes(named) | refused
-
-    @property
-    def share(self) -> SharedStore | None:
-        """The store whose results travel between machines, where the session has such."""
-        store = self.work.store if self.work else None
-        return store if isinstance(store, SharedStore) else None
 
     def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
         """Make a fresh view of the results for one reading of a claim.
@@ -252,7 +245,7 @@ class ClaimSession:
 
         The claims are read from the `first` on, with which this process begins to judge.
         """
-        for line in [*self.not_ahead(), *(self.share.troubles if self.share else ())]:
+        for line in self.not_ahead():
             if self.watch.is_first(line):
                 self.watch.say(line)
         if self.work is not None:
@@ -334,9 +327,7 @@ class ClaimSession:
         return not is_about_a_document(item)
 
     def close(self) -> None:
-        """Note what was verified and simulated; let other machines have what was trained here."""
+        """Note what was verified and simulated."""
         if self.work is not None:
             self.work.store.note_verified()
             leave_simulated(self.work.store)
-        if self.share is not None:
-            self.share.close()
