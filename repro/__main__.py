@@ -14,14 +14,13 @@ from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
-from repro.plugin import ledger_command as ledger
 from repro.plugin import recorded_command as recorded
 from repro.report import badge, coverage, findings
 from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, coverage, data, evidence, findings, ledger, new, recorded, store)
+COMMANDS = (badge, coverage, data, evidence, findings, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
 `goes_on` names an argument that is a list and may go on behind options.

@@ -45,22 +45,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " source.",
         "findings claims/ledger --source 004",
     ),
-    "ledger": (
-        "Bring ledgers into one of two forms: one file a folder, or one for each file of claims."
-        " No entry changes.",
-        "ledger split claims",
-    ),
-    "ledger split": (
-        "Give each file of claims a ledger of its own, in the folder ledger beside it. Branches"
-        " that change different claims then merge.",
-        "ledger split claims",
-    ),
-    "ledger join": (
-        "Put the ledgers of a folder into one file, ledger.toml.",
-        "ledger join claims",
-    ),
     "new": (
-        "Write a small project that runs: a study, a claim, a ledger and a workflow for CI.",
+        "Write a small project that runs: a study, a claim and a workflow for CI.",
         "new my_study --kind script",
     ),
     "recorded": (

@@ -115,7 +115,8 @@ class Module:
 class Modules:
     """The modules that can be reached, parsed when they are first asked for.
 
-    `packages` are followed wherever they are installed; others where they are no installed library."""
+    `packages` are followed wherever they are installed; others where they are no installed library.
+    """
 
     def __init__(self, packages: Iterable[str] = ()) -> None:
         self._packages = {ALWAYS_FOLLOWED, *packages}

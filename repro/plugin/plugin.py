@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.imports import import_whole
-from repro.plugin import completeness, crashed, garbage, orphans
+from repro.plugin import completeness, crashed, orphans
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
@@ -86,7 +86,7 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    config.add_cleanup(partial(garbage.let_go, config))  # the first one is called last
+    config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
     # nothing is trained here, so there is nothing to share out
     if option(config, "plan") or option(config, "detach"):
         config.option.numprocesses = 0
@@ -149,8 +149,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     claims = ClaimSession.of(session.config, marked)
     session.config.stash[SESSION] = claims
-    if len(marked) == len(session.items):
-        garbage.spare(session.config)
+    gc.freeze()  # thousands of claims stay to the end: Python need not search them again and again
     if hasattr(session.config, "workerinput"):
         from repro.plugin.scheduling import note_claims
 
@@ -317,11 +316,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["repro"] = account_of(claims)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
-    garbage.keep(config)  # all that there is, before pytest looks through it
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """xdist, on the controller: a worker has finished."""
@@ -355,8 +349,6 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     from repro.plugin.summary import summarise
 
     own = config.stash.get(SESSION, None)
-    if own is None:  # xdist's controller, which ran no test
-        garbage.spare(config)
     accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])
     summarise(terminalreporter, config, records, figures, accounts)
 

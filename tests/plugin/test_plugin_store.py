@@ -1,6 +1,5 @@
 """The store of a project: one, wherever pytest is started, and nothing for git."""
 
-import gc
 import os
 import re
 import shutil
@@ -9,7 +8,7 @@ import subprocess
 import pytest
 
 from repro.judge import boundary, simulated
-from tests.plugin.sessions import run, run_apart, trained
+from tests.plugin.sessions import run, trained
 
 
 @pytest.fixture
@@ -61,27 +60,3 @@ def test_a_session_does_not_simulate_what_an_earlier_one_did(project, monkeypatc
         shown.append(sorted(lines))
     assert shown[0]
     assert shown[0] == shown[1]
-
-
-@pytest.mark.parametrize("other", [True, False])
-def test_pytest_looks_for_garbage_at_its_end_where_there_are_tests_besides_claims(project, other):
-    text = (
-        "class Loop:\n"
-        "    def __del__(self):\n"
-        "        raise RuntimeError('left in a loop')\n"
-        "def test_it():\n"
-        "    loop = Loop()\n"
-        "    loop.itself = loop\n"
-    )
-    if other:
-        (project.path / "test_other.py").write_text(text)
-    shown = run_apart(project, "-W", "error::pytest.PytestUnraisableExceptionWarning")
-    assert ("left in a loop" in shown.stdout.str() + shown.stderr.str()) is other
-    assert gc.get_freeze_count() == 0
-
-
-def test_a_session_leaves_the_search_for_garbage_as_it_was(project):
-    before = gc.get_threshold()
-    run(project)
-    assert gc.get_threshold() == before
-    assert gc.get_freeze_count() == 0
