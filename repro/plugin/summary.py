@@ -169,7 +169,7 @@ def _is_acceptable(record: ClaimRecord) -> bool:
 
 
 def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
-    """Write what was accepted, and leave ledgers of one file; `files` has each claim's, by folder."""
+    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims."""
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
