@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError, is_ledger, write_ledgers
+from repro.ledger import KINDS, VERDICTS, Entry, Ledger, LedgerError, write_ledgers
 from repro.ledger.text import text_of
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ LEDGERS = [
     path
     for folder in ("claims", "examples")
     for path in sorted((ROOT / folder).rglob("*.toml"))
-    if is_ledger(path)
+    if path.parent.name == "ledger"
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -93,22 +93,18 @@ def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):
 
 
 def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
-    """The claims have a ledger a file, and the small examples one each."""
-    claims = {p.relative_to(ROOT).as_posix() for p in LEDGERS if p.is_relative_to(ROOT / "claims")}
-    files = sorted((ROOT / "claims").rglob("test_*.py"))
+    """Each file of claims has its ledger."""
+    claims = {p.relative_to(ROOT).as_posix() for p in LEDGERS}
+    files = [file for x in ("claims", "examples") for file in (ROOT / x).rglob("test_*.py")]
     assert claims == {
         f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
     }
-    assert {p.name for p in LEDGERS if p.is_relative_to(ROOT / "examples")} == {"ledger.toml"}
 
 
 @given(ENTRIES)
 def test_each_entry_begins_with_a_line_that_no_other_has(entries):
     """Git finds entries by these lines, so that it never takes one for its neighbour."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ledger.toml"
-        Ledger(path, []).accept(entries)
-        lines = path.read_bytes().split(b"\n")
+    lines = text_of(entries).split(b"\n")
     heads = [line for line in lines if line.startswith(b"[[claim]]")]
     assert len(heads) == len(entries)
     spaced = [" ".join(each.place) for each in entries]
@@ -140,16 +136,15 @@ def test_of_several_ledgers_none_is_written_where_one_cannot_be(tmp_path):
 
 
 def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path):
-    ledger = Ledger(tmp_path / "gone" / "ledger.toml", [])
-    with pytest.raises(LedgerError, match=r"ledger\.toml cannot be written \(No such file") as said:
+    ledger = Ledger(tmp_path / "gone" / "ledger" / "test_a.toml", [])
+    with pytest.raises(LedgerError, match=r"test_a\.toml cannot be written \(No such file") as said:
         ledger.accept([entry("one")])
     assert "\n" not in str(said.value)
 
 
 def test_the_ledger_of_one_file_goes_with_its_last_entry(tmp_path):
-    for path in (tmp_path / "ledger" / "test_a.toml", tmp_path / "ledger.toml"):
-        path.parent.mkdir(exist_ok=True)
-        Ledger(path, []).accept([entry("one")])
-        Ledger.read(path).forget(["900/rises"])
-    assert not (tmp_path / "ledger" / "test_a.toml").exists()
-    assert (tmp_path / "ledger.toml").read_text().count("[[claim]]") == 0
+    path = tmp_path / "ledger" / "test_a.toml"
+    Ledger(path, []).accept([entry("one")])
+    assert path.exists()
+    Ledger.read(path).forget(["900/rises"])
+    assert not path.exists()

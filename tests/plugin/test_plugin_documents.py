@@ -50,7 +50,9 @@ def test_a_contradiction_fails_and_shows_its_arithmetic(documents):
 
 def test_the_ledger_gates_at_every_profile_alike(documents):
     run(documents, "--update-ledger").assert_outcomes(passed=1, xfailed=1, deselected=1)
-    entries = tomllib.loads((documents.path / "ledger.toml").read_text())["claim"]
+    entries = tomllib.loads((documents.path / "ledger" / "test_documents.toml").read_text())[
+        "claim"
+    ]
     assert [(each["claim"], each["verdict"]) for each in entries] == [
         ("900/better", "reproduced"),
         ("900/share", "refuted"),

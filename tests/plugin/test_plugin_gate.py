@@ -18,7 +18,7 @@ def accepted(outside_project):
 
 
 def ledger(project):
-    return project.path / "ledger.toml"
+    return project.path / "ledger" / "test_lines.toml"
 
 
 def test_what_did_not_hold_is_not_trained(accepted):

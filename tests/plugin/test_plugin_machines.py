@@ -33,7 +33,7 @@ def claimed(outside_project):
 
 
 def ledger(project):
-    return project.path / "ledger.toml"
+    return project.path / "ledger" / "test_lines.toml"
 
 
 def accepted(project, past, machine=ELSEWHERE):

@@ -99,7 +99,7 @@ def test_controls_and_questions_are_counted_apart_and_said_in_the_ledger(project
     (project.path / "test_lines.py").write_text(HEAD + claims)
     result = project.runpytest_inprocess("-p", "no:cacheprovider", "--update-ledger")
     result.stdout.fnmatch_lines(["900 *1 *·*", "our questions *· *1 *", "our controls *1 *·*"])
-    ledger = (project.path / "ledger.toml").read_text()
+    ledger = (project.path / "ledger" / "test_lines.toml").read_text()
     assert ledger.count("kind = ") == 2
 
 

@@ -17,13 +17,13 @@ def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(project):
     result = run(project)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*ledger.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"]
+        ["*test_lines.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"]
     )
     result = run(project, "--update-ledger")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*entries without a claim were removed: 900/steeper*"])
-    assert "900/steeper[" not in (project.path / "ledger.toml").read_text()
-    assert "900/flatter" in (project.path / "ledger.toml").read_text()
+    assert "900/steeper[" not in (project.path / "ledger" / "test_lines.toml").read_text()
+    assert "900/flatter" in (project.path / "ledger" / "test_lines.toml").read_text()
     assert run(project).ret == 0
 
 

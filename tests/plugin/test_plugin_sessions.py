@@ -84,7 +84,7 @@ def test_the_error_over_all_claims_is_controlled_and_said(project):
 
 def test_the_ledger_gates(project):
     run(project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
-    ledger = project.path / "ledger.toml"
+    ledger = project.path / "ledger" / "test_lines.toml"
     text = ledger.read_text()
     assert text.count("[[claim]]") == 3
     accepted = run(project)
@@ -122,7 +122,7 @@ def test_of_all_processes_one_writes_the_ledger_and_the_report(outside_project):
     result = run_apart(outside_project, "-n", "3", "--update-ledger", "--report", "found")
     result.assert_outcomes(passed=2, xfailed=1, skipped=1)
     assert len(list(outside_project.path.glob("summary-*"))) == 1
-    assert [path.name for path in outside_project.path.glob("ledger*")] == ["ledger.toml"]
+    assert [path.name for path in outside_project.path.glob("ledger/*")] == ["test_lines.toml"]
 
 
 def test_a_claim_for_another_profile_says_what_it_needs(project):

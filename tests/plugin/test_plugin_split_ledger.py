@@ -2,12 +2,10 @@
 
 import os
 import shutil
-import subprocess
 
 import pytest
 
 from repro.ledger import Ledger
-from tests.evidence.packs import command
 from tests.plugin.sessions import run, run_apart
 
 MORE = """
@@ -26,9 +24,8 @@ def test_falls(trials):
 
 @pytest.fixture
 def split(project):
-    """Two files of claims, and an empty folder for their ledgers."""
+    """Two files of claims."""
     project.makepyfile(test_more=MORE)
-    (project.path / "ledger").mkdir()
     return project
 
 
@@ -58,7 +55,6 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
         "900/steeper[2.0]",
     ]
     assert claims_in(ledger(split, "more")) == ["901/falls", "901/rises"]
-    assert not (split.path / "ledger.toml").exists()
     run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
     path = ledger(split, "more")
     path.write_text(path.read_text().replace('"refuted"', '"reproduced"'))
@@ -67,12 +63,27 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
     worse.stdout.fnmatch_lines(["*901/falls*worse (was reproduced)*"])
 
 
-def test_a_split_ledger_has_the_entries_of_a_whole_one(split):
+def whole(project):
+    """Put all entries of a project into one file, as earlier versions wrote them."""
+    entries = [
+        each for x in ("lines", "more") for each in Ledger.read(ledger(project, x)).entries.values()
+    ]
+    shutil.rmtree(project.path / "ledger")
+    Ledger(project.path / "ledger.toml", entries).accept([])
+    return project.path / "ledger.toml"
+
+
+def test_an_older_ledger_of_one_file_gates_and_is_left_by_an_update(split):
     run(split, "--update-ledger")
-    parts = [Ledger.read(ledger(split, name)).entries for name in ("lines", "more")]
-    shutil.rmtree(split.path / "ledger")
+    before = {name: ledger(split, name).read_bytes() for name in ("lines", "more")}
+    older = whole(split)
+    run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
+    assert older.exists()
+    run(split, "test_more.py", "--update-ledger")
+    assert claims_in(older) == ["900/flatter", "900/steeper[1.0]", "900/steeper[2.0]"]
     run(split, "--update-ledger")
-    assert Ledger.read(split.path / "ledger.toml").entries == parts[0] | parts[1]
+    assert not older.exists()
+    assert {name: ledger(split, name).read_bytes() for name in ("lines", "more")} == before
 
 
 def test_an_update_writes_the_ledgers_that_change_and_no_others(split):
@@ -96,22 +107,16 @@ def test_workers_gate_by_split_ledgers_too(split):
     run_apart(split, "-n", "2").assert_outcomes(passed=3, xfailed=2, skipped=1)
 
 
-@pytest.mark.parametrize("selected", [(), ("test_more.py",), ("test_more.py::test_rises",)])
-def test_a_file_and_a_folder_of_ledgers_are_refused_before_anything_starts(split, selected):
-    run(split, "--update-ledger")
-    (split.path / "ledger.toml").write_bytes(ledger(split, "more").read_bytes())
-    result = run(split, *selected)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*There are both *ledger.toml and the folder *ledger: keep *"])
-
-
 def test_a_claim_in_two_ledgers_is_refused_before_anything_starts(split):
     run(split, "--update-ledger")
     entries = Ledger.read(ledger(split, "more")).entries.values()
-    Ledger.read(ledger(split, "lines")).accept(entries)
-    result = run(split)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*test_lines.toml and *test_more.toml both have 901/falls: *"])
+    for other in (ledger(split, "lines"), split.path / "ledger.toml"):
+        before = other.read_bytes() if other.exists() else b""
+        Ledger.read(other).accept(entries)
+        result = run(split)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*{other.name} and *test_more.toml both have 901/falls: *"])
+        other.write_bytes(before)
 
 
 def moved(project):
@@ -128,7 +133,7 @@ def test_a_claim_whose_entry_lies_in_the_ledger_of_another_file_fails_alone(spli
     result.assert_outcomes(passed=2, xfailed=1, skipped=1, errors=2)
     assert result.ret == 1
     said = (
-        "*The ledger *test_more.toml has 901/rises, whose claim is in test_most.py: let python -m*"
+        "*The ledger *test_more.toml has 901/rises, whose claim is in test_most.py: move it into *"
     )
     result.stdout.fnmatch_lines([said])
     assert "without a claim" not in result.stdout.str()
@@ -167,37 +172,3 @@ def test_entries_without_a_claim_fail_the_gate_and_go_with_their_ledger(split):
     result.stdout.fnmatch_lines(["*test_more.toml: entries without a claim were removed: *"])
     assert not ledger(split, "more").exists()
     assert run(split).ret == 0
-
-
-def git(project, *arguments):
-    identity = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *arguments], cwd=project.path, check=True)
-
-
-def selected(project):
-    result = run(project, "--changed-since", "main")
-    return sorted(line.split("::")[1].split()[0] for line in result.outlines if ".py::" in line)
-
-
-def test_a_changed_entry_of_a_split_ledger_selects_its_claim(split):
-    run(split, "--update-ledger")
-    (split.path / ".gitignore").write_text("store\n__pycache__\n")
-    git(split, "init", "--quiet", "--initial-branch=main")
-    git(split, "add", "--all")
-    git(split, "commit", "--quiet", "-m", "a commit")
-    assert selected(split) == []
-    path = ledger(split, "more")
-    path.write_text(path.read_text().replace('"lines fall"', '"all lines fall"'))
-    assert selected(split) == ["test_falls"]
-
-
-def test_splitting_a_ledger_changes_no_claim(split):
-    shutil.rmtree(split.path / "ledger")
-    run(split, "--update-ledger")
-    (split.path / ".gitignore").write_text("store\n__pycache__\n")
-    git(split, "init", "--quiet", "--initial-branch=main")
-    git(split, "add", "--all")
-    git(split, "commit", "--quiet", "-m", "a commit")
-    assert command("ledger", "split").ret == 0
-    assert ledger(split, "more").is_file()
-    assert selected(split) == []
