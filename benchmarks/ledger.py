@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from repro.ledger.text import text_of
 
 ROOT = Path(__file__).parents[1]
 FILES = 20
-"""The files of claims that a split ledger is for."""
+"""The files of claims that the ledger is for."""
 
 BASE = 150
 KINDS = {
@@ -56,26 +55,19 @@ def main() -> None:
 
 
 def times(folder: Path, known: list[Entry], count: int) -> None:
-    """Print how long a ledger of so many entries takes, as one file and as many."""
+    """Print how long a ledger of so many entries takes, in as many files as there are."""
     copies = range(-(-count // len(known)))
     entries = [replace(x, claim=f"{x.claim}-{n}") for n in copies for x in known][:count]
-    whole, parts = folder / "whole" / "ledger.toml", folder / "split" / "ledger"
-    whole.parent.mkdir()
-    parts.mkdir(parents=True)
-    one = Ledger(whole, [])
+    parts = folder / "ledger"
+    parts.mkdir()
     of_claim = {name: n for n, name in enumerate(dict.fromkeys(x.claim for x in entries))}
     print(f"| {count:,} entries | seconds |\n|---|--:|")
-    say("write one file", lambda: one.accept(entries))
     for n in range(FILES):
         own = [entry for entry in entries if of_claim[entry.claim] % FILES == n]
         Ledger(parts / f"test_{n}.toml", []).accept(own)
-    text = whole.read_text()
-    say(f"tomllib alone, {len(text) / 1e6:.1f} MB", lambda: tomllib.loads(text))
-    say("read one file", lambda: Ledger.read(whole))
     say(f"read {FILES} files", lambda: read_ledgers(parts.parent))
     say("read one of them", lambda: Ledger.read(parts / "test_0.toml"))
     changed = replace(entries[0], measured="other")
-    say("change an entry in one file", lambda: Ledger.read(whole).accept([changed]))
     say(
         "change an entry in one of them",
         lambda: Ledger.read(parts / "test_0.toml").accept([changed]),

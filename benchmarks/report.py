@@ -146,7 +146,7 @@ def made_up(number: int) -> JudgedClaim:
         text="REPRODUCED  better > usual\n" * 8, findings=[finding],
         arms=[each.name for each in arms], metrics=["score"], file="test_made_up.py", line=17,
         command=f'pytest "test_made_up.py::test_better[{number}]" --profile ci', machine="",
-        past=[], ledger="ledger.toml",
+        past=[], ledger="ledger/test_made.toml",
     )  # fmt: skip
     return JudgedClaim(record=record, arms={each.name: each for each in arms})
 

@@ -7,29 +7,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from repro.bisect import command as bisect
-from repro.bisect.errors import SearchError
 from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence.errors import EvidenceError
-from repro.git import GitError
 from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
-from repro.plugin import ledger_command as ledger
-from repro.plugin import merge_command as merge
 from repro.plugin import recorded_command as recorded
 from repro.report import badge, coverage, findings
 from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, bisect, coverage, data, evidence, findings, ledger, merge, new, recorded, store)
+COMMANDS = (badge, coverage, data, evidence, findings, new, recorded, store)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
-`goes_on` names an argument that is a list and may go on behind options. `passed_on` takes all that
-the command does not know, for it to pass on.
+`goes_on` names an argument that is a list and may go on behind options.
 """
 
 
@@ -56,16 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = command_line()
     chosen, later = parser.parse_known_args(arguments)
-    if "passed_on" in chosen:
-        chosen.passed_on = later
-    elif later:  # argparse ends a list at the first option, pytest does not
+    if later:  # argparse ends a list at the first option, pytest does not
         if "goes_on" not in chosen or any(each.startswith("-") for each in later):
             parser.error(f"unrecognized arguments: {' '.join(later)}")
         vars(chosen)[chosen.goes_on] += later
     try:
         code: int = chosen.run(chosen)
         sys.stdout.flush()
-    except (DataError, EvidenceError, GitError, LedgerError, SearchError, StoreError) as error:
+    except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read has seen enough, such as `head`

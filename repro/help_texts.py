@@ -9,12 +9,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
         "badge claims/ledger --into claims/badge.svg",
     ),
-    "bisect": (
-        "Find the commit that changed a claim. Commits of the range are checked out beside the"
-        " project, their runs are trained, and their measurements are compared. Commits that change"
-        " no run cost nothing.",
-        'bisect "004/bp_climbs[d256]" v1..main',
-    ),
     "coverage": (
         "Show which test judges each sentence of a source, and its verdicts. The command fails"
         " where a sentence is judged by no test.",
@@ -51,27 +45,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " source.",
         "findings claims/ledger --source 004",
     ),
-    "ledger": (
-        "Bring ledgers into one of two forms: one file a folder, or one for each file of claims."
-        " No entry changes.",
-        "ledger split claims",
-    ),
-    "ledger split": (
-        "Give each file of claims a ledger of its own, in the folder ledger beside it. Branches"
-        " that change different claims then merge.",
-        "ledger split claims",
-    ),
-    "ledger join": (
-        "Put the ledgers of a folder into one file, ledger.toml.",
-        "ledger join claims",
-    ),
-    "merge": (
-        "Join the files that shards packed, train what is left, and judge all claims in one"
-        " session.",
-        "merge 1.jsonl.gz 2.jsonl.gz --update-ledger",
-    ),
     "new": (
-        "Write a small project that runs: a study, a claim, a ledger and a workflow for CI.",
+        "Write a small project that runs: a study, a claim and a workflow for CI.",
         "new my_study --kind script",
     ),
     "recorded": (

@@ -180,11 +180,10 @@ def _as_markdown(text: str) -> str:
 
 
 def _options() -> Iterator[str]:
-    yield "| option | setting in `pyproject.toml` | meaning |\n|---|---|---|"
+    yield "| option | meaning |\n|---|---|"
     for name, how in OPTIONS.items():
         value = "" if "action" in how and "metavar" not in how else f" {how.get('metavar', '…')}"
-        setting = f"repro_{name.replace('-', '_')}"
-        yield f"| `--{name}{value}` | `{setting}` | {how['help'].replace('|', '/')} |"
+        yield f"| `--{name}{value}` | {how['help'].replace('|', '/')} |"
 
 
 def _commands() -> Iterator[str]:

@@ -9,10 +9,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
-    {"environment", "files", "git", "help_texts", "imports", "recipe", "text"},
+    {"environment", "files", "help_texts", "imports", "recipe", "text"},
     {"arm"},
     {"data", "store", "code"},
-    {"core", "share"},
+    {"core"},
     {"studies", "own"},
     {"runs"},
     {"backends"},
@@ -23,7 +23,7 @@ LAYERS = [
     {"ledger"},
     {"report"},
     {"plugin", "marks"},
-    {"bisect", "new"},
+    {"new"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -76,10 +76,7 @@ def test_its_steps_judge_and_report(project):
     assert "1 reproduced" in (project / "report" / "claims.svg").read_text()
 
 
-def test_the_badge_counts_a_split_ledger_too(project):
-    (project / "claims" / "ledger").mkdir()
-    whole = project / "claims" / "ledger.toml"
-    whole.rename(project / "claims" / "ledger" / "test_averaging.toml")
+def test_the_badge_counts_the_ledger(project):
     assert do("Draw the badge", project).returncode == 0
     assert "1 reproduced" in (project / "report" / "claims.svg").read_text()
 

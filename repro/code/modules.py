@@ -7,7 +7,7 @@ import hashlib
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.util import find_spec, resolve_name
@@ -116,14 +116,11 @@ class Modules:
     """The modules that can be reached, parsed when they are first asked for.
 
     `packages` are followed wherever they are installed; others where they are no installed library.
-    `files` are those of modules that are known by other names than Python finds them by.
     """
 
-    def __init__(
-        self, packages: Iterable[str] = (), *, files: Mapping[str, Path] | None = None
-    ) -> None:
+    def __init__(self, packages: Iterable[str] = ()) -> None:
         self._packages = {ALWAYS_FOLLOWED, *packages}
-        self._files: dict[str, Path | None] = dict(files or {})
+        self._files: dict[str, Path | None] = {}
         self._parsed: dict[str, Module] = {}
 
     def edited(self, name: str, text: str) -> Modules:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from repro.arm import Needs, Run
-from repro.code.differences import MOVED, changed_definitions
 from repro.data.files import is_readable
 from repro.data.locate import DataError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.record import Record, place_of
 from repro.runs.identity import code_of, definitions_of
+
+MOVED = "the way in which definitions refer to each other"
+"""A change that no single definition shows, such as an import of another module's function."""
 
 
 def changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
@@ -29,6 +31,17 @@ def changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
         keys = file.places.get(place_of(start.arm.study, start.arm.settings(), start.seed), ())
         found += [each for key in keys[:1] for each in changes(start, file, file.record(key))]
     return list(dict.fromkeys(found))
+
+
+def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return the names of definitions that are not what they were; one that moved is.
+
+    >>> changed_definitions({"old.f": "1", "old.g": "2"}, {"new.f": "1", "old.g": "3"})
+    ['old.g']
+    """
+    gone = {name for name, text in then.items() if text not in now.values()}
+    new = {name for name, text in now.items() if text not in then.values()}
+    return sorted(gone | new)
 
 
 def _has_other_data(run: Run, record: Record) -> bool:

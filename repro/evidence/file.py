@@ -21,15 +21,6 @@ MOST_NAMES = 100_000
 """Definitions and claims of one file, at most."""
 
 
-@dataclass(frozen=True)
-class ShardOf:
-    """One of so many shards, counted from 1, and the partition that it is of."""
-
-    number: int
-    of: int
-    partition: str
-
-
 @dataclass
 class EvidenceFile:
     """The runs of one file, kept as text and parsed when they are asked for.
@@ -40,10 +31,6 @@ class EvidenceFile:
 
     path: Path
     profile: str
-    claims: list[str]
-    """The claims that it was packed for."""
-    shard: ShardOf | None = None
-    """The shard whose runs it has; None where it was not packed of one."""
     sha256: str = ""
     """The hash of its last line, which has the hashes of all others."""
     definitions: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -66,7 +53,7 @@ class EvidenceFile:
         for number, (text, line) in enumerate(read_lines(path), 1):
             try:
                 if evidence is None:
-                    evidence, runs = cls(path, *_head(line)), line["runs"]
+                    evidence, runs = cls(path, _profile(line)), line["runs"]
                 else:
                     evidence._take(text, line)
             except Unsound as why:
@@ -128,23 +115,14 @@ class EvidenceFile:
         self.places.setdefault(record.place, []).append(record.key)
 
 
-def _head(line: dict[str, Any]) -> tuple[str, list[str], ShardOf | None]:
+def _profile(line: dict[str, Any]) -> str:
+    """Return the profile that the head of a file names; raises `Unsound` where it is no head."""
     profile, claims = line.get("profile"), line.get("claims")
     if not isinstance(profile, str) or not _is_texts(claims):
         raise Unsound("has no profile and claims")
     if type(line.get("runs")) is not int:
         raise Unsound("has no number of runs")
-    return profile, claims, _shard(line.get("shard"))  # type: ignore[return-value]
-
-
-def _shard(said: object) -> ShardOf | None:
-    if said is None:
-        return None
-    kinds = {"number": int, "of": int, "partition": str}
-    is_one = isinstance(said, dict) and {k: type(value) for k, value in said.items()} == kinds
-    if not is_one or not 1 <= said["number"] <= said["of"]:  # type: ignore[index]
-        raise Unsound("is of no shard")
-    return ShardOf(**said)  # type: ignore[arg-type]
+    return profile
 
 
 def _is_texts(value: object) -> bool:

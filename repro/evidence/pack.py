@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -39,12 +39,10 @@ def pack(
     results: Results,
     engines: Engines,
     weights_of: Store | None = None,
-    shard: Mapping[str, Any] | None = None,
 ) -> Packed:
     """Write the stored ones among runs into a file; the same results give the same bytes.
 
     Where a store is given to take the parameters from that other runs start from, they are packed.
-    A `shard` says which one of several it is that the file has the runs of.
 
     >>> pack(path, runs, profile="ci", claims=names, results=work.results, engines=work.engines)
     """
@@ -53,7 +51,6 @@ def pack(
     in_order = sorted(records, key=lambda run: (records[run].place, records[run].key))
     head = {"kind": "head", "name": NAME, "format": FORMAT, "profile": profile}
     first = {**head, "claims": sorted(claims), "runs": len(records)}
-    first |= {"shard": dict(shard)} if shard else {}
     lines = _run_lines([records[run] for run in in_order], weights_of)
     described = [first, *_codes(records), *_timings(records, engines)]
     return Packed(len(records), write_lines(path, chain(described, lines)))

@@ -6,7 +6,7 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 """
 
-from repro.judge.comparing import Held, distances, held_against, reference, statements_of
+from repro.judge.comparing import Held, distances, held_against, reference
 from repro.judge.curve import Curve
 from repro.judge.design import Design, OneLook
 from repro.judge.divergence import Divergence
@@ -15,7 +15,6 @@ from repro.judge.findings import Findings
 from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.measured import Gain, Measured
-from repro.judge.measuring import MeasuringJudge
 from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.shrinkage import Excess, Standing, chance_of_less, chance_unchanged, standing
@@ -36,7 +35,6 @@ __all__ = [
     "Judge",
     "Ladder",
     "Measured",
-    "MeasuringJudge",
     "OneLook",
     "Outcome",
     "Ranking",
@@ -57,5 +55,4 @@ __all__ = [
     "holm",
     "reference",
     "standing",
-    "statements_of",
 ]

@@ -5,32 +5,30 @@ more fails; one that was not is an expected failure, with the finding as its rea
 reproduced claim says on what machine, and how far past their bounds its comparisons were, because
 another kind of machine trains other runs.
 
-The entries of a folder's claims are in one file, `ledger.toml`, or in the folder `ledger`, where
-each file of claims has a ledger of its own.
+Each file of claims has a ledger of its own, in the folder `ledger` beside it. An older
+`ledger.toml` for all claims of a folder is read, and left when the ledger is written next.
 """
 
-from repro.ledger.changes import changed_entries
 from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
 from repro.ledger.errors import LedgerError
-from repro.ledger.file import Ledger, write_ledgers
+from repro.ledger.file import Ledger, leave_one_file, write_ledgers
 from repro.ledger.notes import leave_note
-from repro.ledger.place import folders_with_ledgers, is_ledger, ledgers_in
+from repro.ledger.place import NAME, folders_with_ledgers
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
 __all__ = [
     "KINDS",
+    "NAME",
     "VERDICTS",
     "Entry",
     "Kind",
     "Ledger",
     "LedgerError",
     "Ledgers",
-    "changed_entries",
     "entries_at",
     "folders_with_ledgers",
-    "is_ledger",
     "leave_note",
-    "ledgers_in",
+    "leave_one_file",
     "read_ledgers",
     "short_source",
     "write_ledgers",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.files import explained, write_beside
 from repro.ledger.entry import Entry
 from repro.ledger.errors import LedgerError
 from repro.ledger.notes import noted
-from repro.ledger.place import is_of_one_file
+from repro.ledger.place import FOLDER, NAME, is_package, ledger_of
 from repro.ledger.text import entries_in, text_of
 
 
 class Ledger:
     """The entries of one file.
 
-    >>> Ledger.read(Path("ledger.toml")).entry("004/bp_climbs[d256]", "ci", "cifar10")
+    >>> path = Path("claims/ledger/test_depth_ladder.toml")
+    >>> Ledger.read(path).entry("004/bp_climbs[d256]", "ci", "cifar10")
     """
 
     def __init__(self, path: Path, entries: Iterable[Entry]) -> None:
@@ -85,19 +86,44 @@ class Ledger:
 def write_ledgers(ledgers: Iterable[Ledger]) -> None:
     """Write the ledgers that are not in their files as they are, each of them whole.
 
-    The ledger of one file of claims is removed where nothing is left in it. Raises LedgerError, and
-    writes none of them where an entry cannot be written.
+    One is removed where nothing is left in it. Raises LedgerError, and writes none of them where an
+    entry cannot be written.
 
-    >>> write_ledgers([Ledger(folder / "ledger.toml", [])])
+    >>> write_ledgers([Ledger(folder / "ledger" / "test_depth.toml", [])])
     """
     texts = [(ledger, text_of(ledger.entries.values())) for ledger in ledgers]
+    for folder in {ledger.path.parent for ledger, _ in texts}:
+        if folder.name == FOLDER and is_package(folder):
+            raise LedgerError(
+                f"{folder} has modules of Python, so no ledger can be there: rename it."
+            )
     for ledger, text in texts:
         path = ledger.path
         said = f"The ledger {path} cannot be written"
         with explained(
             LedgerError, full=(said, "make room"), refused=(said, "mend that, and accept again")
         ):
-            if not ledger.entries and is_of_one_file(path):
+            if not ledger.entries:
                 path.unlink(missing_ok=True)
             elif not path.is_file() or path.read_bytes() != text:
+                path.parent.mkdir(exist_ok=True)
                 write_beside(path, text)
+
+
+def leave_one_file(folder: Path, files: Mapping[str, Path]) -> None:
+    """Move the entries of these claims from a folder's `ledger.toml` to the ledgers of their files.
+
+    The other entries stay in it; it is removed where none is left. Raises LedgerError.
+
+    >>> leave_one_file(Path("claims"), {"004/bp_climbs[d256]": Path("claims/test_depth_ladder.py")})
+    """
+    whole = Ledger.read(folder / NAME)
+    of_ledger: dict[Path, list[Entry]] = {}
+    for entry in whole.entries.values():
+        if entry.claim in files:
+            of_ledger.setdefault(ledger_of(files[entry.claim]), []).append(entry)
+    ledgers = [Ledger.read(path) for path in of_ledger]
+    for ledger, entries in zip(ledgers, of_ledger.values(), strict=True):
+        ledger.add(entries)
+    write_ledgers(ledgers)
+    whole.forget(files.keys())

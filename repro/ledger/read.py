@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TypeVar
 from repro.ledger.entry import Entry
 from repro.ledger.errors import LedgerError
 from repro.ledger.file import Ledger
-from repro.ledger.place import FOLDER, is_of_one_file, ledger_of, ledgers_in
+from repro.ledger.place import FOLDER, NAME, ledger_of, ledgers_in
 
 T = TypeVar("T")
 
@@ -23,10 +22,12 @@ def read_ledgers(place: Path) -> list[Ledger]:
 
     >>> [len(ledger.entries) for ledger in read_ledgers(Path("claims"))]
     """
-    if not place.is_dir():
-        path = ledger_of(place)
-        return [Ledger.read(path)] if os.path.lexists(path) else []
-    ledgers = [Ledger.read(path) for path in ledgers_in(place)]
+    if place.is_dir():
+        paths = ledgers_in(place)
+    else:
+        own = (place.parent / NAME, ledger_of(place))
+        paths = [path for path in ledgers_in(place.parent) if path in own]
+    ledgers = [Ledger.read(path) for path in paths]
     _claims_by_ledger(ledgers)
     return ledgers
 
@@ -63,8 +64,17 @@ class Ledgers:
         """The ledger of each claim, by the folder of the ledgers."""
 
     def of(self, file: Path) -> Ledger:
-        """Return the ledger of the claims in a file; raises LedgerError."""
-        return _once(self._of, file, lambda file: self._at(ledger_of(file)))
+        """Return the ledger of the claims in a file; raises LedgerError.
+
+        It has the entries of an older `ledger.toml` too, which may be about other files.
+        """
+        return _once(self._of, file, self._with_older)
+
+    def _with_older(self, file: Path) -> Ledger:
+        own, older = self._at(ledger_of(file)), self._at(file.parent / NAME)
+        if not older.entries:
+            return own
+        return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
 
     def _at(self, path: Path) -> Ledger:
         return _once(self._read, path, partial(Ledger.read, notes=self._notes))
@@ -75,13 +85,13 @@ class Ledgers:
         The other ledgers are read only where the claim has none in its own.
         """
         ledger = self.of(file)
-        if ledger.of_claim(claim) or not is_of_one_file(ledger.path):
+        if ledger.of_claim(claim):
             return
         places = _once(self._claims, file.parent, lambda x: _claims_by_ledger(read_ledgers(x)))
         if claim in places:
             raise LedgerError(
-                f"The ledger {places[claim]} has {claim}, whose claim is in {file.name}: let python"
-                f" -m repro ledger split {file.parent} move it into {ledger.path.name}."
+                f"The ledger {places[claim]} has {claim}, whose claim is in {file.name}: move it"
+                f" into {ledger.path.name}; where {file.name} was renamed, rename the ledger too."
             )
 
     def entries(self) -> Iterator[Entry]:

@@ -47,19 +47,6 @@ def _entries_in(content: bytes) -> tuple[Entry, ...]:
     return tuple(entries.values())
 
 
-def tables_in(content: bytes) -> list[dict[str, Any]]:
-    """Return the tables of the claims in a text, sound or not; none of one that is no TOML.
-
-    >>> tables_in(b"<<<<<<< HEAD")
-    []
-    """
-    try:
-        tables = _listed(tomllib.loads(content.decode()).get("claim", []))
-    except ValueError:
-        return []
-    return [each for each in tables if "claim" in each]
-
-
 def text_of(entries: Iterable[Entry]) -> bytes:
     """Return entries as a text, sorted; raises LedgerError where there is none for one of them.
 

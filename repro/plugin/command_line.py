@@ -1,4 +1,4 @@
-"""The options of the plugin: their names on the command line and in a project's settings.
+"""The options of the plugin, and their names on the command line.
 
 Each has a full name, such as `--repro-profile`, and a short one, `--profile`. The short one is ours
 where no other plugin and no conftest file has it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -74,22 +74,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "judge from files of packed results, and train nothing",
     },
     "store": {"metavar": "DIR", "help": "the folder of the results (.repro; also REPRO_STORE)"},
-    "share": {
-        "metavar": "URL",
-        "help": "a folder or s3://… in which machines share results (also REPRO_SHARE)",
-    },
     "seed-budget": {"type": int, "metavar": "N", "help": "train each arm with at most N seeds"},
     "gate": {
         "action": "store_true",
         "help": "skip claims that are refuted or inconclusive in the ledger: they cannot fail",
-    },
-    "changed-since": {
-        "metavar": "REF",
-        "help": "judge only claims that use code or files which changed since git's REF",
-    },
-    "shard": {
-        "metavar": "K/N",
-        "help": "train and judge part K of N only; python -m repro merge joins the parts",
     },
     "update-ledger": {
         "action": "store_true",
@@ -114,13 +102,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add the options to pytest's by their full names, and settings of the same meaning."""
+    """Add the options to pytest's by their full names."""
     group = parser.getgroup("repro", "claims as tests (short: without repro-, if that is free)")
     for name, how in OPTIONS.items():
         group.addoption(f"--repro-{name}", dest=_attribute(name), **how)
-        kind: Literal["args", "bool", "string"]
-        kind = "args" if "nargs" in how else "bool" if "action" in how else "string"
-        parser.addini(_attribute(name), f"the option --{name}: {how['help']}", type=kind)
 
 
 def option(config: pytest.Config, name: str) -> Any:
@@ -155,28 +140,17 @@ def _attribute(name: str) -> str:
 def completed_arguments(
     config: pytest.Config, parser: pytest.Parser, arguments: list[str]
 ) -> Iterator[None]:
-    """Put the settings into the arguments, and full names in the place of short ones.
+    """Put full names in the place of short ones, in the command line and the project's `addopts`.
 
     Within the context conftest files are read. Pytest looks for them beside the files and folders
     that are named, so it has to know before which arguments are those; afterwards the short names
     that they have defined are known to be theirs.
     """
-    given = [*_settings(config), *arguments]
+    given = list(arguments)
     known = parser.parse_known_args(_full_names(parser, given), copy.copy(config.option))
     config.known_args_namespace.file_or_dir = known.file_or_dir
     yield
     arguments[:] = _full_names(parser, given)
-
-
-def _settings(config: pytest.Config) -> Iterator[str]:
-    """Yield the options that the project's settings give."""
-    for name in OPTIONS:
-        value = config.getini(_attribute(name))
-        if value is True:
-            yield f"--repro-{name}"
-        elif value:
-            for each in value if isinstance(value, list) else [value]:
-                yield f"--repro-{name}={each}"
 
 
 def _full_names(parser: pytest.Parser, arguments: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 READ = pytest.StashKey[Any]()  # an Evidence, whose module is imported when files are named
 
-ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "shard", "update-ledger")
+ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
 """Options that mean nothing where results are read from evidence."""
 
 

@@ -14,7 +14,6 @@ from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
     from repro.evidence.pack import Packed
-    from repro.evidence.results import Evidence
     from repro.plugin.session import ClaimSession
 
 MOST_NAMED = 10
@@ -33,13 +32,6 @@ def add_to(commands: Any) -> None:
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     packing.add_argument("--engine", default="auto", help="auto (default), loop or stacked")
-    packing.add_argument("--shard", metavar="K/N", help="the runs of the K-th of N shards only")
-    packing.add_argument(
-        "--gate",
-        action="store_const",
-        const=True,
-        help="with --shard, where its session had --gate",
-    )
     packing.add_argument(
         "--weights", action="store_true", help="pack the parameters that other runs start from, too"
     )
@@ -105,8 +97,7 @@ def _pack(chosen: argparse.Namespace) -> int:
     def pack_these(session: ClaimSession) -> Packed:
         return _pack_claims(session, chosen, lacking)
 
-    options = options_of(chosen, "profile", "seed_budget", "store", "device", "engine", "shard")
-    options += ["--repro-gate"] if chosen.gate else []
+    options = options_of(chosen, "profile", "seed_budget", "store", "device", "engine")
     packed = with_claims(claims_of(chosen), options, pack_these)
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {packed.runs} runs, {size:,} bytes, {packed.sha256[:12]}")
@@ -122,7 +113,6 @@ def _pack_claims(
 ) -> Packed:
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
-    from repro.plugin.shard import shards_of
 
     assert session.work is not None
     names = []
@@ -130,20 +120,16 @@ def _pack_claims(
         names.append(claim_id(item))
         if stops_at := session.stops_at(item):
             lacking[claim_id(item)] = len(stops_at)
-    for name, wanted in session.also.items():
-        names.append(name)
-        if missing := [run for run in wanted if session.results.get(run) is None]:
-            lacking[name] = len(missing)
     session.read_for_the_ledger()
     session.read_figures()
-    work, shards = session.work, shards_of(session.config)
+    work = session.work
     runs = list(work.results.read())
-    if not runs and session.known.files and not shards:
+    if not runs and session.known.files:
         raise EvidenceError(
             f"Nothing is packed: no run of {len(names)} claims was trained here; they are judged as"
             f" recorded in {', '.join(session.known.files)}, which travels by itself."
         )
-    if not runs and not shards:
+    if not runs:
         raise EvidenceError(
             f"Nothing is packed: none of the runs of {len(names)} claims is stored at the profile"
             f" {session.profile.name}; train them first, by pytest."
@@ -155,33 +141,23 @@ def _pack_claims(
         claims=names,
         results=work.results,
         engines=work.engines,
-        weights_of=work.store if chosen.weights or shards else None,
-        shard=shards.told_to_merge() if shards else None,
+        weights_of=work.store if chosen.weights else None,
     )
 
 
 def _add(chosen: argparse.Namespace) -> int:
-    from repro.evidence.results import Evidence
-
-    is_whole = add_files(Evidence.read(chosen.files), named_store(chosen), chosen.device)
-    return 0 if is_whole else 1
-
-
-def add_files(evidence: Evidence, root: Path, device: str) -> bool:
-    """Add the runs of files to a store, and print it; return if none contradicts the store's.
-
-    >>> add_files(Evidence.read([path]), Path(".repro"), "auto")
-    True
-    """
+    """Add the runs of files to a store; the exit code is 1 where one contradicts the store's."""
     from repro.core.device import resolve_device
     from repro.evidence.add import add
+    from repro.evidence.results import Evidence
     from repro.runs.engines import Engines
     from repro.store import Store
 
+    root = named_store(chosen)
     store = Store(root)
-    engines = Engines(store, wanted="auto", device=resolve_device(device))
+    engines = Engines(store, wanted="auto", device=resolve_device(chosen.device))
     is_whole = True
-    for file in evidence.files:
+    for file in Evidence.read(chosen.files).files:
         done = add(file, store, engines)
         print(f"{file.path}: {done.added} runs added to {root}, {done.stored} were there already")
         if done.without_weights:
@@ -194,7 +170,7 @@ def add_files(evidence: Evidence, root: Path, device: str) -> bool:
         for name in done.others[:MOST_NAMED]:
             print(f"the store has another result of {shown(name)}, which stays", file=sys.stderr)
         is_whole &= not done.others
-    return is_whole
+    return 0 if is_whole else 1
 
 
 def _audit(chosen: argparse.Namespace) -> int:

@@ -24,11 +24,6 @@ def store_folder(config: pytest.Config) -> Path:
     return Path(named or project_folder(config) / DEFAULT_STORE)
 
 
-def share_url(config: pytest.Config) -> str:
-    """Return the share that the command line or the environment names; empty where neither does."""
-    return option(config, "share") or os.environ.get("REPRO_SHARE") or ""
-
-
 def project_folder(config: pytest.Config) -> Path:
     """Return the folder of a project, from whichever of its folders pytest was started.
 
@@ -56,10 +51,6 @@ def check_options(config: pytest.Config) -> None:
             set_option(config, "profile", DEFAULT_PROFILE)
         _check_what_is_trained(config)
         _require_folder("--store", store_folder(config))
-        if share := share_url(config):
-            from repro.share import objects_at
-
-            objects_at(share)
         if report := option(config, "report"):
             _require_folder("--report", Path(report))
         if shared := option(config, "slurm-folder"):

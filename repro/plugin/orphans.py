@@ -70,17 +70,21 @@ class Orphans:
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if hasattr(session.config, "workerinput") or was_stopped or exitstatus not in ended:
             return
-        is_of_a_shard = option(session.config, "shard") is not None
-        if self.is_partial or is_about_nothing(session.config) or is_of_a_shard:
+        if self.is_partial or is_about_nothing(session.config):
             return
         self.found = dict(self._found(session.config))
         if self.found and not option(session.config, "update-ledger"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def files(self) -> dict[Path, dict[str, Path]]:
+        """Return the file of each claim that there is, by the folder of the file."""
+        files: dict[Path, dict[str, Path]] = {}
+        for file, name in sorted(self.known):
+            files.setdefault(Path(file).parent, {})[name] = Path(file)
+        return files
+
     def _found(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
-        in_folder: dict[Path, set[str]] = {}
-        for file, name in self.known:
-            in_folder.setdefault(Path(file).parent, set()).add(name)
+        in_folder = self.files()
         for place in places_with_ledgers(config, folders_only=True):
             if names := in_folder.get(place.absolute()):
                 try:
@@ -89,7 +93,7 @@ class Orphans:
                     continue
                 for ledger in ledgers:
                     claims = {entry.claim for entry in ledger.entries.values()}
-                    if gone := sorted(claims - names):
+                    if gone := sorted(claims - names.keys()):
                         yield ledger.path, gone
 
     def pytest_terminal_summary(

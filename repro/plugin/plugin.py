@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,13 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.imports import import_whole
-from repro.plugin import completeness, crashed, garbage, orphans
-from repro.plugin.changed import register_changed_since
+from repro.plugin import completeness, crashed, orphans
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.crashed import Unstarted
 from repro.plugin.options import check_options, leave_notes_of_ledgers, store_folder
 from repro.plugin.orphans import Orphans
-from repro.plugin.shard import register_shards, shards_of
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import shown_lines
@@ -76,8 +74,6 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
         config.pluginmanager.register(Completeness(), completeness.NAME)
         config.pluginmanager.register(Unstarted(), crashed.NAME)
-    register_changed_since(config)  # first, so that a shard takes its part of what is selected
-    register_shards(config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -90,7 +86,7 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    config.add_cleanup(partial(garbage.let_go, config))  # the first one is called last
+    config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
     # nothing is trained here, so there is nothing to share out
     if option(config, "plan") or option(config, "detach"):
         config.option.numprocesses = 0
@@ -145,23 +141,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
     marked = [item for item in session.items if _takes_results(item)]
-    shards = shards_of(session.config)
-    if not (marked or shards) or session.config.getoption("collectonly"):
+    if not marked or session.config.getoption("collectonly"):
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     import_whole("repro.plugin.session")
     from repro.plugin.session import ClaimSession
 
-    claims = ClaimSession.of(session.config, marked, also=shards.also if shards else {})
+    claims = ClaimSession.of(session.config, marked)
     session.config.stash[SESSION] = claims
-    if len(marked) == len(session.items):
-        garbage.spare(session.config)
+    gc.freeze()  # thousands of claims stay to the end: Python need not search them again and again
     if hasattr(session.config, "workerinput"):
         from repro.plugin.scheduling import note_claims
 
         note_claims(session.config)
-    if shards:
-        shards.session = claims
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -172,15 +164,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if option(session.config, "plan"):
         from repro.plugin.plan_description import describe_plan
 
-        shards = shards_of(session.config)
-        partition = shards.plan_text() if shards else ""
-        session.config.stash[PLAN_TEXT] = partition + describe_plan(claims)
+        session.config.stash[PLAN_TEXT] = describe_plan(claims)
         session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)
         return True
     if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
         session.config.stash[WAITS_FOR_A_CLAIM] = True
-        if not claims.items and claims.also:  # no claim of its own is there to begin with
-            claims.train()
     return None
 
 
@@ -328,11 +316,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["repro"] = account_of(claims)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
-    garbage.keep(config)  # all that there is, before pytest looks through it
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """xdist, on the controller: a worker has finished."""
@@ -366,8 +349,6 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     from repro.plugin.summary import summarise
 
     own = config.stash.get(SESSION, None)
-    if own is None:  # xdist's controller, which ran no test
-        garbage.spare(config)
     accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])
     summarise(terminalreporter, config, records, figures, accounts)
 

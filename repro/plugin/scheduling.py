@@ -17,7 +17,6 @@ from xdist.scheduler import (  # type: ignore[import-untyped]
 )
 
 from repro.imports import import_whole
-from repro.plugin import garbage
 from repro.plugin.progress import display_of, shared_folder
 
 _NOTE = "has-claims"
@@ -54,7 +53,6 @@ class ClaimsInBlocks:
                 self._used.add_node(node)
             for node, collection in usual.node2collection.items():
                 self._used.add_node_collection(node, collection)
-            garbage.spare(self._config)  # here are the reports of all claims
         self._used.schedule()
         if not self._is_begun and has_claims:
             import_whole("repro.plugin.summary")  # while the workers read: it takes a while

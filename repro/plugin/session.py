@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -48,7 +48,6 @@ from repro.runs.plan import LaterOf, Plan, RunsMissing
 from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults
 from repro.runs.work import Work
-from repro.share import SharedStore
 from repro.store import StoreError
 
 
@@ -56,36 +55,23 @@ class ClaimSession:
     """The work of one process on the selected claims."""
 
     @classmethod
-    def of(
-        cls,
-        config: pytest.Config,
-        items: Sequence[pytest.Item],
-        *,
-        also: Mapping[str, Sequence[Run]],
-    ) -> Self:
+    def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
         """Make the session that the options ask for; a bad one ends pytest with a sentence."""
         try:
-            return cls(config, items, also)
+            return cls(config, items)
         except (ValueError, StoreError, EvidenceError) as error:
             raise pytest.UsageError(str(error)) from error
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        items: Sequence[pytest.Item],
-        also: Mapping[str, Sequence[Run]],
-    ) -> None:
+    def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         asked = partial(option, config)
         self.config = config
-        self.also = also
-        """The runs that are trained here for claims that are judged elsewhere, by claim."""
         self.profile = profile_named(asked("profile"), budget=asked("seed-budget"))
         self.reports: list[str] = []
         evidence = evidence_of(config)
         self.work: Work | None = None
         """None where the session judges from evidence and trains nothing."""
         if evidence is None:
-            trains = bool(also) or not all(map(is_about_a_document, items))
+            trains = not all(map(is_about_a_document, items))
             self.work = open_work(config, trains=trains, report=self.reports.append)
             self.results: KnownResults = self.work.results
             learn_simulated(self.work.store)
@@ -137,12 +123,6 @@ class ClaimSession:
                 refused[item] = str(error)
         named = [item for item in self.items if item not in refused]
         return cases_alike(named) | namesakes(named) | refused
-
-    @property
-    def share(self) -> SharedStore | None:
-        """The store whose results travel between machines, where the session has such."""
-        store = self.work.store if self.work else None
-        return store if isinstance(store, SharedStore) else None
 
     def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
         """Make a fresh view of the results for one reading of a claim.
@@ -199,13 +179,10 @@ class ClaimSession:
         assert self.work is not None
         items = self.planned()
         return Plan(
-            [
-                *(partial(self._read, item) for item in items),
-                *(partial(self.wait_for, runs) for runs in self.also.values()),
-            ],
+            [partial(self._read, item) for item in items],
             is_settled=self.work.results.is_settled,
             asked=self.asked,
-            settled=lambda place: self.announce_ahead(items[place]) if place < len(items) else None,
+            settled=lambda place: self.announce_ahead(items[place]),
             later=[self._later_of(item) for item in items],
         )
 
@@ -263,12 +240,12 @@ class ClaimSession:
         if missing := [run for run in runs if not self.work.results.is_settled(run)]:
             raise RunsMissing(missing)
 
-    def train(self, *, first: pytest.Item | None = None) -> None:
+    def train(self, *, first: pytest.Item) -> None:
         """Train what is missing, beside the other processes, until every claim has its seeds.
 
         The claims are read from the `first` on, with which this process begins to judge.
         """
-        for line in [*self.not_ahead(), *(self.share.troubles if self.share else ())]:
+        for line in self.not_ahead():
             if self.watch.is_first(line):
                 self.watch.say(line)
         if self.work is not None:
@@ -279,14 +256,6 @@ class ClaimSession:
         """Train these runs while a claim waits for them in its test."""
         if self.work is not None and not self.stopped:
             Training(self, self.work).train_now(runs)
-
-    def failed_also(self) -> dict[str, str]:
-        """Return why runs for claims that are judged elsewhere could not be trained, by claim."""
-        return {
-            claim: why
-            for claim, runs in self.also.items()
-            if (why := next(filter(None, map(self.results.failed, runs)), None))
-        }
 
     def not_ahead(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
@@ -358,9 +327,7 @@ class ClaimSession:
         return not is_about_a_document(item)
 
     def close(self) -> None:
-        """Note what was verified and simulated; let other machines have what was trained here."""
+        """Note what was verified and simulated."""
         if self.work is not None:
             self.work.store.note_verified()
             leave_simulated(self.work.store)
-        if self.share is not None:
-            self.share.close()

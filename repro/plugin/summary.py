@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import pytest
 
 from repro.evidence.use import use_lines
 from repro.judge import Outcome
-from repro.ledger import Entry, Ledger, LedgerError, write_ledgers
+from repro.ledger import NAME, Entry, Ledger, LedgerError, leave_one_file, write_ledgers
+from repro.plugin import orphans
 from repro.plugin.about import session_of
 from repro.plugin.account import Account
 from repro.plugin.command_line import option
@@ -96,9 +97,9 @@ def _write_verdicts(
             f"{counted(len(asked), 'distinct run')} needed: {trained} trained now,"
             f" {without}the rest stored"
         )
-    if option(config, "update-ledger") and not option(config, "shard"):  # the merge writes it
+    if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        _update(accepted)
+        _update(accepted, config.pluginmanager.getplugin(orphans.NAME).files())
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
@@ -167,11 +168,15 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and not record.change.startswith(OPEN_AT)
 
 
-def _update(records: list[ClaimRecord]) -> None:
+def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
+    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims."""
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
+        for folder, of_claims in files.items():
+            if (folder / NAME).exists():
+                leave_one_file(folder, of_claims)
         ledgers = [Ledger.read(Path(path)) for path in by_ledger]
         for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
             ledger.add(entries)

@@ -10,7 +10,6 @@ from typing import Protocol
 import pytest
 
 from repro.arm import Run
-from repro.plugin import garbage
 from repro.plugin.claims import is_about_a_document, name_or_none
 from repro.plugin.first_reading import FirstReading, Reading
 from repro.plugin.watch import EnoughFailed, Watch
@@ -25,7 +24,6 @@ from repro.store import StoreError
 class TrainedSession(Protocol):
     """The parts of a session that its training reads and changes."""
 
-    config: pytest.Config
     asked: Asked
     reading: FirstReading
     watch: Watch
@@ -49,7 +47,7 @@ class Training:
     def __init__(self, session: TrainedSession, work: Work) -> None:
         self.session, self.work = session, work
 
-    def train(self, first: pytest.Item | None) -> None:
+    def train(self, first: pytest.Item) -> None:
         """Read the claims from the `first` on, and train until none misses anything.
 
         Where some are open, the others are announced as they are found: those about documents,
@@ -57,7 +55,7 @@ class Training:
         """
         with self._may_stop():
             plan = self.session.plan()
-            self._read_first(plan, name_or_none(first) if first else None)
+            self._read_first(plan, name_or_none(first))
             missing = plan.missing()
             if missing:
                 if self.session.watch.is_first("the plan"):
@@ -73,12 +71,10 @@ class Training:
             self._train(plan)
 
     def _train(self, plan: Plan) -> None:
-        with garbage.looked_for_as_usual(self.session.config):
-            self.work.train(plan, self.session.watch.status)
+        self.work.train(plan, self.session.watch.status)
 
     def _read_first(self, plan: Plan, first: str | None) -> None:
         """Read each claim in one process of the session; announce what is decided if not all is."""
-        garbage.keep(self.session.config)  # the tests that were collected stay to the end
         items = self.session.planned()
         ready: list[pytest.Item] = []
         is_any_open = False
@@ -102,7 +98,6 @@ class Training:
 
     def _read_chunk(self, plan: Plan, places: range) -> Reading:
         is_open = frozenset(place for place in places if not plan.read(place))
-        garbage.keep(self.session.config)  # and so do the results that were read
         self.work.store.note_verified()  # the others need not do it again
         return Reading(places, is_open, self.session.asked.news())
 

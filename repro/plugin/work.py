@@ -1,4 +1,4 @@
-"""Opens what a session trains with, as its options say: a store, a backend, a share."""
+"""Opens what a session trains with, as its options say: a store and a backend."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 from repro.backends.choose import backend_named
 from repro.judge import simulated
 from repro.plugin.command_line import option
-from repro.plugin.options import share_url, store_folder
+from repro.plugin.options import store_folder
 from repro.plugin.slurm import slurm_settings
 from repro.runs.work import Work
-from repro.share import SharedStore, objects_at
 from repro.store import Store, keep_simulated, read_simulated
 from repro.store.errors import warn
 
@@ -27,8 +26,6 @@ def open_store(config: pytest.Config, *, report: Callable[[str], None] = warn) -
 def open_work(config: pytest.Config, *, trains: bool, report: Callable[[str], None]) -> Work:
     """Return the work of a session that `trains`, or else reads what is stored."""
     store = open_store(config, report=report)
-    if url := share_url(config):
-        store = SharedStore(store.root, objects_at(url), report=report)
     backend = backend_named(
         option(config, "executor") if trains else "local",
         store,

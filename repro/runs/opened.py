@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -18,7 +17,6 @@ from typing import Any, TypeVar
 
 from repro.arm import Arm
 from repro.own.arm import OwnArm
-from repro.share.store import THREAD
 
 T = TypeVar("T")
 
@@ -119,8 +117,6 @@ def _listen() -> None:
 
 def _take(event: str, arguments: tuple[Any, ...]) -> None:
     if not _watches or event not in ("open", "subprocess.Popen"):
-        return
-    if threading.current_thread().name == THREAD:  # it sends what was trained before
         return
     if event == "open":
         path, mode, flags = arguments

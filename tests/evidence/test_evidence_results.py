@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from repro.arm import Run
-from repro.code.differences import MOVED
 from repro.evidence import changes
 from repro.evidence import pack as pack_module
 from repro.evidence.add import add
 from repro.evidence.audit import Finding, Plan, Trained, check
 from repro.evidence.audit_text import audit_lines
+from repro.evidence.changes import MOVED
 from repro.evidence.errors import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.frame import frame_of

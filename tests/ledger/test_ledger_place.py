@@ -1,12 +1,20 @@
-"""The places of ledgers: one file for a folder of claims, or one for each file of claims."""
+"""The places of ledgers: one for each file of claims, and an older one for all of a folder."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from repro.ledger import Entry, Ledger, LedgerError, Ledgers, entries_at, is_ledger, read_ledgers
-from repro.ledger.place import folders_with_ledgers, is_split, ledger_of, ledgers_in
+from repro.ledger import (
+    Entry,
+    Ledger,
+    LedgerError,
+    Ledgers,
+    entries_at,
+    leave_one_file,
+    read_ledgers,
+)
+from repro.ledger.place import folders_with_ledgers, ledger_of, ledgers_in
 from repro.store import Store
 
 
@@ -19,42 +27,39 @@ def write(path, *claims):
     Ledger(path, []).accept(map(entry, claims))
 
 
-def test_there_is_one_ledger_of_all_claims_or_one_for_each_file_of_them(tmp_path):
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    for folder in (whole, parts / "ledger"):
-        folder.mkdir(parents=True)
-    assert ledgers_in(whole) == []
-    for _ in range(2):  # before there is a ledger, and after
-        assert ledger_of(whole / "test_a.py") == whole / "ledger.toml"
-        assert ledger_of(parts / "test_a.py") == parts / "ledger" / "test_a.toml"
-        assert ledger_of(parts / "test_b.py") == parts / "ledger" / "test_b.toml"
-        assert ledger_of(parts / "nested" / "test_a.py") == parts / "nested" / "ledger.toml"
-        write(whole / "ledger.toml", "900/a")
-        write(parts / "ledger" / "test_a.toml", "900/a")
-    assert ledgers_in(whole) == [whole / "ledger.toml"]
-    assert ledgers_in(parts) == [parts / "ledger" / "test_a.toml"]
+def test_each_file_of_claims_has_a_ledger_and_an_older_one_is_read_too(tmp_path):
+    assert ledgers_in(tmp_path) == []
+    file, own, older = (tmp_path / x for x in ("test_a.py", "ledger/test_a.toml", "ledger.toml"))
+    assert ledger_of(file) == own
+    write(older, "900/a", "900/b")
+    write(own, "900/c")
+    assert ledgers_in(tmp_path) == [older, own]
+    ledger = Ledgers().of(file)
+    assert ledger.path == own
+    assert sorted(entry.claim for entry in ledger.entries.values()) == ["900/a", "900/b", "900/c"]
+    assert [each.path for each in read_ledgers(file)] == [older, own]
 
 
-def test_both_forms_at_once_are_refused(tmp_path):
+def test_the_entries_of_known_claims_leave_an_older_ledger(tmp_path):
+    older, own = tmp_path / "ledger.toml", tmp_path / "ledger" / "test_a.toml"
+    write(older, "900/a", "900/b")
+    write(own, "900/c")
+    leave_one_file(tmp_path, {"900/a": tmp_path / "test_a.py"})
+    assert [each.claim for each in entries_at(own)] == ["900/a", "900/c"]
+    assert [each.claim for each in entries_at(older)] == ["900/b"]
+    leave_one_file(tmp_path, {"900/b": tmp_path / "test_b.py"})
+    assert not older.exists()
+    assert [each.claim for each in entries_at(own.parent)] == ["900/a", "900/c", "900/b"]
+
+
+def test_a_package_of_that_name_is_no_ledger(tmp_path):
     write(tmp_path / "ledger.toml", "900/a")
-    write(tmp_path / "ledger" / "test_a.toml", "900/a")
-    for ask in (ledgers_in, is_split, lambda folder: ledger_of(folder / "test_a.py")):
-        with pytest.raises(LedgerError, match=r"There are both .*ledger\.toml and the folder "):
-            ask(tmp_path)
-
-
-def test_a_folder_of_that_name_with_other_things_is_no_ledger(tmp_path):
-    for name in ("books.csv", "README.md"):
-        (tmp_path / name / "ledger").mkdir(parents=True)
-        (tmp_path / name / "ledger" / name).touch()
-        assert not is_split(tmp_path / name)
-    package = tmp_path / "package"
-    write(package / "ledger.toml", "900/a")
-    (package / "ledger").mkdir()
+    (tmp_path / "ledger").mkdir()
     for name in ("__init__.py", "settings.toml"):
-        (package / "ledger" / name).touch()
-    assert ledgers_in(package) == [package / "ledger.toml"]
-    assert not is_ledger(package / "ledger" / "settings.toml")
+        (tmp_path / "ledger" / name).touch()
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
+    with pytest.raises(LedgerError, match="has modules of Python, so no ledger can be there"):
+        write(tmp_path / "ledger" / "test_a.toml", "900/a")
 
 
 def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
@@ -107,7 +112,7 @@ def test_a_bad_ledger_is_read_once(tmp_path, monkeypatch):
             ledgers.of(tmp_path / "test_b.py")
         with pytest.raises(LedgerError):
             ledgers.require_in_place("900/new", tmp_path / "test_a.py")
-    assert sorted(read) == ["test_a.toml", "test_a.toml", "test_b.toml", "test_b.toml"]
+    assert read.count("test_a.toml") == read.count("test_b.toml") == 2
 
 
 def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):
@@ -116,8 +121,8 @@ def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):
     with pytest.raises(LedgerError) as said:
         Ledgers().require_in_place("900/b", tmp_path / "test_b.py")
     assert str(said.value) == (
-        f"The ledger {tmp_path}/ledger/test_a.toml has 900/b, whose claim is in test_b.py: let"
-        f" python -m repro ledger split {tmp_path} move it into test_b.toml."
+        f"The ledger {tmp_path}/ledger/test_a.toml has 900/b, whose claim is in test_b.py: move"
+        " it into test_b.toml; where test_b.py was renamed, rename the ledger too."
     )
 
 

@@ -24,7 +24,7 @@ def test_a_new_project_runs(pytester, monkeypatch, kind):
     os.chdir(pytester.path / "first_try")
     result = pytester.runpytest_subprocess("--update-ledger")
     result.assert_outcomes(passed=1)
-    entries = tomllib.loads(Path("ledger.toml").read_text())["claim"]
+    entries = tomllib.loads(Path("ledger/test_first_try.toml").read_text())["claim"]
     assert [entry["verdict"] for entry in entries] == ["reproduced"]
     again = pytester.runpytest_subprocess("--gate", "--seed-budget", "5")
     again.assert_outcomes(passed=1)

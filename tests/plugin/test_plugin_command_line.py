@@ -1,4 +1,4 @@
-"""Options have two names, of which the short one is ours where nobody else has it; and settings."""
+"""Options have two names, of which the short one is ours where nobody else has it."""
 
 import pytest
 
@@ -53,8 +53,8 @@ def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 
-def test_settings_of_the_project_are_options(outside_project):
-    outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_plan = true\n")
+def test_the_project_sets_options_by_addopts(outside_project):
+    outside_project.makeini("[pytest]\naddopts = --profile paper --plan\n")
     result = run(outside_project)
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
     result = run(outside_project, "--profile", "ci")
@@ -62,7 +62,7 @@ def test_settings_of_the_project_are_options(outside_project):
 
 
 def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
-    outside_project.makeini("[pytest]\nrepro_profile = paper\nrepro_seed_budget = 4\n")
+    outside_project.makeini("[pytest]\naddopts = --profile paper --seed-budget 4\n")
     result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")
     result.assert_outcomes(passed=2, skipped=1, failed=1)
     result.stdout.fnmatch_lines(["reproduced    900/steeper* 5 seeds"])

@@ -83,7 +83,7 @@ class Held:
     def __init__(self, item, entries, **options):
         self.item = item
         if entries:
-            Ledger(item.path.parent / "ledger.toml", []).accept(entries)
+            Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
         usual = {"accept": False, "insist": False, "sparing": False, "seeds": 12, "reference": 20}
         self.gate = Gate(**usual | options)
 
@@ -229,7 +229,7 @@ def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
 def test_a_session_trains_what_can_fail_and_no_more(outside_project):
     # expected to fail is the claim that is refuted; skipped, the one of the documented size only
     run(outside_project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
-    ledger = outside_project.path / "ledger.toml"
+    ledger = outside_project.path / "ledger" / "test_lines.toml"
     before = ledger.read_text()
     result = run(outside_project, "--gate", "--update-ledger", "--store", "empty")
     result.assert_outcomes(passed=2, skipped=2)
@@ -256,4 +256,4 @@ def test_a_sentence_that_no_file_can_hold_costs_its_own_claim(outside_project):
     result = run(outside_project, "--update-ledger")
     result.assert_outcomes(errors=2, xfailed=1, skipped=1)
     result.stdout.fnmatch_lines(["*sentence is *which is no Unicode text*"])
-    assert "900/flatter" in (outside_project.path / "ledger.toml").read_text()
+    assert "900/flatter" in (outside_project.path / "ledger" / "test_lines.toml").read_text()
