@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -169,7 +170,9 @@ class Project:
 
     def session(self, store, *options):
         """A session that has begun."""
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--store"]
+        # a shell ignores Ctrl-C in what it starts in the background, and that is inherited
+        command = ["env", "--default-signal=INT", sys.executable, "-m", "pytest"]
+        command += ["-p", "no:cacheprovider", "--store"]
         session = subprocess.Popen(
             self.cluster.command(*command, str(self.folder / store), *options),
             cwd=self.folder / "project",
@@ -183,7 +186,7 @@ class Project:
 
     def run(self, store, *options):
         """What a session on this machine printed."""
-        return self.session(store, *options).communicate(timeout=240)[0]
+        return text_of(self.session(store, *options))
 
     def far(self, store, *options):
         """A session on the cluster that has begun; its store knows the programs' speeds."""
@@ -245,6 +248,15 @@ class Project:
             time.sleep(SLOW)
             if self.steps() != taken:
                 taken, since = self.steps(), time.monotonic()
+
+
+def text_of(session, *, seconds=240):
+    """What a session printed by its end; one that does not end says where it is."""
+    try:
+        return session.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        session.send_signal(signal.SIGABRT)
+        raise AssertionError(session.communicate(timeout=seconds)[0]) from None
 
 
 def trained(text):

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from ray_cluster import Cluster
-from slow_lines import STEPS, Project, trained
+from slow_lines import STEPS, Project, text_of, trained
 from slurm_cluster import Slurm, lacking
 
 from tests.oracles import oracle
@@ -71,7 +71,7 @@ def lost_steps(project, saved):
 
 
 def test_results_are_those_of_this_machine_under_the_same_keys(project):
-    text = project.far("far", "--seed-budget", "2").communicate(timeout=240)[0]
+    text = text_of(project.far("far", "--seed-budget", "2"))
     assert "2 of 2 settled verdicts" in text, text
     here = {key: x for key, x in project.entries("here").items() if project.seed_of(key) < 3}
     assert trained(text) == len(here) == 4
@@ -86,7 +86,7 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(project, 
     cluster.lose_a_node()
     lost = lost_steps(project, saved)
     (project.marks / "slow").unlink()
-    assert all_there(project, "lost", session.communicate(timeout=240)[0])
+    assert all_there(project, "lost", text_of(session))
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
 
 
@@ -97,16 +97,16 @@ def test_a_killed_session_goes_on_and_trains_nothing_twice(project, cluster):
     lost = lost_steps(project, project.saved("killed"))
     (project.marks / "slow").unlink()
     session = project.far("killed", *TWO)
-    assert all_there(project, "killed", session.communicate(timeout=240)[0])
+    assert all_there(project, "killed", text_of(session))
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
-    again = project.far("killed", *TWO).communicate(timeout=240)[0]
+    again = text_of(project.far("killed", *TWO))
     assert "trained now" not in again or trained(again) == 0
 
 
 def test_ctrl_c_stops_what_runs_on_the_nodes_and_keeps_what_they_came_to(project):
     session = disturbed(project, "stopped")
     session.send_signal(signal.SIGINT)
-    text = session.communicate(timeout=240)[0]
+    text = text_of(session)
     assert session.returncode == pytest.ExitCode.INTERRUPTED, text
     assert "the same command goes on from there" in text
     assert "Traceback" not in text
@@ -118,7 +118,7 @@ def test_ctrl_c_stops_what_runs_on_the_nodes_and_keeps_what_they_came_to(project
 
 def test_two_sessions_on_one_store_train_no_run_twice(project):
     both = [project.far("shared", *TWO) for _ in range(2)]
-    texts = [session.communicate(timeout=240)[0] for session in both]
+    texts = [text_of(session) for session in both]
     assert sum(map(trained, texts)) == 2, texts
     assert all(re.search("^reproduced +900.rises", text, re.MULTILINE) for text in texts), texts
     assert sum(project.steps().values()) == 2 * STEPS
@@ -126,7 +126,7 @@ def test_two_sessions_on_one_store_train_no_run_twice(project):
 
 def test_what_cannot_be_trained_there_fails_its_claim_with_the_reason(project):
     session = project.far("odd", "odd_lines.py", "--seed-budget", "2")
-    text = session.communicate(timeout=240)[0]
+    text = text_of(session)
     assert "failed to train: ZeroDivisionError: no slope today" in text
     assert 'raise ZeroDivisionError("no slope today")' in text  # the author's own line
     assert "would be stored under another key by the node" in text
@@ -137,14 +137,14 @@ def test_what_cannot_be_trained_there_fails_its_claim_with_the_reason(project):
 def test_a_lost_head_is_one_sentence_and_the_same_command_goes_on(project, cluster):
     session = disturbed(project, "cut")
     cluster.kill("head")
-    text = session.communicate(timeout=240)[0]
+    text = text_of(session)
     assert session.returncode == pytest.ExitCode.INTERRUPTED, text
     assert f"The Ray cluster at {cluster.address} is lost" in text
     assert "Traceback" not in text
     cluster.revive()
     lost = lost_steps(project, project.saved("cut"))
     (project.marks / "slow").unlink()
-    assert all_there(project, "cut", project.far("cut", *TWO).communicate(timeout=240)[0])
+    assert all_there(project, "cut", text_of(project.far("cut", *TWO)))
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
 
 
@@ -158,5 +158,5 @@ def test_a_job_that_is_told_to_end_goes_on_in_the_next(project, cluster):
     project.until(lambda: not cluster.jobs())
     lost = lost_steps(project, saved)
     (project.marks / "slow").unlink()
-    assert all_there(project, "told", session.communicate(timeout=240)[0])
+    assert all_there(project, "told", text_of(session))
     assert sum(project.steps().values()) - 2 * STEPS <= lost < STEPS
