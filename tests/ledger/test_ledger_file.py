@@ -149,7 +149,10 @@ def test_a_file_that_does_not_change_is_not_written(tmp_path):
 
 
 def test_a_ledger_that_cannot_be_written_is_one_sentence_and_stays(tmp_path):
-    whole, gone = Ledger(tmp_path / "b.toml", []), Ledger(tmp_path / "no folder" / "ledger" / "test_a.toml", [])
+    whole, gone = (
+        Ledger(tmp_path / "b.toml", []),
+        Ledger(tmp_path / "no folder" / "ledger" / "test_a.toml", []),
+    )
     whole.accept([entry("before")])
     before = whole.path.read_bytes()
     with pytest.raises(LedgerError, match=r"ud83d.*900/rises") as refused:
