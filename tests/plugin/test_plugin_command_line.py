@@ -31,13 +31,6 @@ def test_another_plugin_keeps_its_options(with_other_plugin):
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
 
-def test_another_plugin_is_loaded_after_ours(with_other_plugin, monkeypatch):
-    monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin,other")
-    result = run_apart(with_other_plugin, "--repro-profile", "paper", "--profile")
-    result.stdout.fnmatch_lines(["theirs: True None"])
-    result.assert_outcomes(passed=3, failed=1)
-
-
 def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
     conftest = outside_project.path / "conftest.py"
     conftest.write_text((conftest.read_text() if conftest.exists() else "") + _dedented(OTHER))

@@ -17,13 +17,6 @@ from tests.plugin.sessions import change, run, run_apart, trained
 pytestmark = pytest.mark.thorough
 
 
-def test_workers_share_the_runs_and_train_none_twice(outside_project):
-    change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
-    result = run_apart(outside_project, "-n", "3")
-    result.assert_outcomes(passed=2, failed=1, skipped=1)
-    assert trained(result) == (48, 48)  # four arms, and the last look is needed
-
-
 def test_two_sessions_at_once_train_nothing_twice(outside_project):
     change(outside_project, "sleep(0)", "sleep(0.03)")  # so that they meet
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
@@ -228,11 +221,11 @@ def test_a_fixture_of_its_own_accord_may_change_what_is_asked(project):
     result.assert_outcomes(passed=1)
 
 
-def test_a_report_of_two_workers(project):
+def test_a_report_has_the_curves_and_keys_of_what_was_trained(project):
     claims = project.path / "test_lines.py"
     change(project, "epochs=1", "epochs=3")
     claims.write_text('"""How steep lines are."""\n' + claims.read_text() + FIGURE)
-    result = project.runpytest_subprocess("-n", "2", "--report", "report", "-p", "no:cacheprovider")
+    result = run(project, "--report", "report")
     folder = project.path / "report"
     result.stdout.fnmatch_lines([f"the report is {folder.name}/index.html"])
 
