@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "backends"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "backends")]
 
 WORK_SECONDS, FEW = 0.5, 40
 LABELS = {

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -36,6 +37,21 @@ class Daemons:
         for name in list(self._processes):
             self._end(name)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def processes_with(*marks, below=()):
+    """The processes that have these in their environment, with all that those and others began."""
+    parents, found = {}, set(below)
+    for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
+        with suppress(OSError):
+            status = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            parents[process] = int(status[1])
+            environment = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+            if all(mark.encode() in environment for mark in marks):
+                found.add(process)
+    while more := {p for p, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
 
 
 def free_ports(count):

@@ -13,6 +13,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from tests.daemons import processes_with
+
 PORTS = range(20_000, 30_000)
 """One of them is the head's: `ray start` refuses an address that a neighbour's head has, too."""
 
@@ -114,23 +116,10 @@ class Cluster:
     def kill(self, name):
         """`kill -9` of all that runs on a node: its raylet, its workers, for the head the rest."""
         self.dead.add(name)
-        for process in self._processes(name):
+        for process in processes_with(f"{MARK}={self.name}-{name}"):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
 
     def lose_a_node(self):
         """Lose one of the nodes that train, and all that runs on it."""
         self.kill(self.workers[0])
-
-    def _processes(self, name):
-        """Those that were started with the node's mark, and their children, who may rewrite it."""
-        mark, parents, found = f"{MARK}={self.name}-{name}".encode(), {}, set()
-        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
-            with suppress(OSError):
-                status = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-                parents[process] = int(status[1])
-                if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
-                    found.add(process)
-        while more := {p for p, parent in parents.items() if parent in found} - found:
-            found |= more
-        return found

@@ -12,9 +12,8 @@ import socket
 import subprocess
 import time
 from contextlib import suppress
-from pathlib import Path
 
-from tests.daemons import Daemons
+from tests.daemons import Daemons, processes_with
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 SECONDS_TO_START = 120
@@ -134,7 +133,9 @@ class Slurm(Daemons):
 
     def kill(self, name):
         """`kill -9` of all that runs on a node: its daemon, and its jobs with all they started."""
-        for process in self._of_node(name):
+        daemon = self._processes.get(name)
+        marks = f"SLURM_CONF={self.folder}/slurm.conf", f"SLURMD_NODENAME={name}"
+        for process in processes_with(*marks, below=[daemon.pid] if daemon else []):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         self._end(name)
@@ -157,23 +158,6 @@ class Slurm(Daemons):
                 with suppress(AssertionError):  # it may have come back by itself
                     self.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
         self._until(lambda: self.states() == dict.fromkeys(self.nodes, "idle"))
-
-    def _of_node(self, name):
-        """The processes below a node's daemon, and below the steps that it left to themselves."""
-        parents, found = {}, set()
-        for process in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdecimal()):
-            with suppress(OSError):
-                status = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-                parents[process] = int(status[1])
-                environment = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-                is_ours = f"SLURM_CONF={self.folder}/slurm.conf".encode() in environment
-                if is_ours and f"SLURMD_NODENAME={name}".encode() in environment:
-                    found.add(process)
-        daemon = self._processes.get(name)
-        found |= {daemon.pid} if daemon else set()
-        while more := {p for p, parent in parents.items() if parent in found} - found:
-            found |= more
-        return found
 
     def _configure(self):
         names = "NodeName={} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=4000"

@@ -1,67 +1,26 @@
 """The time that is told, by what was trained; and the order, the cheapest claims first."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from repro.arm import Run
+from repro.core.device import machine
 from repro.core.speed import Speed
-from repro.own.arm import OwnArm
-from repro.recipe import Recipe
-from repro.runs.forecast import Forecast
 from repro.runs.order import Program, in_order, makespan
-from repro.store import Result
+from tests.local_work import LocalWork
+from tests.runs.test_runs_results import Any
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steps(OwnArm):
-    study = "steps"
-    data: str = "none"
-    count: int = 100
-    recipe: Recipe = Recipe(epochs=1, batch=1, lr=1.0)
-
-    @property
-    def steps(self):
-        return self.count
-
-
-class Timed:
-    """Every program takes a second a step, says its timing."""
-
-    def of(self, arm):
-        return Speed("stacked", 4, 1.0)
-
-    def row(self, run):
-        return run
-
-
-class Known:
-    """Results by run, with the seconds that they took."""
-
-    def __init__(self):
-        self.results = {}
-
-    def add(self, arm, seeds, seconds, *, machine="here"):
-        made = {"seconds": seconds, "machine": machine}
-        for seed in range(seeds):
-            self.results[Run(arm, seed)] = Result("key", {}, {"steps": arm.steps}, made, None)
-
-    def read(self):
-        return self.results
-
-    @property
-    def count(self):
-        return len(self.results)
-
-
-def test_runs_of_the_same_program_on_this_machine_tell_what_the_next_take():
-    known, runs = Known(), [Run(Steps(), seed) for seed in (50, 51)]
-    forecast = Forecast(Timed(), known, machine="here")
-    assert forecast.seconds(runs) == 200  # as it was timed
-    known.add(Steps(), 5, 30.0, machine="elsewhere")
-    assert forecast.seconds(runs) == 200
-    known.add(Steps(), 6, 30.0)
-    assert forecast.seconds(runs) == 60
+def test_runs_of_the_same_program_on_this_machine_tell_what_the_next_take(tmp_path, monkeypatch):
+    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+    runs = [Run(Any(), seed) for seed in range(4)]
+    here = LocalWork(tmp_path)
+    here.engines.settle(Any(), Speed("loop", 1, 0.5))
+    told = []
+    for run, made in zip(runs, ("elsewhere", machine("cpu")), strict=False):
+        here.store.put(here.results.identity(run), {"steps": 1}, {"seconds": 30.0, "machine": made})
+        assert here.values(run)
+        told.append(here.forecast.seconds(runs[2:]))
+    assert told[0] != told[1] == 60
 
 
 def test_the_programs_of_the_cheapest_claims_come_first():

@@ -132,16 +132,6 @@ def test_a_batch_is_as_wide_as_its_program_pays_shared_among_those_who_train(tmp
     assert [len(job.runs) for job in taken(queue, runs_of(SHORT, 7))] == [3, 3, 1]
 
 
-def test_a_stack_that_gains_little_leaves_no_process_idle(tmp_path):
-    """Three runs of a large program took one process of two 2.3 times as long as both."""
-    for pays, widths in ((4, [2, 1]), (1, [1, 1, 1]), (LEAST_WIDTH, [3])):
-        work, queue = process(tmp_path / str(pays), engine="stacked", width=pays)
-        stored(work, BASE)
-        assert queue.jobs_for(runs_of(SHORT), slots=2) == (0, len(widths))
-        jobs = taken(queue, runs_of(SHORT), among=2)
-        assert [len(job.runs) for job in jobs] == widths
-
-
 def test_what_is_stored_meanwhile_is_left_out(tmp_path, monkeypatch):
     """Also what its last holder stored between the look at the store and the lock."""
     work, queue = process(tmp_path)
