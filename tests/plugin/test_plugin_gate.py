@@ -247,13 +247,3 @@ def test_a_session_trains_what_can_fail_and_no_more(outside_project):
     result = run(outside_project, "--gate", "--require-verdict")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*give one of them*"])
-
-
-@pytest.mark.thorough
-def test_a_sentence_that_no_file_can_hold_costs_its_own_claim(outside_project):
-    claims = outside_project.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("steeper targets", r"steeper \ud83d targets"))
-    result = run(outside_project, "--update-ledger")
-    result.assert_outcomes(errors=2, xfailed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*sentence is *which is no Unicode text*"])
-    assert "900/flatter" in (outside_project.path / "ledger" / "test_lines.toml").read_text()
