@@ -23,15 +23,13 @@ def with_other_plugin(outside_project):
     return outside_project
 
 
-def test_another_plugin_keeps_its_options(with_other_plugin):
+def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     mine = ("--repro-profile", "ci", "--repro-device", "cpu")
     theirs = ("--profile", "--device", "iPhone 13")
     result = run_apart(with_other_plugin, "-p", "other", *mine, *theirs)
     result.stdout.fnmatch_lines(["theirs: True iPhone 13"])
     result.assert_outcomes(passed=2, skipped=1, failed=1)
-
-
-def test_another_plugin_is_loaded_after_ours(with_other_plugin, monkeypatch):
+    # loaded after ours
     monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin,other")
     result = run_apart(with_other_plugin, "--repro-profile", "paper", "--profile")
     result.stdout.fnmatch_lines(["theirs: True None"])

@@ -108,7 +108,7 @@ def beside(request, tmp_path):
 
     def make(*entries, **options):
         item = pytest.Function.from_parent(request.node.parent, name="test_rises", callobj=rises)
-        item.add_marker(pytest.mark.claim("It rises", source="900, Text"))
+        item.add_marker(pytest.mark.claim("It rises", source="900, Text", kind="control"))
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
         item.path = folder / "test_lines.py"
@@ -120,6 +120,7 @@ def beside(request, tmp_path):
 def test_what_the_ledger_does_not_know_has_to_hold(beside):
     claim = beside()
     assert claim(rises).outcome == "passed"
+    assert claim(rises).record["kind"] == "control"
     for slopes, verdict in ((OPEN, "inconclusive"), ([-x for x in RISEN], "refuted")):
         report = claim(rises, slopes)
         assert (report.outcome, report.record["verdict"]) == ("failed", verdict)
@@ -152,8 +153,8 @@ def test_what_held_before_fails_where_it_is_refuted_or_has_become_smaller(beside
     smaller = beside(replace(KNOWN, past=[(4.0, 1.0, 20)]))(rises, GONE)
     assert (smaller.outcome, smaller.record["verdict"]) == ("failed", "inconclusive")
     assert "smaller than it was" in smaller.record["text"]
-    incomparable = beside(replace(KNOWN, past=[]))(rises, OPEN)
-    assert incomparable.outcome == "failed"
+    for unlike in ([], [(0.3, 20)]):  # nobody knows by how much, or it was a spread
+        assert beside(replace(KNOWN, past=unlike))(rises, OPEN).outcome == "failed"
     still = beside(replace(KNOWN, past=[(9.0, 1.0, 20)]))(rises)  # reproduced, and smaller
     assert (still.outcome, still.record["change"]) == ("passed", "smaller than it was")
 

@@ -193,6 +193,7 @@ def test_a_file_has_each_verdict_when_it_falls(gated):
     assert are_in_order([*EVENTS, *AFTER], text)
     for name in ("cheap", r"dear\[8.0\]", r"dear\[9.0\]", "stored"):
         assert len(re.findall(rf"^reproduced +900/{name} ", text, re.MULTILINE)) == 1
+    assert text.partition("= FAILURES =")[0].count("test_lines.py") == 1  # a file is named once
     assert "a word from training" not in text
     assert "\r" not in text
 

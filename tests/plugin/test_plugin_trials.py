@@ -118,15 +118,6 @@ def trial(by_seed=None):
     return Trials(Stored(stored), Profile("ci", (8,)), Asked())(Reader())
 
 
-def test_curves_of_runs_that_stopped_at_different_epochs():
-    over_epochs = trial().over_epochs
-    assert over_epochs.perplexity.bottoms_at(2)
-    assert over_epochs.perplexity.climbs(after=2)
-    assert over_epochs.loss.falls()
-    assert over_epochs.loss.bottoms_at(-1)
-    assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ToldTheTruth(Reader):
     def is_exact(self, metric, index=None):
