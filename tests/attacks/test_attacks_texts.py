@@ -244,22 +244,6 @@ class Elements(HTMLParser):
         self.seen.append((tag, [name for name, _ in attrs]))
 
 
-def page_of(words):
-    return render(lay_out_page(documents_of(words), {}))
-
-
-@pytest.mark.thorough
-@example("".join(PIECES))
-@example(" ".join(STEERING))
-@example("</script><script>alert(1)</script>")
-@given(TEXTS)
-def test_the_page_is_the_same_but_for_its_words(words):
-    page = page_of(words)
-    assert Elements(page).seen == Elements(page_of("calm")).seen
-    assert not HIDDEN.search(page)
-    page.encode()
-
-
 def page_of_arms(every):
     """A page of one claim whose arms have these settings."""
     made = [ArmData(label="arm", study="s", settings=each, seeds=[1], keys=[]) for each in every]

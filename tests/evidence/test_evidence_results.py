@@ -152,9 +152,6 @@ def test_runs_are_added_to_a_store_which_keeps_what_it_has(tmp_path):
     path = file_of(tmp_path, CODE, line(values=VALUES | {"measures": {"slope": 9.0}}))
     assert added() == (0, 0, 1, 0)
     assert store.get(identity_of(RUN)).values == VALUES
-    parts = [
-        {"kind": "weights", "part": n, "base64": text} for n, text in enumerate(("AAEC", "Aw=="))
-    ]
     kept = line(SEEDS[2], keeps_weights=True)
     weights = {"kind": "weights", "key": kept["key"]}
     parts = [{**weights, "part": n, "base64": text} for n, text in enumerate(("AAEC", "Aw=="))]

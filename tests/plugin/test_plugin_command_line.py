@@ -23,7 +23,7 @@ def with_other_plugin(outside_project):
     return outside_project
 
 
-def test_another_plugin_keeps_its_options(with_other_plugin):
+def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     mine = ("--repro-profile", "ci", "--repro-device", "cpu")
     theirs = ("--profile", "--device", "iPhone 13")
     result = run_apart(with_other_plugin, "-p", "other", *mine, *theirs)

@@ -86,17 +86,6 @@ def gated(project):
     return project
 
 
-def start(project, *options, **where):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-    return subprocess.Popen(
-        command,
-        cwd=project.path,
-        start_new_session=True,
-        preexec_fn=hears_ctrl_c,
-        **where,
-    )
-
-
 def hears_ctrl_c():
     """What a shell starts in the background is deaf to it, and so is all that it starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -105,7 +94,14 @@ def hears_ctrl_c():
 @contextmanager
 def session_in(project, *options, **where):
     """A session that is ended when the block is left, whatever happens in it."""
-    session = start(project, *options, **where)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+    session = subprocess.Popen(
+        command,
+        cwd=project.path,
+        start_new_session=True,
+        preexec_fn=hears_ctrl_c,
+        **where,
+    )
     try:
         yield session
     finally:
@@ -167,57 +163,39 @@ EVENTS = [
 AFTER = [r"reproduced +900/dear\[[89]\.0\]", r"=+ claims =+"]
 
 
+def are_in_order(events, text):
+    found = [re.search(event, text) for event in events]
+    assert all(found), (dict(zip(events, found, strict=True)), text)
+    places = [match.start() for match in found]
+    return places == sorted(places)
+
+
 STARTED = r"collected|workers \["
 """What pytest says, alone or with workers, once it has read the tests."""
 
-
-def places(events, text):
-    found = [re.search(event, text) for event in events]
-    assert all(found), (dict(zip(events, found, strict=True)), text)
-    return [match.start() for match in found]
-
-
-def stored_first(project):
-    """Train what one claim needs."""
-    result = project.runpytest_subprocess("-p", "no:cacheprovider", "-q", "-k", "900/stored")
-    result.assert_outcomes(passed=1)
+LIVE = r"\[█+ *\] 2/4 claims, "
+"""The line below the verdicts, which takes its own place on a terminal again and again."""
 
 
 def test_a_file_has_each_verdict_when_it_falls(gated):
-    stored_first(gated)
+    result = gated.runpytest_subprocess("-p", "no:cacheprovider", "-q", "-k", "900/stored")
+    result.assert_outcomes(passed=1)
     log = gated.path / "log"
     with log.open("w") as file, session_in(gated, stdout=file) as session:
         text = until(log.read_text, EVENTS[-1], session)
-        assert places(EVENTS, text) == sorted(places(EVENTS, text))
+        assert are_in_order(EVENTS, text)
         assert re.search(r"refuted +901/sums \(new\)", text)
         assert re.search(r"not run +1 claim: is judged at one size only", text)
         assert not re.search(AFTER[0], text)
         (gated.path / "go").touch()
         session.wait(120)
     text = log.read_text()
-    assert places([*EVENTS, *AFTER], text) == sorted(places([*EVENTS, *AFTER], text))
+    assert are_in_order([*EVENTS, *AFTER], text)
     for name in ("cheap", r"dear\[8.0\]", r"dear\[9.0\]", "stored"):
         assert len(re.findall(rf"^reproduced +900/{name} ", text, re.MULTILINE)) == 1
+    assert text.partition("= FAILURES =")[0].count("test_lines.py") == 1  # a file is named once
     assert "a word from training" not in text
     assert "\r" not in text
-
-
-def test_a_terminal_shows_verdicts_above_one_line_that_stays_in_its_place(gated):
-    terminal = Terminal()
-    streams = {"stdout": terminal.theirs, "stderr": terminal.theirs}
-    with session_in(gated, "-n", "2", **streams) as session:
-        os.close(terminal.theirs)
-        live = r"\[█+ *\] 2/4 claims, "
-        until(terminal.screen, rf"reproduced +900/cheap [^\n]*\n(?s:.*)\n?{live}[^\n]*$", session)
-        assert len(re.findall(r"\r\[[█ ]+\] \d/\d claims", terminal.read())) > 2
-        assert len(re.findall(live, terminal.screen())) == 1
-        (gated.path / "go").touch()
-        session.wait(120)
-    screen = terminal.screen()
-    assert places(AFTER, screen) == sorted(places(AFTER, screen))
-    assert "claims, " not in screen
-    ours = screen[screen.index("statements of documents") :]  # below pytest's own header
-    assert [line for line in ours.split("\n") if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("options", [("-x", "-q"), ("-x", "-n", "2")])
@@ -229,6 +207,7 @@ def test_enough_failures_stop_the_training_too(gated, options):
     assert session.returncode in codes, shown
     assert re.search(r"20 distinct runs needed: \d+ trained now, \d+ not trained", shown)
     assert "1 failed" in shown
+    assert "-q" not in options or "claims wait for" not in shown  # the quiet see nothing of it
     assert not list((gated.path / "store").rglob("dear"))
 
 
@@ -271,7 +250,7 @@ No program can catch that: Python prints it and goes on.
 
 
 @pytest.mark.parametrize(
-    ("moment", "options"), [(STARTED, ("-n", "2")), (r"claims wait for", ()), (r"2/4 claims", ())]
+    ("moment", "options"), [(STARTED, ("-n", "2")), (r"claims wait for", ()), (LIVE, ())]
 )
 def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
     terminal = Terminal()
@@ -279,6 +258,9 @@ def test_ctrl_c_at_any_moment_leaves_a_readable_screen(gated, options, moment):
     with session_in(gated, *options, **streams) as session:
         os.close(terminal.theirs)
         until(terminal.screen, moment, session)
+        if moment == LIVE:
+            assert len(re.findall(r"\r\[[█ ]+\] \d/\d claims", terminal.read())) > 1
+            assert len(re.findall("claims, ", terminal.screen())) == 1
         os.killpg(session.pid, signal.SIGINT)  # as a terminal does
         session.wait(30)
     screen = OF_PYTHON.sub("", terminal.screen())
@@ -334,9 +316,3 @@ def test_ctrl_c_while_the_session_ends_is_one_sentence(gated, hook, monkeypatch)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stderr.fnmatch_lines(["stopped by Ctrl-C while the session was ending; all results *"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
-
-
-def test_the_quiet_see_nothing_of_it(gated):
-    (gated.path / "go").touch()
-    result = gated.runpytest_inprocess("-p", "no:cacheprovider", "-q")
-    assert not re.search(r"reproduced +900|claims wait", result.stdout.str())

@@ -75,29 +75,3 @@ def test_where_a_unit_test_ends_the_session_nothing_is_trained(mixed):
     result.assert_outcomes(failed=1, deselected=1)
     assert "claims wait for" not in result.stdout.str()
     assert "stopping after 1 failures" in result.stdout.str()
-
-
-MANY = """
-import pytest
-from repro import claim
-
-@claim("{share} of 4", source="900, Table")
-@pytest.mark.parametrize("share", ["25%", "30%", "50%", "60%", "75%", "100%"])
-def test_share(document, share):
-    assert document(share).is_share_of(4)
-"""
-
-
-def test_statements_that_hold_share_a_line_and_a_file_is_named_once(pytester, monkeypatch):
-    monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
-    pytester.makepyfile(test_many=MANY)
-    shown = pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
-    assert "reproduced    4 statements of documents that agree with themselves (900: 4)" in shown
-    assert shown.count("statements of documents") == 1
-    before = shown.partition("= FAILURES =")[0]
-    assert before.count("test_many.py") == 1
-    assert [line.split()[1] for line in before.split("\n") if line.startswith("refuted ")] == [
-        "900/share[30%]",
-        "900/share[60%]",
-    ]
-    assert "[100%]" in before

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from repro.arm import Arm, Metric, Needs, Run
+from repro.arm import Arm, Metric, Needs
 from repro.judge import Measured, Outcome, conjunction, either
 from repro.plugin.gate import fail
 from repro.plugin.gathered import contradiction, outcome_of
@@ -19,7 +19,7 @@ from repro.recipe import Recipe
 from repro.runs.asked import Asked
 from repro.runs.plan import RunsMissing
 from repro.runs.profiles import Profile
-from repro.store import Result
+from tests.plugin.sessions import Made
 
 RECIPE = Recipe(epochs=5, batch=1, lr=1.0, measure_every=2)
 
@@ -60,37 +60,9 @@ class OfOtherSeeds(Line):
     documented_seeds: ClassVar[tuple] = (42,)
 
 
-class Stored:
-    """Results of everything it was given, and of nothing else."""
-
-    details: ClassVar[dict] = {}
-
-    def __init__(self, by_seed):
-        self.by_seed = by_seed
-        self.looked_up = 0
-
-    def located(self, arm):
-        return arm.located()
-
-    def lacking(self, runs):
-        return RunsMissing(runs)
-
-    def remarks(self, runs):
-        return []
-
-    def require_sound(self, arm):
-        pass
-
-    def failed(self, run):
-        return None
-
-    def get(self, run):
-        self.looked_up += 1
-        known = line_of(run) if isinstance(run.arm, Line) else self.by_seed.get(run.seed)
-        return None if known is None else Result("", {}, known, {})
-
-    def of(self, arm, seeds):
-        return [self.get(Run(arm, seed)) for seed in seeds]
+def stored(by_seed):
+    """Results of every line, and of readers with these seeds."""
+    return Made(lambda run: line_of(run) if isinstance(run.arm, Line) else by_seed.get(run.seed))
 
 
 def line_of(run):
@@ -114,17 +86,8 @@ def values(seed):
 
 
 def trial(by_seed=None):
-    stored = {seed: values(seed) for seed in range(1, 9)} if by_seed is None else by_seed
-    return Trials(Stored(stored), Profile("ci", (8,)), Asked())(Reader())
-
-
-def test_curves_of_runs_that_stopped_at_different_epochs():
-    over_epochs = trial().over_epochs
-    assert over_epochs.perplexity.bottoms_at(2)
-    assert over_epochs.perplexity.climbs(after=2)
-    assert over_epochs.loss.falls()
-    assert over_epochs.loss.bottoms_at(-1)
-    assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
+    known = {seed: values(seed) for seed in range(1, 9)} if by_seed is None else by_seed
+    return Trials(stored(known), Profile("ci", (8,)), Asked())(Reader())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +98,7 @@ class ToldTheTruth(Reader):
 
 def test_one_value_of_a_list_can_be_exact_and_the_others_not():
     runs = {1: {"measures": {"alignment": [0.3, 1.0]}}}
-    told = Trials(Stored(runs), Profile("ci", (8,)), Asked())(ToldTheTruth())
+    told = Trials(stored(runs), Profile("ci", (8,)), Asked())(ToldTheTruth())
     assert told.alignment[1].matches(1.0, tolerance=1e-4).outcome is Outcome.REPRODUCED
     with pytest.raises(RunsMissing):
         told.alignment[0].matches(0.3, tolerance=0.1)
@@ -180,19 +143,19 @@ def test_a_curve_asks_for_its_runs_like_any_measure():
 
 
 def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
-    stored = Stored({seed: values(seed) for seed in range(1, 9)})
-    trials = Trials(stored, Profile("ci", (8,)), Asked())
+    results = stored({seed: values(seed) for seed in range(1, 9)})
+    trials = Trials(results, Profile("ci", (8,)), Asked())
     many = trials([Reader(recipe=RECIPE.but(lr=0.1 * rate)) for rate in range(1, 10)])
     many.perplexity.climbs()
-    assert stored.looked_up == 9 * 8
+    assert results.looked_up == 9 * 8
     later = trials(Reader())
     assert later.perplexity > 1.0
-    assert stored.looked_up == 9 * 8 + 8
+    assert results.looked_up == 9 * 8 + 8
 
 
 def scored(baseline, shared):
     """Trials of two arms, and their scores on eight seeds each."""
-    trials = Trials(Stored({}), Profile("ci", (5, 8)), Asked())
+    trials = Trials(stored({}), Profile("ci", (5, 8)), Asked())
     arms = [
         Measured(judge=trials.judge, label=label, metric="score", values=lambda n, v=v: v[:n])
         for label, v in (("baseline", np.asarray(baseline)), ("shared", np.asarray(shared)))
@@ -235,7 +198,7 @@ TWO = "a, b = trials(Line(), Line(target=2.0))"
 
 def ended(*lines, **options):
     """Return what a claim's test of these lines raised, and the trials that it took."""
-    trials = Trials(Stored({}), Profile("ci", (5,)), Asked(), **options)
+    trials = Trials(stored({}), Profile("ci", (5,)), Asked(), **options)
     try:
         exec("\n".join(lines), {"trials": trials, **WORDS})
     except (Exception, pytest.skip.Exception, pytest.xfail.Exception) as raised:

@@ -41,22 +41,19 @@ def test_an_empty_ledger_says_so():
     assert texts(badge([])) == ["claims", "none judged"]
 
 
-def test_the_command_counts_a_folder_of_ledgers(tmp_path, capsys):
-    (tmp_path / "ledger").mkdir()
-    for n, each in enumerate(ENTRIES):
-        Ledger(tmp_path / "ledger" / f"test_{n}.toml", []).accept([each])
-    assert main(["badge", str(tmp_path / "ledger")]) == 0
-    assert texts(capsys.readouterr().out) == ["claims", "2 reproduced", "1 refuted"]
-
-
 def test_the_command(tmp_path, capsys):
-    ledger, picture = tmp_path / "ledger.toml", tmp_path / "new" / "claims.svg"
+    ledger, picture = tmp_path / "ledger" / "test_it.toml", tmp_path / "new" / "claims.svg"
     assert main(["badge", str(ledger)]) == 1
     assert "There is no ledger" in capsys.readouterr().err
-    Ledger(ledger, []).accept(ENTRIES)
+    ledger.parent.mkdir()
+    Ledger(ledger, []).accept(ENTRIES[:2])
+    Ledger(ledger.with_name("test_other.toml"), []).accept(ENTRIES[2:])
     assert main(["badge", str(ledger)]) == 0
+    assert texts(capsys.readouterr().out) == ["claims", "2 reproduced"]
+    assert main(["badge", str(ledger.parent)]) == 0
     printed = capsys.readouterr().out
-    assert main(["badge", str(ledger), "--into", str(picture)]) == 0
+    assert texts(printed) == ["claims", "2 reproduced", "1 refuted"]
+    assert main(["badge", str(ledger.parent), "--into", str(picture)]) == 0
     assert picture.read_text() == printed
-    assert main(["badge", str(ledger), "--into", str(tmp_path)]) == 1
+    assert main(["badge", str(ledger.parent), "--into", str(tmp_path)]) == 1
     assert "was not written" in capsys.readouterr().err

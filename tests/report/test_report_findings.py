@@ -42,12 +42,9 @@ def test_verdicts_are_counted_by_source_and_data():
     assert findings_table(ENTRIES) == TABLE
 
 
-def test_several_ledgers_are_one_table(ledgers, capsys):
+def test_it_is_written_between_its_marks_and_nowhere_else(ledgers, tmp_path, capsys):
     assert main(["findings", *ledgers]) == 0
     assert capsys.readouterr().out == TABLE
-
-
-def test_it_is_written_between_its_marks_and_nowhere_else(ledgers, tmp_path):
     page = tmp_path / "findings.md"
     page.write_text(f"before\n{BEGIN}old\n{END}\nafter\n")
     for _ in range(2):
@@ -64,12 +61,21 @@ def test_without_marks_nothing_is_written(ledgers, tmp_path, capsys):
         assert "findings: begin" in capsys.readouterr().err
 
 
-def test_a_ledger_that_is_not_there_or_not_one_is_said_in_a_sentence(tmp_path, capsys):
-    assert main(["findings", str(tmp_path / "none.toml")]) == 1
-    assert "There is no ledger" in capsys.readouterr().err
-    (tmp_path / "bad.toml").write_text("[[claim]\n")
-    assert main(["findings", str(tmp_path / "bad.toml")]) == 1
-    assert "cannot be read" in capsys.readouterr().err
+def test_what_is_not_there_or_not_what_it_should_be_is_said_in_a_sentence(
+    ledgers, tmp_path, capsys
+):
+    bad, none = tmp_path / "bad.toml", tmp_path / "none.toml"
+    bad.write_text("[[claim]\n")
+    (tmp_path / "results.json").write_text("{}")
+    figures = ["--source", "004", "--figures", str(tmp_path / "results.json")]
+    for arguments, sentence in (
+        ([str(none)], "There is no ledger"),
+        ([str(bad)], "cannot be read"),
+        ([*ledgers, "--source", "007"], "no claim of a source '007'"),
+        ([*ledgers, *figures], "is no results.json of a report"),
+    ):
+        assert main(["findings", *arguments]) == 1
+        assert sentence in capsys.readouterr().err
 
 
 def test_each_claim_of_a_source_is_shown_at_its_largest_size_and_on_real_data():
@@ -125,12 +131,3 @@ def test_a_figure_is_a_table_of_every_point_beside_what_is_documented():
     assert "| d=256 | FA | 0 |  | 0.5 |  | 1 |" in documented
     assert "| FA | 1 |" not in shown  # neither documented nor trained
     assert "Elsewhere" not in shown
-
-
-def test_a_source_or_a_report_that_is_not_there_is_said_in_a_sentence(ledgers, tmp_path, capsys):
-    assert main(["findings", *ledgers, "--source", "007"]) == 1
-    assert "no claim of a source '007'" in capsys.readouterr().err
-    (tmp_path / "results.json").write_text("{}")
-    named = ["--source", "004", "--figures", str(tmp_path / "results.json")]
-    assert main(["findings", *ledgers, *named]) == 1
-    assert "is no results.json of a report" in capsys.readouterr().err

@@ -102,18 +102,10 @@ def test_panels_have_the_same_axis_of_epochs():
     words = words_of(plot)
     assert {"training loss", "accuracy"} <= set(words)
     assert words.count("epoch") == words.count("10") == words.count("2") == 2
-
-
-def test_a_metric_measured_once_is_no_curve():
-    accuracy = TrainingCurve([10], [[0.5], [0.6]])
-    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="once")
-    words = words_of(plot)
-    assert "training loss" in words
+    once = TrainingCurve([10], [[0.5], [0.6]])  # measured once: no curve
+    words = words_of(training([("bp", {"loss": LOSS, "accuracy": once})], "accuracy", name="once"))
     assert "accuracy" not in words
-    assert words.count("epoch") == 1
-
-
-def test_without_epochs_there_is_nothing_to_show():
+    assert words.count("epoch") == words.count("training loss") == 1
     assert training([("bp", {"loss": TrainingCurve([1], [[2.0]])})], "loss", name="none") is None
 
 
@@ -155,12 +147,9 @@ def test_ratios_are_named_by_numbers_one_says():
     assert [label for _, label in far] == ["0.5", "1", "2", "5"]
 
 
-def test_a_vertical_axis_goes_up():
+def test_a_vertical_axis_goes_up_and_an_axis_of_nothing_is_one_too():
     axis = svg.Axis.over([1.0, 2.0], 100, 0, most=4)
     assert axis.at(2.0) < axis.at(1.0)
-
-
-def test_an_axis_of_nothing_is_one_too():
     assert svg.Axis.over([], 0, 100, most=4).ticks
     assert svg.Axis.over([0.0, 0.0], 0, 100, most=4).at(0.0) == 50
 

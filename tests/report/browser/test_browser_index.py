@@ -45,20 +45,6 @@ def test_rows_out_of_view_are_not_laid_out(page):
     assert page.get_by_role("table").get_by_role("row").count() > 0
 
 
-def test_it_filters_and_sorts_them_all(page):
-    page.fill("[name=text]", "claim_117")
-    wanted = sum("claim_117" in f"claim_{n}" for n in range(COUNT))
-    assert page.locator(f"{ROWS}:visible").count() == wanted
-    assert page.locator("#shown").text_content() == f"{wanted} claims"
-    page.fill("[name=text]", "")
-    page.get_by_role("button", name="Measured").click()
-    cells = page.locator(f"{ROWS} td:nth-child(4)")
-    values = cells.evaluate_all("(all) => all.map((cell) => cell.dataset.n ?? null)")
-    numbers = [float(value) for value in values if value is not None]
-    assert numbers == sorted(numbers)
-    assert values[len(numbers) :] == [None] * (COUNT - len(numbers))
-
-
 def test_a_claim_opens_with_its_plots_and_the_way_back_keeps_the_filter(page):
     page.fill("[name=text]", "claim_1151")
     page.locator(f"{ROWS}:visible a").click()
