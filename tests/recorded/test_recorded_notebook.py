@@ -4,11 +4,9 @@ import csv
 import doctest
 import importlib
 import io
-import subprocess
-import sys
 
 import pytest
-from recorded_results import run, say, table, write
+from recorded_results import say, table, write
 from scipy import stats
 
 from repro.__main__ import main
@@ -75,27 +73,6 @@ def test_the_documented_examples_run():
         outcome = doctest.testmod(importlib.import_module(f"repro.recorded.{name}"))
         assert outcome.attempted > 0, name
         assert outcome.failed == 0, name
-
-
-@pytest.mark.thorough
-def test_it_needs_no_torch():
-    code = "import sys; from repro.recorded import judge; judge({'a': [1, 2], 'b': [2, 4]});"
-    code += "print('torch' in sys.modules, 'pytest' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
-def test_a_session_names_the_run_that_pairs_miss_and_the_seed_that_is_there_twice(project, lines):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    result = run(project, "-rs")
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
-    lines.insert(5, lines[4])
-    write(project, lines)
-    result = run(project)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*plain: Seed 4 is there twice, in line 5 of results.csv and*"])
 
 
 def wanted(project, monkeypatch, capsys):

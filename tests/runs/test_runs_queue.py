@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pytest
-
 from repro.arm import Arm, Run
 from repro.core.speed import Speed
 from repro.recipe import Recipe
@@ -39,11 +37,6 @@ class Tuned(Base):
 
 
 SHORT, LONG, BASE = Tuned(epochs=2), Tuned(epochs=9), Tuned().starts_from
-
-
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
 
 
 def process(folder, *, engine="loop", width=1, settled=(Base(), SHORT, LONG)):

@@ -22,11 +22,6 @@ RUN = Run(Any(), 1)
 HERE, ELSEWHERE = {"machine": machine("cpu")}, {"machine": "x86_64 another"}
 
 
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
-
-
 def settled(folder, **options):
     work = LocalWork(folder, **options)
     work.engines.settle(RUN.arm, Speed("loop", 1, 0.5))

@@ -30,7 +30,6 @@ from repro.studies.context_vector.model import ContextLanguageModel
 from repro.studies.context_vector.start import STUDY as AT_START
 from repro.studies.context_vector.study import STUDY
 from repro.studies.context_vector.variants import AtTheStart, WarmedUp
-from tests.run_files import KeptFiles, train_until
 from tests.studies.small import CONTEXT as SMALL
 from tests.studies.small import assert_same
 
@@ -272,17 +271,6 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     assert likeness.abs().max() < 6 / flat.shape[1] ** 0.5
     again = kept(keys[3:5], share=share, steps=9, units=301)  # whatever shares the batch
     assert torch.equal(again, masks[:, 3:5])
-
-
-@pytest.mark.parametrize("engine", ["loop", "stacked"])
-def test_resuming_after_an_epoch_is_never_having_stopped(engine):
-    recipe = SMALL.recipe.but(clip=((0, 0.1), (2, 1.0)), warmup=4, patience=3)
-    runs = [Run(SMALL.but(recipe=recipe), seed) for seed in (1, 2)]
-    undisturbed = dict(train(STUDY, runs, engine=engine, device=CPU))
-    saved = KeptFiles()
-    for epoch in (1, 2, 3):
-        train_until(3 * epoch, STUDY, runs, engine=engine, device=CPU, files=saved)
-    assert dict(train(STUDY, runs, engine=engine, device=CPU, files=saved)) == undisturbed
 
 
 def test_a_longer_run_is_the_shorter_one_and_more():
