@@ -126,17 +126,6 @@ def test_source_002_pairs_and_passages():
     assert len(identities) == 3
 
 
-LOADERS = {
-    "characters": lambda twin: load_characters(f"wikitext-2{twin}"),
-    "word windows": lambda twin: load_word_windows(f"wikitext-2{twin}", vocabulary=1000),
-    "words": lambda twin: load_words(f"wikitext-2{twin}"),
-    "byte pairs": lambda twin: load_byte_pairs(f"wikitext-2{twin}", tokenizer=f"gpt2-bpe{twin}"),
-    "messages": lambda twin: load_messages(f"sms-spam{twin}", tokenizer=f"gpt2-bpe{twin}"),
-    "pairs": lambda twin: load_pairs(f"blimp{twin}", tokenizer=f"gpt2-bpe{twin}"),
-    "passages": lambda twin: load_passages(f"lambada{twin}", "openai", tokenizer=f"gpt2-bpe{twin}"),
-}
-
-
 def arrays_of(prepared_set):
     for value in vars(prepared_set).values():
         if isinstance(value, np.ndarray):
@@ -145,28 +134,27 @@ def arrays_of(prepared_set):
             yield from arrays_of(value)
 
 
-def require_prepared_once(twin, monkeypatch):
-    first = {name: load(twin) for name, load in LOADERS.items()}
-
-    def never(*arguments):
-        raise AssertionError("prepared a second time")
-
-    monkeypatch.setattr(prepared, "_write", never)
-    for name, load in LOADERS.items():
-        for one, other in zip(arrays_of(first[name]), arrays_of(load(twin)), strict=True):
-            assert isinstance(one, np.memmap), name
-            assert isinstance(other, np.memmap), name
-            np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.thorough
-def test_twins_are_prepared_once_and_then_mapped(own_cache, monkeypatch):
-    require_prepared_once("-twin", monkeypatch)
+@pytest.mark.parametrize("twin", ["-twin", pytest.param("", marks=pytest.mark.real_data)])
+def test_sets_are_prepared_once_and_then_mapped(twin, own_cache, monkeypatch):
+    given = {"tokenizer": f"gpt2-bpe{twin}"}
 
+    def loaded():
+        yield load_characters(f"wikitext-2{twin}")
+        yield load_word_windows(f"wikitext-2{twin}", vocabulary=1000)
+        yield load_words(f"wikitext-2{twin}")
+        yield load_byte_pairs(f"wikitext-2{twin}", **given)
+        yield load_messages(f"sms-spam{twin}", **given)
+        yield load_pairs(f"blimp{twin}", **given)
+        yield load_passages(f"lambada{twin}", "openai", **given)
 
-@pytest.mark.real_data
-def test_real_sets_are_prepared_once_and_then_mapped(own_cache, monkeypatch):
-    require_prepared_once("", monkeypatch)
+    first = [array for each in loaded() for array in arrays_of(each)]
+    monkeypatch.setattr(prepared, "_write", pytest.fail)
+    again = [array for each in loaded() for array in arrays_of(each)]
+    for one, other in zip(first, again, strict=True):
+        assert isinstance(one, np.memmap)
+        assert isinstance(other, np.memmap)
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):

@@ -244,15 +244,3 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     result = run(project, "--report", "report")
     result.stdout.fnmatch_lines(["failed: 1", "  error: pytest *", "the report is *"])
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
-
-
-def test_workers_come_to_the_same(project):
-    alone = run(project, "--report", "alone")
-    shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")
-    assert alone.parseoutcomes() == shared.parseoutcomes()
-    for name in ("claims.csv", "seeds.csv"):
-        assert (project.path / "alone" / name).read_text() == (
-            project.path / "shared" / name
-        ).read_text()
-    shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
-    assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()

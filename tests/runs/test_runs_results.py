@@ -41,13 +41,7 @@ def test_weights_are_not_kept_in_memory(tmp_path):
     assert here.results.get(RUN).weights is None
 
 
-def test_a_result_from_another_machine_is_as_good_as_one_from_here(tmp_path):
-    here = settled(tmp_path)
-    here.store.put(here.results.identity(RUN), {"steps": 1}, ELSEWHERE)
-    assert here.results.get(RUN).values == {"steps": 1}
-
-
-def test_who_insists_on_one_machine_takes_no_result_from_another(tmp_path):
+def test_who_insists_on_one_machine_alone_takes_no_result_from_another(tmp_path):
     strict = settled(tmp_path, same_machine=True)
     strict.store.put(strict.results.identity(RUN), {"steps": 1}, ELSEWHERE)
     assert strict.results.get(RUN) is None
