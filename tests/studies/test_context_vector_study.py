@@ -10,13 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.arm import Needs, Run
-from repro.code.modules import Modules
-from repro.code.reached import reached
 from repro.core.program import StackedProgram
 from repro.core.train import RunLog, train
 from repro.data.word_windows import PAD, UNKNOWN
 from repro.recipe import Moment
-from repro.runs.identity import roots
 from repro.studies.context_vector.arms import (
     ADVANCED,
     AS_RUN,
@@ -382,12 +379,3 @@ def test_the_proposed_warm_up_rises_from_a_quarter_to_the_whole_rate_in_five_epo
     assert steps == pytest.approx([0.75 / 125] * 125)
     assert (arm.at("ci").recipe.warmup, arm.at("ci").recipe.warmup_from) == (125, 0.25)
     assert "warm-up" in arm.label
-
-
-def test_a_run_of_a_variant_covers_its_own_code_and_no_other_run_does():
-    variant, plain = (
-        set(reached(roots(frozenset({type(arm), type(arm.recipe)})), Modules()))
-        for arm in (WarmedUp(layers=12, context=512), ADVANCED)
-    )
-    assert any(name.endswith("WarmUp.lr_factor") for name in variant)
-    assert not any("variants" in name for name in plain)

