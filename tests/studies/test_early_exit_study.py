@@ -109,22 +109,9 @@ def gradients(one, loss):
     return [None if p.grad is None else p.grad.clone() for p in one.module.parameters()]
 
 
-def by_forward_all_layers(network, x, y, alpha):
-    """The loss of the first and the last layer, from the logits of them all."""
-    layers = network.forward_all_layers(x)
-    shallow, deep = (
-        F.cross_entropy(logits.flatten(0, 1), y.flatten()) for logits in (layers[0], layers[-1])
-    )
-    return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
-
-
-def by_forward_train(network, x, y, alpha):
-    """The same loss from the logits of two exits, and nothing in between."""
-    exits = network.forward_train(x)
-    shallow, deep = (
-        F.cross_entropy(logits.flatten(0, 1), y.flatten())
-        for logits in (exits.shallow_logits, exits.deep_logits)
-    )
+def loss_of_two(shallow, deep, y, alpha):
+    """The loss of the first and the last layer, weighted, from their logits."""
+    shallow, deep = (F.cross_entropy(x.flatten(0, 1), y.flatten()) for x in (shallow, deep))
     return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
 
 
@@ -135,9 +122,10 @@ def test_without_a_loss_between_them_both_forward_passes_train_alike(network, al
     models = [copy_of(one, layer_weights=(alpha, *between, 1 - alpha)) for _ in range(3)]
     optimisers = [torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in models]
     for _ in range(3):
+        every, exits = models[0].module.forward_all_layers(x), models[1].module.forward_train(x)
         losses = [
-            by_forward_all_layers(models[0].module, x, y, alpha),
-            by_forward_train(models[1].module, x, y, alpha),
+            loss_of_two(every[0], every[-1], y, alpha),
+            loss_of_two(exits.shallow_logits, exits.deep_logits, y, alpha),
             models[2].loss(x, y, torch.zeros(len(x)))[0],  # what is trained
         ]
         assert losses[0].equal(losses[1])

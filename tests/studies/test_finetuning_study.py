@@ -88,17 +88,6 @@ def batch_of(arm, data, rows):
     return tuple(x[0] for x in data.batch(data.epoch(1, 0)[None, :rows]))
 
 
-def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None):
-    """Return the answers of the whole network, without any part computed ahead or left out."""
-    gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
-    own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
-    gpt.load_state_dict({**pretrained, **own})
-    h = gpt(tokens, Sight(arm.causal, words))  # [B, T, d]
-    if arm.token == "mean":
-        return module.head(h).mean(1)
-    return module.head(h)[torch.arange(len(h)), read]
-
-
 @pytest.mark.thorough
 def test_logits_are_those_of_transformers_for_the_same_weights():
     transformers = oracle("transformers")
@@ -222,12 +211,15 @@ def test_no_padding_is_the_text_alone(trained, causal, pretrained):
     module = STUDY.reference(Run(arm, 3), data, CPU).module
     messages = load_messages(arm.data, tokenizer=arm.tokenizer).test
     x, read, _, *words = data.test.rows(slice(0, 8))
+    gpt = Gpt(arm.shape, vocabulary=1024)
+    own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
+    gpt.load_state_dict({**pretrained, **own})
     with torch.no_grad():
         ours = module(x, read, words[0] if words else None, causal)
         for row in range(8):
             tokens = torch.from_numpy(messages.tokens[row].astype("int64"))[None]
-            alone = plain_answers(module, arm, pretrained, tokens, torch.tensor([-1]))
-            torch.testing.assert_close(ours[row], alone[0], rtol=1e-4, atol=1e-5)
+            alone = module.head(gpt(tokens, Sight(causal, None)))[0, -1]
+            torch.testing.assert_close(ours[row], alone, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("trained", ["last block", "all", "lora"])
@@ -599,16 +591,20 @@ def published(folder, shape, vocabulary=20):
     return path, tensors
 
 
-def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
+@pytest.fixture
+def public(tmp_path, monkeypatch):
+    """The file of weights of a tiny model in the place of GPT-2's small one, and its arrays."""
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
-        public_weights.require_weights("small")
     tiny = Shape(16, 2, 2, context=8)
     monkeypatch.setitem(SHAPES, "small", tiny)
-    path, tensors = published(tmp_path / "gpt2-small", tiny)
+    return published(tmp_path / "gpt2-small", tiny)
+
+
+def test_public_weights_are_loaded_and_checked(public, monkeypatch):
+    path, tensors = public
     public_weights.require_weights("small")
     parameters = weights_file.load_weights("small")
-    Gpt(tiny, vocabulary=20).load_state_dict(parameters)
+    Gpt(SHAPES["small"], vocabulary=20).load_state_dict(parameters)
     assert (parameters["blocks.1.attention.key.weight"].numpy()
             == tensors["h.1.attn.c_attn.weight"][:, 16:32].T).all()  # fmt: skip
     assert all(parameter.is_contiguous() for parameter in parameters.values())
@@ -627,11 +623,8 @@ def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
         weights_file.load_weights("small")
 
 
-def test_public_weights_of_another_precision_are_read_as_float32(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    path, arrays = published(tmp_path / "gpt2-small", tiny)
+def test_public_weights_of_another_precision_are_read_as_float32(public):
+    path, arrays = public
     for kind in (torch.bfloat16, torch.float16, torch.float64):
         rounded = {name: torch.from_numpy(array).to(kind) for name, array in arrays.items()}
         path.write_bytes(safetensors.torch.save(rounded))
@@ -640,11 +633,8 @@ def test_public_weights_of_another_precision_are_read_as_float32(tmp_path, monke
         assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
 
 
-def test_public_weights_stay_as_they_are_read_when_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    path, arrays = published(tmp_path / "gpt2-small", tiny)
+def test_public_weights_stay_as_they_are_read_when_the_file_changes(public):
+    path, arrays = public
     parameters = weights_file.load_weights("small")
     with path.open("r+b") as file:
         file.seek(-path.stat().st_size // 2, os.SEEK_END)
@@ -661,6 +651,8 @@ def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkey
         (tmp_path / name).mkdir()
     with pytest.raises(Needs, match="starts from GPT-2's small weights"):
         FIRST_ROW.located()
+    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
+        public_weights.require_weights("small")
     assert ROWS[8].located().start == "random"
 
 
