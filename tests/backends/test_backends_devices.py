@@ -22,6 +22,8 @@ from repro.runs import batch
 from repro.store.locks import Locks
 from tests.local_work import LocalWork
 
+pytestmark = pytest.mark.usefixtures("_slots_of_this_test")
+
 SECONDS = 0.1
 """What a run takes, so that those that may train side by side do."""
 
@@ -77,10 +79,7 @@ def in_a_process(folder, kind, count, beside, asked):
 
 
 @pytest.fixture(autouse=True)
-def _slots_of_this_test(tmp_path, monkeypatch):
-    (tmp_path / "runtime").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
+def _without_packages(monkeypatch):
     monkeypatch.setattr(batch, "packages_of", lambda arm: {})
 
 

@@ -12,21 +12,15 @@ from repro.core.progress import Progress
 from repro.core.speed import Speed
 from repro.core.train import Finished
 from repro.recipe import Recipe
-from repro.studies.depth_ladder.arms import LadderArm
 from repro.studies.early_exit.arms import ONE_LAYER
 from tests.local_work import LocalWork
+from tests.studies.small import LADDER
 
-ARM = LadderArm(
-    width=16, depth=2, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=64, shift=1,
-    weight_std=0.1, embedding_std=0.1, recipe=Recipe(epochs=1, batch=32, lr=1e-3),
-)  # fmt: skip
+pytestmark = pytest.mark.usefixtures("_slots_of_this_test")
+
+ARM = LADDER.but(trained=1, images=64)
 RUNS = [Run(ARM, seed) for seed in range(8)]
 training = driver.training
-
-
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
 
 
 def worked(folder, runs=RUNS, *, engine="stacked", width=0):
@@ -158,14 +152,6 @@ class Died(BaseException):
     """Stands for the end of a process: nothing is put in order."""
 
 
-@pytest.fixture(autouse=True)
-def _slots_of_this_test(tmp_path, monkeypatch):
-    """Sessions are called alike in these tests, which others on this machine run too."""
-    folder = tmp_path / "runtime"
-    folder.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-
-
 def end_without_a_word(backend):
     """Do what the end of a process does: the slot is free, and what was noted stays."""
     backend._slots.give_back()
@@ -210,13 +196,6 @@ def test_the_run_that_ends_its_process_is_found_and_given_up(process):
         assert all(3 not in batch for batch in batches)
         assert [seed for seed, why in enumerate(after) if why] == [3]
         assert "seed 3, ended its process twice (a crash in native code, os._exit" in after[3]
-
-
-def test_the_next_session_tries_again(process):
-    for _ in range(3):
-        process()
-    batches, _ = process(session="two")
-    assert batches == [[3]]
 
 
 def test_a_program_whose_runs_keep_ending_processes_is_given_up(process, monkeypatch):

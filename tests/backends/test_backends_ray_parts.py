@@ -4,7 +4,6 @@ import pytest
 
 from repro.backends.code_files import paths
 from repro.backends.devices import Demand
-from repro.backends.ray.mailbox import Done
 
 pytest.importorskip("ray", reason="not installed: ray")
 
@@ -12,8 +11,6 @@ pytest.importorskip("ray", reason="not installed: ray")
 from repro.backends.ray.cluster import Cluster, Node, of_one_kind
 from repro.backends.ray.node import Facts
 from repro.backends.ray.working_copy import working_copy
-
-DONE = Done({"measures": {}}, {}, None)
 
 
 def node(name, slots, machine, torch="2.13.0"):

@@ -85,7 +85,6 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(tmp_path / "marks"))
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "tiny", raising=False)
-    monkeypatch.setattr(identity, "_code", lambda types: "code")
     monkeypatch.setattr(slurm_backend, "SlurmQueue", HereAndNow)
     monkeypatch.setattr(slurm_backend, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(slurm_backend, "LEAST_SECONDS", 0.05)

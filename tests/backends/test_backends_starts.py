@@ -1,7 +1,6 @@
 """Runs that start from what another run ended with."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -113,23 +112,22 @@ TUNED = [Run(Tuned(), seed) for seed in range(3)]
 BASE = TUNED[0].arm.starts_from
 
 
-def test_what_others_start_from_is_trained_first_and_once(tmp_path):
+def test_what_others_start_from_is_trained_first_and_once_and_kept(tmp_path):
+    LocalWork(tmp_path).train([BASE])
     done = LocalWork(tmp_path).train([*TUNED, BASE])
-    assert done.work.trained == 4
+    assert done.work.trained == 3
     ended = done.values(BASE)["measures"]["sum"]
-    for run in TUNED:
-        assert done.values(run)["measures"]["started"] == pytest.approx(ended, rel=1e-6)
-    again = LocalWork(tmp_path).train([*TUNED, BASE])
-    assert again.work.trained == 0
-
-
-def test_its_parameters_lie_beside_its_result(tmp_path):
-    done = LocalWork(tmp_path).train([BASE, *TUNED])
     kept = read_tensors(done.store.get(done.results.identity(BASE)).weights)
     assert {name: x.shape for name, x in kept.items()} == {"weight": (1, 3), "bias": (1,)}
-    total = done.values(BASE)["measures"]["sum"]
-    assert float(kept["weight"].sum()) == pytest.approx(total, rel=1e-6)
-    assert done.store.get(done.results.identity(TUNED[0])).weights is None
+    assert float(kept["weight"].sum()) == pytest.approx(ended, rel=1e-6)
+    together = LocalWork(tmp_path / "together").train([*TUNED, BASE])
+    assert together.work.trained == 4
+    for run in TUNED:
+        assert done.values(run) == together.values(run)
+        assert done.values(run)["measures"]["started"] == pytest.approx(ended, rel=1e-6)
+        assert done.store.get(done.results.identity(run)).weights is None
+    again = LocalWork(tmp_path).train([*TUNED, BASE])
+    assert again.work.trained == 0
 
 
 def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
@@ -197,16 +195,3 @@ def test_what_starts_from_a_diverged_run_says_so(tmp_path):
     done = LocalWork(tmp_path).train(runs)
     assert "diverged_at" in done.values(runs[1])
     assert "Base, seed 7, which this starts from, diverged" in done.results.failed(runs[0])
-
-
-def test_what_was_trained_in_parts_has_the_same_bytes(tmp_path):
-    plain = LocalWork(tmp_path / "plain").train([BASE, *TUNED])
-    LocalWork(tmp_path / "parts").train([BASE])
-    rest = LocalWork(tmp_path / "parts").train([BASE, *TUNED])
-    assert rest.work.trained == 3
-    for run in (BASE, *TUNED):
-        key = plain.results.key(run)
-        for name in ("result.json", "identity.json"):
-            place = Path("runs", key[:2], key, name)
-            both = [(tmp_path / which / place).read_bytes() for which in ("plain", "parts")]
-            assert both[0] == both[1]

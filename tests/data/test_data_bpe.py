@@ -114,12 +114,6 @@ def test_the_published_end_of_text(published):
         assert tokenizer.decode(half) == published.decode(half)
 
 
-@given(text=st.text())
-def test_the_twin_keeps_every_text(text):
-    tokenizer = load_tokenizer("gpt2-bpe-twin")
-    assert tokenizer.decode(tokenizer.encode(text)) == text
-
-
 @given(text=texts, size=st.integers(257, 1024))
 def test_a_cut_vocabulary_knows_every_text_by_its_first_merges(text, size):
     whole, cut = load_tokenizer("gpt2-bpe-twin"), load_tokenizer(f"gpt2-bpe-twin:{size}")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from repro.__main__ import main
-from repro.data import command, disk, registry
+from repro.data import command, registry
 from repro.data.fetch import fetch
 from repro.data.inventory import take_inventory
 from repro.data.locate import DataError
@@ -144,13 +144,15 @@ def test_wrong_bytes_and_wrong_lengths_are_never_kept(known, data, server):
 
 
 def test_the_second_source_is_asked_for_what_the_first_does_not_have(known, data, server):
-    server.behaviour["/here/two.txt"] = 503
-    fetch("pair")
-    assert [path for path, _ in server.requests] == [
-        "/here/one.txt",
-        "/here/two.txt",
-        "/there/two.txt",
-    ]
+    both(server, "two.txt", 503)
+    with pytest.raises(DataError):
+        fetch("pair")
+    assert not (data / "pair").exists()
+    server.behaviour.pop("/there/two.txt")
+    server.requests.clear()
+    fetch("pair")  # the first file came whole and is kept
+    assert server.requests == [("/here/two.txt", None), ("/there/two.txt", None)]
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
 
 
 def test_a_download_that_breaks_off_goes_on_where_it_was(known, data, server):
@@ -160,29 +162,20 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(known, data, server):
     assert ranges == [None, "bytes=150000-", "bytes=225000-"]
 
 
-def test_the_next_fetch_goes_on_where_the_last_one_broke_off(known, data, server):
-    both(server, "one.txt", "breaks off")
-    with pytest.raises(DataError):
+def test_the_next_fetch_goes_on_where_the_last_one_broke_off_or_begins_again(known, data, server):
+    for behaviour in (None, "ignores ranges"):
+        for wrong, says in (("breaks off", "broke off"), ("another range", "at another place")):
+            both(server, "one.txt", wrong)
+            with pytest.raises(DataError, match=says):
+                fetch("pair")
+        both(server, "one.txt", behaviour)
+        server.requests.clear()
         fetch("pair")
-    server.behaviour.clear()
-    server.requests.clear()
-    fetch("pair")
-    path, wanted = server.requests[0]
-    assert path == "/here/one.txt"
-    assert int(wanted.removeprefix("bytes=").removesuffix("-")) > 150_000
-    assert (data / "pair" / "one.txt").read_bytes() == ONE
-
-
-def test_a_server_may_begin_again_but_not_go_on_elsewhere(known, data, server):
-    both(server, "one.txt", "breaks off")
-    with pytest.raises(DataError):
-        fetch("pair")
-    both(server, "one.txt", "another range")
-    with pytest.raises(DataError, match="goes on at another place"):
-        fetch("pair")
-    both(server, "one.txt", "ignores ranges")
-    fetch("pair")
-    assert (data / "pair" / "one.txt").read_bytes() == ONE
+        path, wanted = server.requests[0]
+        assert path == "/here/one.txt"
+        assert int(wanted.removeprefix("bytes=").removesuffix("-")) > 150_000
+        assert (data / "pair" / "one.txt").read_bytes() == ONE
+        shutil.rmtree(data / "pair")
 
 
 def test_the_rest_of_another_version_is_never_appended(known, data, server):
@@ -200,18 +193,6 @@ def test_the_rest_of_another_version_is_never_appended(known, data, server):
         assert (data / "pair" / "one.txt").read_bytes() == ONE
         assert [path for path, _ in server.requests] == ["/here/one.txt", "/here/two.txt"]
         shutil.rmtree(data / "pair")
-
-
-def test_a_file_that_came_whole_is_not_fetched_again(known, data, server):
-    both(server, "two.txt", 503)
-    with pytest.raises(DataError):
-        fetch("pair")
-    assert not (data / "pair").exists()
-    server.behaviour.clear()
-    server.requests.clear()
-    fetch("pair")
-    assert server.requests == [("/here/two.txt", None)]
-    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
 
 
 def test_a_file_that_grew_shorter_is_fetched_anew(weights, data, server):
@@ -301,17 +282,6 @@ def test_two_fetches_at_once_share_one_download(known, data, server):
     assert set(said) == {"Another process is fetching pair; waiting for it."}
     assert len(server.requests) == 2
     assert tree(data) == ["pair/one.txt", "pair/two.txt"]
-
-
-def test_a_file_in_place_of_the_folder_is_named(tmp_path):
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("nowhere")
-    for name in ("file", "link"):
-        with (
-            pytest.raises(DataError, match=r"cannot be written to \(File exists"),
-            disk.locked(tmp_path / name / "lock", waiting=list),
-        ):
-            pass
 
 
 def test_weights_are_checked_by_their_header_and_their_hash_is_recorded(weights, data, server):

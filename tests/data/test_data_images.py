@@ -69,13 +69,6 @@ def test_a_data_folder_that_does_not_exist_is_an_error(monkeypatch):
         resolve("cifar10")
 
 
-def test_without_the_real_set_the_twin_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    assert resolve("cifar10") == images.TWIN
-    identities = {images.image_identity(n, size=8) for n in ("cifar10", images.TWIN)}
-    assert len(identities) == 2
-
-
 def test_pixels_are_averaged_with_halves_rounded_up():
     random = np.random.default_rng(1)
     picture = random.integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)

@@ -134,17 +134,6 @@ def test_what_does_not_depend_on_the_seed_is_read_off():
     assert "which does not lie within 0.001" in told(far)
 
 
-def test_a_verdict_says_plainly_what_one_run_gives():
-    (a,) = arms(exact(34.0, 0.5), scale=LOG, metric="perplexity")
-    text = told(a.agrees_with(34.86, runs=1, within_ratio=1.2))
-    assert "holds: one run of a gives 34 [" in text
-    assert "documented is 34.86, inside, and shown to lie within a ratio of 1.2 (p " in text
-    assert "99.5% prediction intervals over all looks" in text
-    text = told(a.agrees_with(40, runs=3, within_ratio=1.2))
-    assert "contradicted: the mean of 3 runs of a gives 34" in text
-    assert "documented is 40, outside (p " in text
-
-
 def test_the_document_stays_the_same_while_seeds_are_added():
     """The looks depend on each other more than those of a t test: each may be less strict."""
     one, three = (threshold((5, 8, 12), 0.005, Prediction(runs)) for runs in (1, 3))

@@ -64,14 +64,6 @@ def test_a_difference_that_these_examples_alone_show_is_not_reproduced():
     assert (measured(better) > measured(worse)).outcome is Outcome.INCONCLUSIVE
 
 
-def test_equal_answers_are_a_question():
-    right = answers(np.random.default_rng(3), np.zeros(300), 0.5)
-    verdict = measured(right).is_within(0.001, of=measured(right, label="b"))
-    assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "a and b are alike on every seed: does the setting" in verdict.reason
-    assert [effect.estimate for effect in verdict.effects] == [0.0, 0.0]
-
-
 def test_the_examples_count_in_the_verdict_and_not_in_what_the_ledger_keeps():
     """They are the same ones in the ledger and here."""
     right = np.random.default_rng(1).integers(0, 2, (12, 300)).astype(float)

@@ -198,13 +198,6 @@ def test_a_judge_that_need_not_explain_comes_to_the_same_outcomes():
 # --- findings that are joined -------------------------------------------------------------------
 
 
-def test_the_judge_keeps_its_verdicts_in_order():
-    a, b = arms(*around(0.9, 0.5))
-    verdicts = [a > b, a < b, a.is_within(0.9, of=b)]
-    assert a.judge.verdicts == verdicts
-    assert [v.outcome for v in verdicts] == ["reproduced", "refuted", "reproduced"]
-
-
 def test_findings_that_are_joined_share_one_level():
     a, b, c = arms(*around(3, 3, 3, spread=1.0))
     joint = (a > 0) & (b > 0) & (c > 0)

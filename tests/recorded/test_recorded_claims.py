@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from recorded_results import run, say, table, write
-from scipy import stats
 
 from repro.arm import Metric
 
@@ -27,6 +26,12 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[L
 def record(project, claim="smoothing"):
     data = json.loads((project.path / "report" / "results.json").read_text())
     return next(each for each in data["claims"] if claim in each["claim"]), data
+
+
+def judged_in(project, claim="smoothing"):
+    """The record of a claim after a session with a report."""
+    run(project, "--report", "report")
+    return record(project, claim)[0]
 
 
 def test_results_are_judged_as_they_are(project):
@@ -53,16 +58,9 @@ def test_results_are_judged_as_they_are(project):
 
 def test_pairs_are_paired_where_the_author_says_so(project):
     say(project, "paired=True")
-    run(project, "--report", "report")
-    judged, _ = record(project, "mixup")
+    judged = judged_in(project, "mixup")
     assert judged["verdict"] == "reproduced"  # what two samples leave open
     assert "pairing: r = 0.9" in judged["text"]
-    logits = [
-        [stats.logistic.ppf(value) for value in sample["values"]]
-        for sample in judged["findings"][0]["samples"]
-    ]
-    theirs = stats.ttest_rel(*logits, alternative="greater")
-    assert judged["findings"][0]["effects"][0]["p_for"] == pytest.approx(theirs.pvalue, rel=1e-6)
 
 
 def test_the_ledger_gates_recorded_claims_too(project):
@@ -85,8 +83,7 @@ def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(projec
     lines = table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93})
     kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]
     write(project, kept)
-    run(project, "--report", "report")
-    judged, _ = record(project)
+    judged = judged_in(project)
     assert judged["measured"].endswith("20 and 12 seeds")
     assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
 
@@ -95,15 +92,13 @@ def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_cou
     project, lines
 ):
     write(project, [line if "plain,64,7," not in line else "plain,64,7,nan" for line in lines])
-    run(project, "--report", "report")
-    judged, _ = record(project)
+    judged = judged_in(project)
     assert judged["verdict"] == "inconclusive"
     assert "plain has no finite value on 1 of 20 seeds" in " ".join(judged["text"].split())
     named = "plain, seed 7 (line 8 of results.csv) has no finite accuracy: say in diverged="
     assert named in judged["text"]
     say(project, 'diverged={"accuracy": 0.1}')
-    run(project, "--report", "report")
-    judged, _ = record(project)
+    judged = judged_in(project)
     assert judged["findings"][0]["samples"][1]["values"][6] == 0.1
     assert "that counts as 0.1" in judged["text"]
 
@@ -115,8 +110,7 @@ def test_pairs_that_have_nothing_in_common_are_said(project, lines):
 
     write(project, [line if not line.startswith("plain") else mispaired(line) for line in lines])
     say(project, "paired=True")
-    run(project, "--report", "report")
-    judged, _ = record(project)
+    judged = judged_in(project)
     assert "paired=True may be wrong" in judged["text"]
 
 
@@ -138,8 +132,7 @@ def test_declared_looks_are_taken_in_turn(project):
     result.stdout.fnmatch_lines(["*the next declared one is at 30 seeds, and results.csv has 20*"])
     result.assert_outcomes(passed=1, skipped=1)
     write(project, table(seeds=30, means=open_))
-    run(project, "--report", "report")
-    judged, _ = record(project, "mixup")
+    judged = judged_in(project, "mixup")
     assert "looks at 20, 30" in judged["text"]
     write(project, table(seeds=8))
     run(project, "-rs").stdout.fnmatch_lines(["*needs 20 for the first of its declared looks*"])
@@ -147,25 +140,14 @@ def test_declared_looks_are_taken_in_turn(project):
 
 def test_trained_and_recorded_arms_are_not_compared(project):
     project.makepyfile(
-        line="""
-        from dataclasses import dataclass
-        from typing import ClassVar
-        from repro.arm import Metric
-        from repro.own.arm import OutsideArm
-        @dataclass(frozen=True, kw_only=True)
-        class Line(OutsideArm):
-            study: ClassVar[str] = "line"
-            metrics: ClassVar[dict] = {"accuracy": Metric("log-odds")}
-            data: str = "points"
-        """,
         test_mixed="""
         from repro import claim
-        from line import Line
+        from repro.studies.depth_ladder.arms import D256_L4
         from test_results import RESULTS
 
         @claim("They can be mixed", source="Ours, Text")
         def test_mixed(trials):
-            a, b = trials(RESULTS(method="plain"), Line())
+            a, b = trials(RESULTS(method="plain"), D256_L4)
             assert a.accuracy > b.accuracy
         """,
     )
@@ -244,15 +226,3 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     result = run(project, "--report", "report")
     result.stdout.fnmatch_lines(["failed: 1", "  error: pytest *", "the report is *"])
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
-
-
-def test_workers_come_to_the_same(project):
-    alone = run(project, "--report", "alone")
-    shared = project.runpytest_subprocess("-n", "2", "--report", "shared", "-p", "no:cacheprovider")
-    assert alone.parseoutcomes() == shared.parseoutcomes()
-    for name in ("claims.csv", "seeds.csv"):
-        assert (project.path / "alone" / name).read_text() == (
-            project.path / "shared" / name
-        ).read_text()
-    shared.stdout.fnmatch_lines(["*judged as recorded: 60 runs of results.csv*"])
-    assert "recorded in results.csv, SHA-256" in (project.path / "shared/index.html").read_text()

@@ -4,16 +4,20 @@ import csv
 import doctest
 import importlib
 import io
-import subprocess
-import sys
+from statistics import fmean
 
 import pytest
-from recorded_results import run, say, table, write
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded_results import say, table, write
 from scipy import stats
 
 from repro.__main__ import main
 from repro.arm import Metric
 from repro.recorded import RecordedError, judge
+from repro.recorded.rivals import Rivals
+from repro.recorded.runs import RecordedArmRuns, RecordedRun
+from repro.recorded.table import File
 
 SMOOTH = [0.94, 0.95, 0.945, 0.952, 0.943]
 PLAIN = [0.91, 0.92, 0.915, 0.905, 0.91, 0.912]
@@ -77,27 +81,6 @@ def test_the_documented_examples_run():
         assert outcome.failed == 0, name
 
 
-@pytest.mark.thorough
-def test_it_needs_no_torch():
-    code = "import sys; from repro.recorded import judge; judge({'a': [1, 2], 'b': [2, 4]});"
-    code += "print('torch' in sys.modules, 'pytest' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
-def test_a_session_names_the_run_that_pairs_miss_and_the_seed_that_is_there_twice(project, lines):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    result = run(project, "-rs")
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*needs plain at seed 7, which smoothing has: paired=True*"])
-    lines.insert(5, lines[4])
-    write(project, lines)
-    result = run(project)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*plain: Seed 4 is there twice, in line 5 of results.csv and*"])
-
-
 def wanted(project, monkeypatch, capsys):
     monkeypatch.chdir(project.path)
     assert main(["recorded", "wanted", "."]) == 0
@@ -157,3 +140,44 @@ def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, ca
     said = capsys.readouterr().err
     assert "2 claims was trained here; they are judged as recorded in results.csv (sha256" in said
     assert not (project.path / "packed").exists()
+
+
+FILE = File("results.csv", "")
+SETTINGS = st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())
+VALUES = st.lists(st.none() | st.sampled_from([0.1, 0.2, 0.3]), max_size=2)
+
+
+def chosen_of(settings):
+    return tuple(zip(("method", "width", "deep"), settings, strict=True))
+
+
+def arm_of(values):
+    runs = {
+        seed: RecordedRun("", FILE, {"accuracy": value}) for seed, value in enumerate(values, 1)
+    }
+    return RecordedArmRuns(runs)
+
+
+def expected(arms, chosen, beside):
+    """How an arm stands, from a look at every other one; None where it is not told."""
+    means = {}
+    for each, arm in arms.items():
+        values = [run.measures["accuracy"] for run in arm.runs.values()]
+        apart = sum(a != b for a, b in zip(each, chosen, strict=True))
+        if apart <= 1 and each != beside and values and None not in values:
+            means[each] = fmean(values)
+    own = means.pop(chosen, None)
+    if own is None or len(means) < 2:
+        return None
+    return own, min(means.values()), max(means.values()), len(means)
+
+
+@given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
+def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, data):
+    arms = {chosen_of(settings): arm_of(values) for settings, values in tables.items()}
+    rivals = Rivals(arms)
+    for _ in range(3):
+        chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
+        found = rivals.standing(chosen, "accuracy", beside=beside)
+        told = found and (found.own, found.lowest, found.highest, found.rivals)
+        assert told == expected(arms, chosen, beside)

@@ -42,14 +42,29 @@ def values(results, metric="accuracy", **chosen):
 LONG = "method,seed,accuracy\nplain,2,0.5\nplain,1,0.4\nsmooth,1,0.6\n"
 
 
-def test_long_tables_are_read_in_the_order_of_seeds(source):
-    assert list(values(source("a.csv", LONG), method="plain").items()) == [(1, 0.4), (2, 0.5)]
-    assert values(source("a.tsv", LONG.replace(",", "\t")), method="plain") == {1: 0.4, 2: 0.5}
+WIDE = "method,seed_1,seed_2\nplain,0.4,0.5\nsmooth,0.6,\n"
+BY_ARM = "seed,plain - acc,plain - acc__MIN,smooth - acc\n1,0.4,0,0.6\n2,0.5,0,0.7\n"
+UNCOUNTED = "method,accuracy\nplain,0.5\nplain,0.5\nsmooth,0.6\n"
+NUMBERS = "method,seed,accuracy\n1e-1,1,0.5\n0.1,2,0.6\n0.10,3,0.7\n"
+TABLES = [
+    ("a.csv", LONG, {}, "plain", {1: 0.4, 2: 0.5}),
+    ("a.tsv", LONG.replace(",", "\t"), {}, "plain", {1: 0.4, 2: 0.5}),
+    ("a.csv", b"\xef\xbb\xbf" + LONG.replace("\n", "\r\n").encode(), {}, "smooth", {1: 0.6}),
+    ("a.csv", WIDE, {"columns": "seed_{seed}"}, "plain", {1: 0.4, 2: 0.5}),
+    ("a.csv", WIDE, {"columns": "seed_{seed}"}, "smooth", {1: 0.6, 2: None}),
+    ("a.csv", BY_ARM, {"columns": "{method} - {metric}", "tags": {"accuracy": "acc"}},
+     "smooth", {1: 0.6, 2: 0.7}),
+    ("a.csv", UNCOUNTED, {"seed": None}, "plain", {1: 0.5, 2: 0.5}),
+    ("a.csv", NUMBERS, {}, 0.1, {1: 0.5, 2: 0.6, 3: 0.7}),  # equal, however they are written
+    ("a.csv", NUMBERS, {}, "0.1", {1: 0.5, 2: 0.6, 3: 0.7}),
+    ("a.csv", LONG + "plain,2,0.5\n", {}, "smooth", {1: 0.6}),  # a wrong row costs its arm alone
+]  # fmt: skip
 
 
-def test_tables_of_a_spreadsheet_are_read(source):
-    results = source("a.csv", b"\xef\xbb\xbf" + LONG.replace("\n", "\r\n").encode())
-    assert values(results, method="smooth") == {1: 0.6}
+def test_tables_of_any_form_are_read_in_the_order_of_seeds(source):
+    for name, content, said, method, expected in TABLES:
+        found = values(source(name, content, **said), method=method)
+        assert list(found.items()) == list(expected.items()), (content, said)
 
 
 def test_json_lines_are_read_with_their_types_and_lists(source):
@@ -75,19 +90,6 @@ def test_parquet_is_read(source, tmp_path):
     pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "x.parquet")
     results = source("other", "", path=str(tmp_path / "x.parquet"))
     assert values(results, method="plain") == {1: 0.5, 2: None}
-
-
-def test_wide_tables_with_a_column_for_each_seed(source):
-    wide = "method,seed_1,seed_2\nplain,0.4,0.5\nsmooth,0.6,\n"
-    results = source("a.csv", wide, columns="seed_{seed}")
-    assert values(results, method="plain") == {1: 0.4, 2: 0.5}
-    assert values(results, method="smooth") == {1: 0.6, 2: None}
-
-
-def test_wide_tables_with_a_column_for_each_arm_and_metric(source):
-    wide = "seed,plain - acc,plain - acc__MIN,smooth - acc\n1,0.4,0,0.6\n2,0.5,0,0.7\n"
-    results = source("a.csv", wide, columns="{method} - {metric}", tags={"accuracy": "acc"})
-    assert values(results, method="smooth") == {1: 0.6, 2: 0.7}
 
 
 def test_one_file_a_run_with_settings_in_their_names(source, tmp_path):
@@ -120,21 +122,10 @@ def test_a_gap_in_a_curve_is_named(source):
         arm.epochs_of("accuracy")
 
 
-def test_settings_are_equal_however_they_are_written(source):
-    results = source("a.csv", "method,seed,accuracy\n1e-1,1,0.5\n0.1,2,0.5\n0.10,3,0.5\n")
-    assert set(values(results, method=0.1)) == {1, 2, 3}
-    assert set(values(results, method="0.1")) == {1, 2, 3}
-
-
 def test_what_is_no_number_counts_as_is_said(source):
     text = "method,seed,accuracy\nplain,1,nan\n"
     plain = source("a.csv", text, diverged={"accuracy": 0.1})(method="plain").located()
     assert WithRecorded(None).get(Run(plain, 1)).values["measures"] == {"accuracy": 0.1}
-
-
-def test_runs_without_a_number_are_counted(source):
-    results = source("a.csv", "method,accuracy\nplain,0.5\nplain,0.5\nsmooth,0.6\n", seed=None)
-    assert set(values(results, method="plain")) == {1, 2}
 
 
 def test_a_reader_of_ones_own_is_a_function_of_the_path(source, tmp_path):
@@ -174,11 +165,6 @@ def test_rows_that_something_else_tells_apart_are_named(source):
     text = "method,data,seed,accuracy\nplain,cifar10,1,0.5\nplain,svhn,1,0.4\n"
     with pytest.raises(RecordedError, match="which differ in data: name what tells arms apart in"):
         source("a.csv", text)(method="plain").located()
-
-
-def test_a_wrong_row_costs_its_arm_alone(source):
-    results = source("a.csv", LONG + "plain,2,0.5\n")
-    assert values(results, method="smooth") == {1: 0.6}
 
 
 def test_arms_that_are_not_told_apart_are_said(source):

@@ -1,52 +1,21 @@
 """The queue: what can start, in which order, and that nobody else has it."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import pytest
-
-from repro.arm import Arm, Run
+from repro.arm import Run
 from repro.core.speed import Speed
-from repro.recipe import Recipe
 from repro.runs.jobs import Batch, Timing
 from repro.runs.queue import LEAST_WIDTH
+from tests.backends.test_backends_starts import Base, Tuned
 from tests.local_work import LocalWork
 
 
-@dataclass(frozen=True, kw_only=True)
-class Base(Arm):
-    study: ClassVar[str] = "none"
-    keeps_weights: ClassVar[bool] = True
-    epochs: int = 1
-    data: str = "none"
-    recipe: Recipe = Recipe(epochs=1, batch=4, lr=0.1)
-
-    def content(self):
-        return "none"
-
-    @property
-    def steps(self):
-        return self.epochs
+def tuned(epochs):
+    return Tuned(recipe=Base().recipe.but(epochs=epochs))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tuned(Base):
-    keeps_weights: ClassVar[bool] = False
-
-    @property
-    def starts_from(self):
-        return Run(Base(), 7)
+SHORT, LONG, BASE = tuned(2), tuned(9), Tuned().starts_from
 
 
-SHORT, LONG, BASE = Tuned(epochs=2), Tuned(epochs=9), Tuned().starts_from
-
-
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
-
-
-def process(folder, *, engine="loop", width=1, settled=(Base(), SHORT, LONG)):
+def process(folder, *, engine="loop", width=1, settled=(BASE.arm, SHORT, LONG)):
     """One of the processes that share a store; some programs are timed already."""
     work = LocalWork(folder)
     for arm in settled:

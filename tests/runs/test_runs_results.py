@@ -1,6 +1,8 @@
-"""Results: a view of the store that trains nothing, for one machine or for all."""
+"""Results and engines: views of the store, where what is damaged is never believed."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import pytest
@@ -9,6 +11,8 @@ from repro.arm import Run
 from repro.core.device import machine
 from repro.core.speed import Speed
 from repro.own.arm import OutsideArm
+from repro.runs.engines import Engines
+from repro.store import Store
 from tests.local_work import LocalWork
 
 
@@ -20,11 +24,6 @@ class Any(OutsideArm):
 
 RUN = Run(Any(), 1)
 HERE, ELSEWHERE = {"machine": machine("cpu")}, {"machine": "x86_64 another"}
-
-
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
 
 
 def settled(folder, **options):
@@ -46,13 +45,7 @@ def test_weights_are_not_kept_in_memory(tmp_path):
     assert here.results.get(RUN).weights is None
 
 
-def test_a_result_from_another_machine_is_as_good_as_one_from_here(tmp_path):
-    here = settled(tmp_path)
-    here.store.put(here.results.identity(RUN), {"steps": 1}, ELSEWHERE)
-    assert here.results.get(RUN).values == {"steps": 1}
-
-
-def test_who_insists_on_one_machine_takes_no_result_from_another(tmp_path):
+def test_who_insists_on_one_machine_alone_takes_no_result_from_another(tmp_path):
     strict = settled(tmp_path, same_machine=True)
     strict.store.put(strict.results.identity(RUN), {"steps": 1}, ELSEWHERE)
     assert strict.results.get(RUN) is None
@@ -67,3 +60,41 @@ def test_who_insists_on_one_machine_uses_what_that_one_has_trained(tmp_path):
     strict = settled(tmp_path, same_machine=True)
     assert strict.results.get(RUN).values == {"steps": 1}
     assert strict.results.key(RUN) == here.results.key(RUN)
+
+
+SPEED = Speed("stacked", 8, 0.25, memory=1000)
+NONE = ({"engine": "lopp"}, {"width": 0}, {"width": "8"}, {"seconds": float("nan")}, {"memory": -1})
+
+
+def engines(folder, report=pytest.fail):
+    return Engines(Store(folder, report=report), wanted="auto", device="cpu")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The file that a speed was just written to."""
+    engines(tmp_path).settle(RUN.arm, SPEED)
+    (path,) = (tmp_path / "engines").iterdir()
+    return path
+
+
+def with_a_sum(speed):
+    total = hashlib.sha256(json.dumps(speed, sort_keys=True).encode()).hexdigest()
+    return json.dumps({"speed": speed, "sha256": total}).encode()
+
+
+def test_what_is_damaged_is_reported_once_and_never_believed(tmp_path, path):
+    whole = path.read_bytes()
+    assert engines(tmp_path).of(RUN.arm) == SPEED
+    flipped = [whole[:n] + bytes([whole[n] ^ 1]) + whole[n + 1 :] for n in range(12, len(whole), 9)]
+    cut = [whole[:length] for length in range(0, len(whole), 9)]
+    impossible = [with_a_sum({**asdict(SPEED), **change}) for change in NONE]
+    for content in [*flipped, *cut, *impossible, b"[]", b"null", b'{"speed": {}}']:
+        path.write_bytes(content)
+        reports = []
+        after = engines(tmp_path, report=reports.append)
+        assert (after.of(RUN.arm), after.of(RUN.arm)) == (None, None), content
+        (line,) = reports
+        assert str(path) in line
+    after.settle(RUN.arm, SPEED)
+    assert path.read_bytes() == whole

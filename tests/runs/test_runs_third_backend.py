@@ -7,12 +7,11 @@ import pytest
 from repro.arm import Run
 from repro.core.progress import Progress
 from repro.core.speed import Speed
-from repro.runs.backend import TrainingStopped
-from repro.runs.events import Advanced, Ended, Failed, Timed, Trained
+from repro.runs.events import Advanced, Ended, Timed, Trained
 from repro.runs.jobs import Timing
 from repro.runs.plan import Plan, RunsMissing
 from repro.runs.work import Work
-from repro.store import Store, StoreError
+from repro.store import Store
 from tests.runs.test_runs_results import Any
 
 RUNS = [Run(Any(), seed) for seed in range(3)]
@@ -52,11 +51,6 @@ class MadeUp:
         return ()
 
 
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
-
-
 def work_of(folder, backend, **options):
     project = Path(__file__).parent
     return Work(Store(folder), backend, engine="auto", project=project, **options)
@@ -88,29 +82,6 @@ def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
     again = work_of(tmp_path, MadeUp())
     assert not train(again)
     assert again.trained == 0
-
-
-def test_a_failure_is_kept_and_the_others_go_on(tmp_path):
-    class Half(MadeUp):
-        def end(self, run):
-            return Failed(run, f"seed {run.seed} is odd") if run.seed % 2 else super().end(run)
-
-    work = work_of(tmp_path, Half())
-    train(work)
-    assert work.trained == 2
-    assert work.results.failed(RUNS[1]) == "seed 1 is odd"
-
-
-def test_a_store_that_cannot_be_written_stops_the_training_in_a_sentence(tmp_path, monkeypatch):
-    def full(*given, **options):
-        raise StoreError("The store is full.")
-
-    backend = MadeUp()
-    work = work_of(tmp_path, backend)
-    monkeypatch.setattr(work.store, "put", full)
-    with pytest.raises(TrainingStopped, match="is full"):
-        train(work)
-    assert backend.stopped
 
 
 def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):

@@ -14,24 +14,15 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.speed import Speed
 from repro.core.train import Finished
-from repro.recipe import Recipe
 from repro.runs import work
 from repro.runs.backend import TrainingStopped
 from repro.store import StoreError
-from repro.studies.depth_ladder.arms import LadderArm
 from tests.local_work import LocalWork
+from tests.studies.small import LADDER
 
-ARM = LadderArm(
-    width=16, depth=2, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=64, shift=1,
-    weight_std=0.1, embedding_std=0.1, recipe=Recipe(epochs=1, batch=32, lr=1e-3),
-)  # fmt: skip
+ARM = LADDER.but(trained=1, images=64)
 RUNS = [Run(ARM, seed) for seed in range(2)]
 training = driver.training
-
-
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
 
 
 def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path, monkeypatch):

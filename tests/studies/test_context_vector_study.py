@@ -10,13 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.arm import Needs, Run
-from repro.code.modules import Modules
-from repro.code.reached import reached
 from repro.core.program import StackedProgram
 from repro.core.train import RunLog, train
 from repro.data.word_windows import PAD, UNKNOWN
 from repro.recipe import Moment
-from repro.runs.identity import roots
 from repro.studies.context_vector.arms import (
     ADVANCED,
     AS_RUN,
@@ -30,7 +27,6 @@ from repro.studies.context_vector.model import ContextLanguageModel
 from repro.studies.context_vector.start import STUDY as AT_START
 from repro.studies.context_vector.study import STUDY
 from repro.studies.context_vector.variants import AtTheStart, WarmedUp
-from tests.run_files import KeptFiles, train_until
 from tests.studies.small import CONTEXT as SMALL
 from tests.studies.small import assert_same
 
@@ -274,17 +270,6 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     assert torch.equal(again, masks[:, 3:5])
 
 
-@pytest.mark.parametrize("engine", ["loop", "stacked"])
-def test_resuming_after_an_epoch_is_never_having_stopped(engine):
-    recipe = SMALL.recipe.but(clip=((0, 0.1), (2, 1.0)), warmup=4, patience=3)
-    runs = [Run(SMALL.but(recipe=recipe), seed) for seed in (1, 2)]
-    undisturbed = dict(train(STUDY, runs, engine=engine, device=CPU))
-    saved = KeptFiles()
-    for epoch in (1, 2, 3):
-        train_until(3 * epoch, STUDY, runs, engine=engine, device=CPU, files=saved)
-    assert dict(train(STUDY, runs, engine=engine, device=CPU, files=saved)) == undisturbed
-
-
 def test_a_longer_run_is_the_shorter_one_and_more():
     (short,), (long,) = (
         train(STUDY, [Run(SMALL.but(recipe=SMALL.recipe.but(epochs=n)), 1)], engine="stacked",
@@ -394,12 +379,3 @@ def test_the_proposed_warm_up_rises_from_a_quarter_to_the_whole_rate_in_five_epo
     assert steps == pytest.approx([0.75 / 125] * 125)
     assert (arm.at("ci").recipe.warmup, arm.at("ci").recipe.warmup_from) == (125, 0.25)
     assert "warm-up" in arm.label
-
-
-def test_a_run_of_a_variant_covers_its_own_code_and_no_other_run_does():
-    variant, plain = (
-        set(reached(roots(frozenset({type(arm), type(arm.recipe)})), Modules()))
-        for arm in (WarmedUp(layers=12, context=512), ADVANCED)
-    )
-    assert any(name.endswith("WarmUp.lr_factor") for name in variant)
-    assert not any("variants" in name for name in plain)

@@ -61,7 +61,11 @@ SOME = [
 LENGTH = 20
 """The longest text where that does not matter: some messages are longer, and some are shorter."""
 
-ALL = pytest.mark.parametrize("trained", [trained for trained, *_ in SOME])
+DEPTHS = [trained for trained, *_ in SOME]
+ALL = pytest.param(
+    list(product(DEPTHS, TOKENS, SIGHTS)), marks=pytest.mark.thorough, id="any token and sight"
+)
+EACH = pytest.mark.parametrize("cases", [*(pytest.param([c], id=c[0]) for c in SOME), ALL])
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +86,6 @@ def loaded(arm, pretrained):
 
 def batch_of(arm, data, rows):
     return tuple(x[0] for x in data.batch(data.epoch(1, 0)[None, :rows]))
-
-
-def plain_answers(module: Classifier, arm, pretrained, tokens, read, words=None):
-    """Return the answers of the whole network, without any part computed ahead or left out."""
-    gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
-    own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
-    gpt.load_state_dict({**pretrained, **own})
-    h = gpt(tokens, Sight(arm.causal, words))  # [B, T, d]
-    if arm.token == "mean":
-        return module.head(h).mean(1)
-    return module.head(h)[torch.arange(len(h)), read]
 
 
 @pytest.mark.thorough
@@ -160,56 +153,39 @@ def test_the_sizes_are_gpt2s():
             assert sum(p.numel() for p in module.parameters()) == count
 
 
-def assert_nothing_is_changed_by_what_is_computed_once(pretrained, trained, token, others):
-    arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
-    data = loaded(arm, pretrained)
-    model = STUDY.reference(Run(arm, 3), data, CPU)
-    uncut = small(FIRST_ROW, trained="all", token="last word", longest=LENGTH)
-    whole = loaded(uncut, pretrained)
-    tokens, length = whole.train.x, whole.train.x.shape[1]
-    read = {
-        "last": torch.full_like(whole.train.read, length - 1),
-        "first": torch.zeros_like(whole.train.read),
-        "last word": whole.train.read,
-        "mean": whole.train.read,
-    }[token]
-    words = None
-    if not arm.attends_padding:
-        words = torch.arange(length) <= whole.train.read[:, None]
-    rows = slice(40, 52)
-    x, at, is_spam, *seen = data.train.rows(rows)
-    loss, _ = model.loss(x, at, is_spam, *seen)
-    loss.backward()
-    ours = {name: p.grad.clone() for name, p in model.module.named_parameters()}
+@EACH
+def test_what_is_computed_once_changes_nothing(cases, pretrained):
+    for trained, token, others in cases:
+        arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
+        model = STUDY.reference(Run(arm, 3), data := loaded(arm, pretrained), CPU)
+        rows = slice(40, 52)
+        loss, _ = model.loss(*data.train.rows(rows))
+        loss.backward()
 
-    gpt = Gpt(TINY, vocabulary=1024)
-    gpt.load_state_dict({**pretrained, **{
-        n: p for n, p in model.module.state_dict().items() if not n.startswith("head.")
-    }})  # fmt: skip
-    head = torch.nn.Linear(TINY.width, 2)
-    head.load_state_dict(model.module.head.state_dict())
-    h = gpt(tokens[rows], Sight(arm.causal, None if words is None else words[rows]))
-    answers = head(h).mean(1) if token == "mean" else head(h)[torch.arange(12), read[rows]]
-    expected = F.cross_entropy(answers, is_spam)
-    expected.backward()
-    torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-6)
-    theirs = dict(gpt.named_parameters()) | {
-        f"head.{name}": p for name, p in head.named_parameters()
-    }
-    for name, gradient in ours.items():
-        torch.testing.assert_close(gradient, theirs[name].grad, rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("case", SOME, ids=lambda case: case[0])
-def test_what_is_computed_once_changes_nothing(case, pretrained):
-    assert_nothing_is_changed_by_what_is_computed_once(pretrained, *case)
-
-
-@pytest.mark.thorough
-@ALL
-def test_what_is_computed_once_changes_nothing_for_any_token_and_sight(trained, pretrained):
-    for token, others in product(TOKENS, SIGHTS):
-        assert_nothing_is_changed_by_what_is_computed_once(pretrained, trained, token, others)
+        uncut = small(FIRST_ROW, trained="all", token="last word", longest=LENGTH)
+        whole = loaded(uncut, pretrained).train
+        length, ends = whole.x.shape[1], whole.read[rows]
+        words = None if arm.attends_padding else torch.arange(length) <= ends[:, None]
+        gpt = Gpt(TINY, vocabulary=1024)
+        gpt.load_state_dict({**pretrained, **{
+            n: p for n, p in model.module.state_dict().items() if not n.startswith("head.")
+        }})  # fmt: skip
+        head = torch.nn.Linear(TINY.width, 2)
+        head.load_state_dict(model.module.head.state_dict())
+        h = gpt(whole.x[rows], Sight(arm.causal, words))
+        if token == "mean":
+            answers = head(h).mean(1)
+        else:
+            at = {"last": torch.full_like(ends, length - 1), "first": torch.zeros_like(ends)}
+            answers = head(h)[torch.arange(12), at.get(token, ends)]
+        expected = F.cross_entropy(answers, whole.is_spam[rows])
+        expected.backward()
+        torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-6)
+        theirs = dict(gpt.named_parameters()) | {
+            f"head.{name}": p for name, p in head.named_parameters()
+        }
+        for name, p in model.module.named_parameters():
+            torch.testing.assert_close(p.grad, theirs[name].grad, rtol=1e-3, atol=1e-6)
 
 
 @given(place=st.integers(0, 9), causal=st.booleans(), seed=st.integers(0, 99))
@@ -235,12 +211,15 @@ def test_no_padding_is_the_text_alone(trained, causal, pretrained):
     module = STUDY.reference(Run(arm, 3), data, CPU).module
     messages = load_messages(arm.data, tokenizer=arm.tokenizer).test
     x, read, _, *words = data.test.rows(slice(0, 8))
+    gpt = Gpt(arm.shape, vocabulary=1024)
+    own = {n: p for n, p in module.state_dict().items() if not n.startswith("head.")}
+    gpt.load_state_dict({**pretrained, **own})
     with torch.no_grad():
         ours = module(x, read, words[0] if words else None, causal)
         for row in range(8):
             tokens = torch.from_numpy(messages.tokens[row].astype("int64"))[None]
-            alone = plain_answers(module, arm, pretrained, tokens, torch.tensor([-1]))
-            torch.testing.assert_close(ours[row], alone[0], rtol=1e-4, atol=1e-5)
+            alone = module.head(gpt(tokens, Sight(causal, None)))[0, -1]
+            torch.testing.assert_close(ours[row], alone, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("trained", ["last block", "all", "lora"])
@@ -396,39 +375,31 @@ def test_random_weights_are_pytorchs_defaults(pretrained):
             assert torch.equal(ours, theirs)
 
 
-def assert_stacked_runs_are_what_they_are_alone(pretrained, trained, token, others):
-    arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
-    data = loaded(arm, pretrained)
-    runs = [Run(arm, seed) for seed in range(4)]
-    batch = data.batch(torch.stack([data.epoch(run.seed, 0) for run in runs])[:, :8])
-    _, gradients = STUDY.stacked(runs, data, CPU).gradients(*batch)
-    for row, run in enumerate(runs):
-        model = STUDY.reference(run, data, CPU)
-        model.loss(*(x[row] for x in batch))[0].backward()
-        for name, parameter in model.module.named_parameters():
-            torch.testing.assert_close(gradients[name][row], parameter.grad, rtol=1e-3, atol=1e-6)
-    everyone = stepped(StackedProgram(STUDY, runs, data, CPU), data)
-    others = stepped(StackedProgram(STUDY, [runs[3], runs[0]], data, CPU), data)
-    states = dict(zip(runs, everyone.states(), strict=True))
-    for run, state in zip(others.runs, others.states(), strict=True):
-        assert_same(state, states[run])
-    for row, run in enumerate(runs):
-        alone = stepped(LoopProgram(STUDY, [run], data, CPU), data)
-        torch.testing.assert_close(
-            everyone.losses[:, row], alone.losses[:, 0], rtol=1e-3, atol=1e-4
-        )
-
-
-@pytest.mark.parametrize("case", SOME, ids=lambda case: case[0])
-def test_stacked_runs_are_what_they_are_alone(case, pretrained):
-    assert_stacked_runs_are_what_they_are_alone(pretrained, *case)
-
-
-@pytest.mark.thorough
-@ALL
-def test_stacked_runs_are_what_they_are_alone_for_any_token_and_sight(trained, pretrained):
-    for token, others in product(TOKENS, SIGHTS):
-        assert_stacked_runs_are_what_they_are_alone(pretrained, trained, token, others)
+@EACH
+def test_stacked_runs_are_what_they_are_alone(cases, pretrained):
+    for trained, token, others in cases:
+        arm = small(FIRST_ROW, trained=trained, token=token, longest=LENGTH, **others)
+        data = loaded(arm, pretrained)
+        runs = [Run(arm, seed) for seed in range(4)]
+        batch = data.batch(torch.stack([data.epoch(run.seed, 0) for run in runs])[:, :8])
+        _, gradients = STUDY.stacked(runs, data, CPU).gradients(*batch)
+        for row, run in enumerate(runs):
+            model = STUDY.reference(run, data, CPU)
+            model.loss(*(x[row] for x in batch))[0].backward()
+            for name, parameter in model.module.named_parameters():
+                torch.testing.assert_close(
+                    gradients[name][row], parameter.grad, rtol=1e-3, atol=1e-6
+                )
+        everyone = stepped(StackedProgram(STUDY, runs, data, CPU), data)
+        fewer = stepped(StackedProgram(STUDY, [runs[3], runs[0]], data, CPU), data)
+        states = dict(zip(runs, everyone.states(), strict=True))
+        for run, state in zip(fewer.runs, fewer.states(), strict=True):
+            assert_same(state, states[run])
+        for row, run in enumerate(runs):
+            alone = stepped(LoopProgram(STUDY, [run], data, CPU), data)
+            torch.testing.assert_close(
+                everyone.losses[:, row], alone.losses[:, 0], rtol=1e-3, atol=1e-4
+            )
 
 
 def trained(arm, pretrained, **changes):
@@ -620,16 +591,20 @@ def published(folder, shape, vocabulary=20):
     return path, tensors
 
 
-def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
+@pytest.fixture
+def public(tmp_path, monkeypatch):
+    """The file of weights of a tiny model in the place of GPT-2's small one, and its arrays."""
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
-        public_weights.require_weights("small")
     tiny = Shape(16, 2, 2, context=8)
     monkeypatch.setitem(SHAPES, "small", tiny)
-    path, tensors = published(tmp_path / "gpt2-small", tiny)
+    return published(tmp_path / "gpt2-small", tiny)
+
+
+def test_public_weights_are_loaded_and_checked(public, monkeypatch):
+    path, tensors = public
     public_weights.require_weights("small")
     parameters = weights_file.load_weights("small")
-    Gpt(tiny, vocabulary=20).load_state_dict(parameters)
+    Gpt(SHAPES["small"], vocabulary=20).load_state_dict(parameters)
     assert (parameters["blocks.1.attention.key.weight"].numpy()
             == tensors["h.1.attn.c_attn.weight"][:, 16:32].T).all()  # fmt: skip
     assert all(parameter.is_contiguous() for parameter in parameters.values())
@@ -648,11 +623,8 @@ def test_public_weights_are_asked_for_loaded_and_checked(tmp_path, monkeypatch):
         weights_file.load_weights("small")
 
 
-def test_public_weights_of_another_precision_are_read_as_float32(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    path, arrays = published(tmp_path / "gpt2-small", tiny)
+def test_public_weights_of_another_precision_are_read_as_float32(public):
+    path, arrays = public
     for kind in (torch.bfloat16, torch.float16, torch.float64):
         rounded = {name: torch.from_numpy(array).to(kind) for name, array in arrays.items()}
         path.write_bytes(safetensors.torch.save(rounded))
@@ -661,11 +633,8 @@ def test_public_weights_of_another_precision_are_read_as_float32(tmp_path, monke
         assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
 
 
-def test_public_weights_stay_as_they_are_read_when_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    path, arrays = published(tmp_path / "gpt2-small", tiny)
+def test_public_weights_stay_as_they_are_read_when_the_file_changes(public):
+    path, arrays = public
     parameters = weights_file.load_weights("small")
     with path.open("r+b") as file:
         file.seek(-path.stat().st_size // 2, os.SEEK_END)
@@ -682,6 +651,8 @@ def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkey
         (tmp_path / name).mkdir()
     with pytest.raises(Needs, match="starts from GPT-2's small weights"):
         FIRST_ROW.located()
+    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
+        public_weights.require_weights("small")
     assert ROWS[8].located().start == "random"
 
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from repro.arm import Needs, Run
 from repro.core.program import LoopProgram
-from repro.core.train import Finished, train, training
+from repro.core.train import train
 from repro.core.weights import to_file
 from repro.studies.parameter_sharing import reference
 from repro.studies.parameter_sharing.arms import (
@@ -21,7 +21,7 @@ from repro.studies.parameter_sharing.arms import (
     TeacherArm,
     untrained,
 )
-from repro.studies.parameter_sharing.assignment import STRATEGIES, assigned
+from repro.studies.parameter_sharing.assignment import assigned
 from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
 from repro.studies.parameter_sharing.halting import Halting
 from repro.studies.parameter_sharing.partial import PartialArm
@@ -33,7 +33,6 @@ from repro.studies.parameter_sharing.study import STUDY
 from tests.run_files import KeptFiles
 from tests.studies.small import PARTIAL as SHARED_PART
 from tests.studies.small import SHARING as SMALL
-from tests.studies.small import SHARING_SETTINGS as TINY
 
 CPU = torch.device("cpu")
 
@@ -73,19 +72,6 @@ def test_a_run_is_trained_scored_and_measured(kind):
     assert measures["lambada_perplexity"] > 1
     assert measures["perplexity"] < 300
     assert measures["told_by_the_input"] >= 0
-
-
-def test_with_as_many_sets_as_layers_the_strategies_are_one_run():
-    def parameters(**changes):
-        arm = TeacherArm(**TINY | changes, recipe=SMALL.recipe)
-        events = training(STUDY, [Run(arm, 3)], engine="loop", device=CPU)
-        [finished] = (event for event in events if isinstance(event, Finished))
-        return finished.weights, finished.values
-
-    first, *others = (parameters(strategy=strategy, sets=3) for strategy in STRATEGIES)
-    assert first[0] is not None
-    assert all(other == first for other in others)
-    assert parameters(strategy="cycle", sets=2) != first
 
 
 def test_rows_that_are_one_model_are_one_arm():
