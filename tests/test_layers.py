@@ -86,6 +86,15 @@ def test_light_layers_never_import_torch():
     assert heavy == []
 
 
+def test_whoever_has_records_can_write_a_report_without_pytest():
+    writing = [path for name, path in MODULES.items() if name.startswith("repro.report.")]
+    assert not [
+        path
+        for path in writing
+        if {"pytest", "_pytest"} & {x.split(".")[0] for x in imported(path)}
+    ]
+
+
 def loaded_by(modules):
     """Name the packages that a process has loaded after importing these modules."""
     code = f"import sys, {modules}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"

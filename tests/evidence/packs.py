@@ -32,11 +32,6 @@ def read_code_again():
         known.cache_clear()
 
 
-def evidence(*arguments):
-    """Run the command `evidence` in the folder of a test's project, in this process."""
-    return command("evidence", *arguments)
-
-
 def command(*arguments):
     """Run a command that reads claims, in the folder of a test's project and in this process."""
     read_code_again()

@@ -60,25 +60,6 @@ tested_by = ["tests/test_x.py::test_exactly"]
 read = "2026-11-23"
 mended = "a claim of its own"
 """
-LEDGER = """
-[[claim]]
-claim = "900/it_climbs[a]"
-profile = "ci"
-data = "images"
-verdict = "reproduced"
-sentence = "climbs"
-documented = ""
-measured = ""
-
-[[claim]]
-claim = "900/it_climbs[b]"
-profile = "ci"
-data = "images"
-verdict = "refuted"
-sentence = "climbs"
-documented = ""
-measured = ""
-"""
 
 
 @pytest.fixture

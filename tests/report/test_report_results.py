@@ -114,12 +114,6 @@ def test_each_seed_alone_is_what_its_samples_say(results, tmp_path):
     assert np.allclose(written["second"], right)
 
 
-def test_a_run_without_a_value_is_null(results, tmp_path):
-    named(results, "004/climbs").findings[0].samples[0].values[0] = None
-    write_data(tmp_path, results)
-    assert problems(json.loads((tmp_path / "results.json").read_text())) == []
-
-
 def curves_of(tmp_path, **settings):
     store = Store(tmp_path)
     store_runs(store, 1, range(1, 3))
