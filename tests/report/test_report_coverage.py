@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from repro.__main__ import main
+from repro.ledger import Entry, Ledger
 from repro.report.coverage import CoverageError, coverage_page, read_judges, read_rows
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +71,12 @@ def claims(tmp_path):
     (tmp_path / "tests" / "test_x.py").write_text("def test_exactly():\n    pass\n")
     (folder / "test_it.py").write_text(CLAIMS)
     (folder / "coverage.toml").write_text(LISTED)
-    (folder / "ledger.toml").write_text(LEDGER)
+    entries = [
+        Entry(f"900/it_climbs[{case}]", "ci", "images", verdict, "climbs", "", "")
+        for case, verdict in (("a", "reproduced"), ("b", "refuted"))
+    ]
+    (folder / "ledger").mkdir()
+    Ledger(folder / "ledger" / "test_it.toml", []).accept(entries)
     return folder
 
 
