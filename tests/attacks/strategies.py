@@ -170,7 +170,7 @@ HARMLESS = {"\u200c", "\u200d"}.union(  # joiners, and the visible signs among U
 
 
 def is_calm(text):
-    """Nothing in it steers, hides or ends the line, by Unicode's categories; no-break is a space."""
+    """Whether nothing in it steers, hides or ends the line, by Unicode's own categories."""
     return all(
         unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in HARMLESS for c in text
     )

@@ -38,12 +38,7 @@ def arm(member):
 
 
 CLUMSY = {
-    "documented is no text": '@claim("it", source="901", documented=float("nan"))\n' + BODY,
-    "no sentence": '@claim("", source="901")\n' + BODY,
-    "a sentence that is no text": '@claim(3, source="901")\n' + BODY,
-    "an unknown profile": '@claim("it", source="901", only_at="papr")\n' + BODY,
     "a bare mark": "@pytest.mark.claim\n" + BODY,
-    "a mark with too much": '@pytest.mark.claim("it", source="901", more=1)\n' + BODY,
     "a lone surrogate": '@claim("half \\ud83d", source="901")\n' + BODY,
     "sys.exit": MARKED + "def test_clumsy(trials):\n    sys.exit(3)\n",
     "an error before any arm": MARKED + "def test_clumsy(trials):\n    1 / 0\n",
