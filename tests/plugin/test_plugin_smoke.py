@@ -1,4 +1,4 @@
-"""The smoke test: fifteen whole sessions in this process, one for each thing a user does first.
+"""The smoke test: some whole sessions in this process, one for each thing a user does first.
 
 All other whole sessions are thorough. What one function decides is a test of that function.
 """
@@ -154,6 +154,13 @@ def test_evidence_is_judged_without_training(project):
     result.assert_outcomes(passed=1, failed=1, skipped=1)
     result.stdout.no_fnmatch_line("*trained now*")
     assert not list(project.path.glob("empty/runs/*"))
+
+
+def test_a_bad_option_is_one_sentence(project):
+    result = run(project, "--seed-budget", "1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--seed-budget 1 is too few*"])
+    assert len(result.errlines) < 4
 
 
 @pytest.mark.thorough
