@@ -86,6 +86,16 @@ def test_light_layers_never_import_torch():
     assert heavy == []
 
 
+def test_whoever_has_records_can_write_a_report_without_pytest():
+    wrong = [
+        name
+        for name, path in MODULES.items()
+        if name.startswith("repro.report")
+        if any(module.split(".")[0] in ("pytest", "_pytest") for module in imported(path))
+    ]
+    assert wrong == []
+
+
 def loaded_by(modules):
     """Name the packages that a process has loaded after importing these modules."""
     code = f"import sys, {modules}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"

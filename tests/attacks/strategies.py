@@ -18,8 +18,6 @@ STEERING = [
 ]  # fmt: skip
 """Characters that move a cursor, colour, link, beep, turn direction, hide, or are half a one."""
 
-JOINERS = "\u200c\u200d"
-"""The invisible characters that scripts and emoji need."""
 
 MARKUP = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)",
@@ -165,7 +163,14 @@ ANSWERS = st.builds(
 """Whole answers over HTTP."""
 
 
-def is_one_harmless_line(text):
-    """Nothing in it steers a terminal, hides, or ends the line; a no-break space is a space."""
-    kinds = {unicodedata.category(character) for character in text if character not in JOINERS}
-    return kinds.isdisjoint({"Cc", "Cf", "Cs", "Zl", "Zp"})
+HARMLESS = {"\u200c", "\u200d"}.union(  # joiners, and the visible signs among Unicode's formats
+    map(chr, [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD]),
+    map(chr, range(0x13430, 0x13460)),
+)
+
+
+def is_calm(text):
+    """Whether nothing in it steers, hides or ends the line, by Unicode's own categories."""
+    return all(
+        unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in HARMLESS for c in text
+    )

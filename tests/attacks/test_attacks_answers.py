@@ -19,7 +19,7 @@ from repro.data.download import SourceFailed, download
 from repro.data.fetch import fetch
 from repro.data.locate import DataError
 from repro.data.registry import DataSet, File, Source
-from tests.attacks.strategies import ANSWERS, is_one_harmless_line
+from tests.attacks.strategies import ANSWERS, is_calm
 
 WORDS = b"words"
 TIMEOUT = 0.2
@@ -185,7 +185,7 @@ def refusal(address, to, *, exactly=None, at_most=None):
 
 
 def is_a_sentence(words):
-    return is_one_harmless_line(words) and len(words) < 500
+    return is_calm(words) and len(words) < 500
 
 
 ENDS = {
@@ -254,7 +254,7 @@ def test_a_data_folder_that_cannot_be_one_gets_a_sentence(known, server, monkeyp
         assert main(["data", "fetch"]) == 1
         sentence = capsys.readouterr().err
         assert sentence.count("\n") == 1
-        assert is_one_harmless_line(sentence.strip())
+        assert is_calm(sentence.strip())
         assert "REPRO_DATA" in sentence
         assert server.asked == []
 

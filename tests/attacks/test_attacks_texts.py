@@ -41,14 +41,10 @@ from repro.report.write import write_data
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status, Training
 from repro.text import HIDDEN, LONGEST, shown, shown_lines
-from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS
+from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm
 from tests.report.records import depth_ladder, every_kind, record
 
 PIECES = [*STEERING, *MARKUP, *FORMULAS]
-HARMLESS = {"\u200c", "\u200d"}.union(  # joiners, and the visible signs among Unicode's formats
-    map(chr, [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD]),
-    map(chr, range(0x13430, 0x13460)),
-)
 LONG = 10_000_000
 
 
@@ -57,13 +53,6 @@ def each_piece(test):
     for piece in PIECES:
         test = example(f"a{piece}b {piece}")(test)
     return pytest.mark.thorough(settings(max_examples=25)(test))  # docs/reliability.md counts them
-
-
-def is_calm(text):
-    """Whether a text has nothing in it that steers or hides, by Unicode's own categories."""
-    return all(
-        unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in HARMLESS for c in text
-    )
 
 
 def claims_of(words):

@@ -1,7 +1,6 @@
 """Projects whose results are packed: those of the plugin's tests, and what they say."""
 
 import concurrent.futures.process  # noqa: F401 - else each session in this process imports another
-import random
 import sys
 
 import pytest
@@ -19,10 +18,9 @@ def trained(outside_project, forgets_the_study):  # noqa: F811
 
 
 @pytest.fixture
-def forgets_the_study(monkeypatch):
+def forgets_the_study():
     """Commands that are run in this process import the project's modules; the next has its own."""
     read_code_again()
-    monkeypatch.setattr(random, "gauss", random.gauss)  # a project's conftest may replace it
     yield
     for name in ("line", "test_lines"):
         sys.modules.pop(name, None)

@@ -170,20 +170,8 @@ def test_a_true_file_is_clean_and_says_what_that_means_and_a_forged_run_is_named
     )
 
 
-def test_what_cannot_be_trained_again_is_not_clean(trained):
+def test_where_nothing_can_be_trained_again_the_audit_fails(trained):
     packed(trained)
-    conftest = trained.path / "conftest.py"
-    conftest.write_text(
-        "import random\n"
-        "def fail(*numbers): raise OSError('no random numbers today')\n"
-        "random.gauss = fail\n"
-    )
-    result = audit("--runs", "1")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["  1 could not be trained again", "  NOT TRAINED  line*no random numbers today"]
-    )
-    conftest.unlink()
     change(trained, "gauss(0.4, 0.3)", "gauss(0.5, 0.3)")
     result = audit()
     assert result.ret == 1

@@ -50,8 +50,6 @@ def test_the_project_sets_options_by_addopts(outside_project):
     outside_project.makeini("[pytest]\naddopts = --profile paper --plan\n")
     result = run(outside_project)
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
-    result = run(outside_project, "--profile", "ci")
-    result.stdout.fnmatch_lines(["* claims at profile ci, *"])
 
 
 def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):

@@ -97,8 +97,8 @@ def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            f"*accepted in the ledger: reproduced on {ELSEWHERE}",
             "*ledger: smaller than it was: 10.00 sd past the bound over 20*",
+            f"*accepted in the ledger: reproduced on {ELSEWHERE}",
             "reproduce with: *::test_rises* --profile ci --seed-budget 5",
         ]
     )

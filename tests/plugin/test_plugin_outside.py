@@ -3,12 +3,11 @@
 import json
 import re
 import subprocess
-from collections import Counter
 
 import pytest
 
 from repro.runs import identity, opened, packages
-from tests.plugin.sessions import run, run_apart, trained
+from tests.plugin.sessions import run, trained
 
 pytestmark = pytest.mark.thorough
 
@@ -132,48 +131,6 @@ def test_the_commit_is_that_of_the_users_project(black_box):
     stored = [json.loads(p.read_text()) for p in project.path.glob("store/runs/**/provenance.json")]
     assert {each["commit"] for each in stored} == {head}
     assert len(stored) == 5
-
-
-EPOCHS = ARM + "    epochs: int = 4\n"
-
-CURVES = """
-from repro import claim
-from line import Line
-
-@claim("its slope climbs all the way", source="900")
-def test_it(trials):
-    assert trials(Line()).over_epochs.slope.climbs()
-"""
-
-
-KILLED = """import os, signal
-def train(arm, seed, run):
-    state = run.folder / "state"
-    begun = int(state.read_text()) if state.exists() else 0
-    print("began at", begun)
-    for number in range(begun + 1, arm.epochs + 1):
-        with Path("epochs.txt").open("a") as told:
-            told.write(f"{seed} {number}\\n")
-        run.epoch(number, slope=number * (1 + seed / 10))
-        state.write_text(str(number))
-        if seed == 2 and number == 2 and begun == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return {"slope": 1.0 + seed / 100}
-"""
-
-
-def test_a_black_box_that_is_killed_goes_on_from_its_folder(black_box):
-    project = black_box(KILLED, arm=EPOCHS)
-    (project.path / "test_lines.py").write_text(CURVES)
-    killed = run_apart(project)
-    assert killed.ret == -9
-    assert len(list(project.path.glob("store/folders/*/*"))) == 1
-    done = run_apart(project)
-    assert re.search(r"REPRODUCED +900/it ", done.stdout.str())
-    assert trained(done) == (5, 4)
-    assert not list(project.path.glob("store/folders/*/*"))
-    told = Counter((project.path / "epochs.txt").read_text().splitlines())
-    assert told == Counter(f"{seed} {n}" for seed in range(1, 6) for n in range(1, 5))
 
 
 DIVERGES = """

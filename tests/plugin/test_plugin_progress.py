@@ -231,11 +231,9 @@ def test_an_error_in_training_is_shown_with_what_it_printed(gated):
         middle,
     )
     assert found, shown
-    assert "raise ValueError" in found[0]
     assert "repro/core" not in found[0]
     end = shown[shown.index("= FAILURES =") :]
     assert "failed to train: ValueError: no seven" in end
-    assert "raise ValueError" in end
     full, _, _ = shown.partition("= short test summary info")  # under CI pytest repeats it there
     assert full.count("a word from training") == 2
 

@@ -242,14 +242,3 @@ def test_a_project_has_one_store_from_whichever_folder_and_git_ignores_it(folder
     os.utime(ignored)
     run(folders)
     assert ignored.read_text() == ""
-
-
-def test_a_study_that_draws_globally_is_refused(project):
-    study = project.path / "line.py"
-    study.write_text(study.read_text().replace("self.arm.target * x)", "torch.rand(()) * x)"))
-    claims = (
-        '@claim("x", source="900")\ndef test_it(trials):\n    assert trials(Line()).slope > 0\n'
-    )
-    result = run(with_claims(project, claims))
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*line draws from torch's global generator while training*"])

@@ -1,4 +1,4 @@
-"""The smoke test: fifteen whole sessions in this process, one for each thing a user does first.
+"""The smoke test: some whole sessions in this process, one for each thing a user does first.
 
 All other whole sessions are thorough. What one function decides is a test of that function.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from repro.arm import Arm, Metric, Needs
 from repro.judge import Measured, Outcome, conjunction, either
-from repro.plugin.gate import fail
 from repro.plugin.gathered import contradiction, outcome_of
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
@@ -253,6 +251,10 @@ def test_what_contradicts_its_findings_is_an_error_with_a_sentence():
     ] == []
 
 
+def test_settings_that_python_calls_equal_are_different_arms():
+    assert len({Line(target=target) for target in (1, True, 1.0, 0.0, -0.0)}) == 5
+
+
 def test_what_agrees_with_its_findings_is_a_verdict():
     ends = {line: ended(SLOPES, line) for line in AGREEING}
     assert {line: contradiction(*end) for line, end in ends.items()} == dict.fromkeys(AGREEING, "")
@@ -265,12 +267,6 @@ def test_a_claim_that_has_judged_something_is_not_left_out():
             said = contradiction(*ended(SLOPES, judged, leaves))
             assert "The test was left out after it had judged something" in said, (judged, leaves)
         assert contradiction(*ended(SLOPES, leaves)) == ""
-
-
-def test_a_test_that_was_expected_to_fail_fails_all_the_same():
-    report = SimpleNamespace(outcome="skipped", wasxfail="why", longrepr=None)
-    fail(report, "refuted")
-    assert vars(report) == {"outcome": "failed", "longrepr": "refuted"}
 
 
 INSTEAD = [
@@ -287,11 +283,9 @@ INSTEAD = [
     ),
     ("assert a > b", "is an arm, and claims compare metrics: write a.slope > b.s"),
     ("assert a.slope > b", "a Trial, which is neither a number nor a metric: name"),
-    ("assert a.slope < b", "a Trial, which is neither a number nor a metric: name"),
     ("assert a.slope >= b.slope", "claim a > b, or a.is_at_most(margin, below=b)"),
     ("assert a.slope > 1.01 * b.slope", "a.exceeds(b, by_ratio=1.01) for a factor"),
     ("assert a.slope > b.slope + 1", "a.exceeds(b, by_at_least=0.01) for an amount"),
-    ("assert a.slope - 1 > b.slope", "a.exceeds(b, by_at_least=0.01) for an amount"),
     ("assert a.diverges > b.diverges", "a.diverges.more_often_than(b.diverges)"),
     ("assert a.right > 50", "50 is none: write 0.5 for 50 %"),
     ("assert a.right.is_within(2, of=b.right)", "write 0.02 for 2 %"),
@@ -307,7 +301,6 @@ INSTEAD = [
     ("trials(Line(target=[1.0]))", "cannot be hashed: a list"),
     ("trials(Line(), Line())", "to compare line 1.0 with itself"),
     ("trials([Line(), Line(target=2.0), Line()])", "to compare line 1.0 with itself"),
-    ("trials(Line(target=1.0), Line())", "to compare line 1.0 with itself"),
     ("assert trials(Line()).slope > trials(Line()).slope", "with itself"),
     ("trials(Line(target=4.0), OfOtherSeeds())", "documented_seeds differ (Line none, OfOther"),
     ("Line().but(tarjet=2.0)", "Line has no setting 'tarjet'"),

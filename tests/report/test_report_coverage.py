@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from repro.__main__ import main
+from repro.ledger import Entry, Ledger
 from repro.report.coverage import CoverageError, coverage_page, read_judges, read_rows
 
 ROOT = Path(__file__).parents[2]
@@ -60,25 +61,6 @@ tested_by = ["tests/test_x.py::test_exactly"]
 read = "2026-11-23"
 mended = "a claim of its own"
 """
-LEDGER = """
-[[claim]]
-claim = "900/it_climbs[a]"
-profile = "ci"
-data = "images"
-verdict = "reproduced"
-sentence = "climbs"
-documented = ""
-measured = ""
-
-[[claim]]
-claim = "900/it_climbs[b]"
-profile = "ci"
-data = "images"
-verdict = "refuted"
-sentence = "climbs"
-documented = ""
-measured = ""
-"""
 
 
 @pytest.fixture
@@ -89,7 +71,12 @@ def claims(tmp_path):
     (tmp_path / "tests" / "test_x.py").write_text("def test_exactly():\n    pass\n")
     (folder / "test_it.py").write_text(CLAIMS)
     (folder / "coverage.toml").write_text(LISTED)
-    (folder / "ledger.toml").write_text(LEDGER)
+    entries = [
+        Entry(f"900/it_climbs[{case}]", "ci", "images", verdict, "climbs", "", "")
+        for case, verdict in (("a", "reproduced"), ("b", "refuted"))
+    ]
+    (folder / "ledger").mkdir()
+    Ledger(folder / "ledger" / "test_it.toml", []).accept(entries)
     return folder
 
 

@@ -8,6 +8,7 @@ import pytest
 from repro.report.write import write_page
 from tests.oracles import oracle
 
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 SWITCHES = [
     "--headless",
     "--no-sandbox",
@@ -72,7 +73,11 @@ def open_page(browser, address, *, width=1280, scheme="light"):
     return page
 
 
-def accessibility(page, rules):
-    """What axe finds on a page by these rules; the test is skipped where axe is not installed."""
+def require_readable(page, width):
+    """Hold a page against the rules of WCAG; the test is skipped where axe is not installed."""
     axe = oracle("axe_playwright_python.sync_playwright")
-    return axe.Axe().run(page, options=rules).response
+    checks = axe.Axe().run(page, options=RULES).response
+    assert [(v["id"], v["nodes"][0]["html"][:120]) for v in checks["violations"]] == []
+    assert {"color-contrast", "landmark-one-main", "region"} <= {p["id"] for p in checks["passes"]}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints == []
