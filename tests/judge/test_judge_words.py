@@ -26,9 +26,6 @@ def around(*means, seeds=8, spread=0.01):
     return [mean + spread * RNG.standard_normal(seeds) for mean in means]
 
 
-# --- agreement with scipy and statsmodels -------------------------------------------------------
-
-
 def test_greater_is_the_paired_t_test():
     for gap in (0.0, 0.005, 0.02):
         x, y = around(0.6 + gap, 0.6)
@@ -97,8 +94,6 @@ def test_within_is_tost():
             assert effect.estimate == pytest.approx(np.mean(x - y))
 
 
-# --- properties ---------------------------------------------------------------------------------
-
 samples = arrays(float, 8, elements=st.floats(-1, 1).map(lambda x: round(x, 4)), unique=True)
 shares = arrays(float, 8, elements=st.floats(0.05, 0.9), unique=True)
 
@@ -125,9 +120,6 @@ def test_the_interval_excludes_the_bound_exactly_when_the_comparison_counts(x, y
         if abs(effect.p_for - effect.boundary) > 1e-6:
             beyond = effect.high < effect.bound if effect.below else effect.low > effect.bound
             assert beyond == effect.holds
-
-
-# --- looks --------------------------------------------------------------------------------------
 
 
 def test_a_decided_first_look_never_asks_for_the_second():
@@ -193,9 +185,6 @@ def test_a_judge_that_need_not_explain_comes_to_the_same_outcomes():
         assert (short.outcome, short.seeds) == (full.outcome, full.seeds)
         assert full.effects
         assert not short.effects
-
-
-# --- findings that are joined -------------------------------------------------------------------
 
 
 def test_findings_that_are_joined_share_one_level():
@@ -270,9 +259,6 @@ def test_what_is_joined_is_one_finding_whose_truth_is_asked():
     assert a.judge.findings.asked == []
     assert joined
     assert a.judge.findings.asked == [joined]
-
-
-# --- the text -----------------------------------------------------------------------------------
 
 
 def test_the_explanation_is_complete_and_narrow():

@@ -11,8 +11,12 @@ from repro.arm import Run
 from repro.core.device import machine
 from repro.core.speed import Speed
 from repro.own.arm import OutsideArm
+from repro.runs import identity as module
 from repro.runs.engines import Engines
-from repro.store import Store
+from repro.runs.identity import identity
+from repro.store import Store, run_key
+from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.finetuning.arms import FinetuneArm
 from tests.local_work import LocalWork
 
 
@@ -98,3 +102,44 @@ def test_what_is_damaged_is_reported_once_and_never_believed(tmp_path, path):
         assert str(path) in line
     after.settle(RUN.arm, SPEED)
     assert path.read_bytes() == whole
+
+
+TRAINED = Run(LadderArm(width=16, depth=2, rule="bp", trained=1, data="cifar10-twin"), 1)
+NAMES = {"arm", "seed", "data", "code", "engine", "device", "torch"}
+
+
+@pytest.fixture
+def _read_anew():
+    module._of_arm.cache_clear()
+    yield
+    module._of_arm.cache_clear()
+
+
+def key(run=TRAINED, engine="loop", device="cpu"):
+    found = identity(run, engine=engine, device=device)
+    assert found.keys() == NAMES
+    return run_key(found)
+
+
+@pytest.mark.usefixtures("_read_anew")
+def test_whatever_computes_otherwise_has_another_key(monkeypatch):
+    precise = TRAINED.arm.recipe.but(precision="bfloat16")
+    arms = [TRAINED.arm.but(trained=2), TRAINED.arm.but(recipe=precise)]
+    others = [key(Run(TRAINED.arm, 2)), *(key(Run(arm, 1)) for arm in arms)]
+    others += [key(engine="stacked"), key(device="cuda")]
+    before = key()
+    for name in ("torch_version", "_code"):
+        with monkeypatch.context() as changed:
+            changed.setattr(module, name, lambda *types: "another")
+            module._of_arm.cache_clear()
+            others.append(key())
+    module._of_arm.cache_clear()
+    assert len({before, *others}) == 1 + len(others)
+    assert key() == before
+
+
+def test_the_settings_within_settings_are_reached_too():
+    arm = FinetuneArm(data="sms-spam-twin")
+    types = set(module.types_of(arm))
+    assert {type(arm), type(arm.recipe)} <= types
+    assert all(root.module and root.name for root in module.roots(frozenset(types)))

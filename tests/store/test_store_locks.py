@@ -1,4 +1,4 @@
-"""Locks: one holder at a time, and nobody has to clean up after them."""
+"""Locks have one holder at a time; checkpoints are loaded whole or not at all."""
 
 import os
 

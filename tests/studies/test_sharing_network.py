@@ -1,0 +1,383 @@
+"""The rules for sharing, the network that shares, and its scores against a public harness."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repro.data.bpe import load_tokenizer
+from repro.data.files import read_file
+from repro.data.pairs import read_pairs
+from repro.data.passages import load_passages, read_passages
+from repro.studies.parameter_sharing.assignment import (
+    STRATEGIES,
+    assigned,
+    cycle,
+    cycle_reversed,
+    literal_sequence,
+    sequence,
+)
+from repro.studies.parameter_sharing.model import Shape, SharingTransformer
+from repro.studies.parameter_sharing.scoring import (
+    LastWords,
+    Reader,
+    by_paradigm,
+    preferred,
+    told_by_the_input,
+)
+from tests.oracles import oracle
+
+sizes = st.tuples(st.integers(1, 30), st.integers(1, 12))
+
+
+def printed_sequence(n, m):
+    """The paper's algorithm, line by line, counting from 1."""
+    order, current = [], 0
+    for i in range(1, n + 1):
+        if i == 1 or (i - 1) % (n // m) == 0:
+            current += 1
+        order.append(current)
+    return order
+
+
+def printed_cycle(n, m):
+    return [i if i <= m else (i - 1) % m + 1 for i in range(1, n + 1)]
+
+
+def printed_cycle_reversed(n, m):
+    order = []
+    for i in range(1, n + 1):
+        if i <= m:
+            order.append(i)
+        elif i <= m * (-(-n // m) - 1):
+            order.append((i - 1) % m + 1)
+        else:
+            order.append(m - (i - 1) % m)
+    return order
+
+
+def test_the_rules_are_those_of_the_paper():
+    for n, m in product(range(1, 37), range(1, 13)):
+        if n >= m:
+            assert [place + 1 for place in literal_sequence(n, m)] == printed_sequence(n, m)
+            assert [place + 1 for place in cycle(n, m)] == printed_cycle(n, m)
+            assert [place + 1 for place in cycle_reversed(n, m)] == printed_cycle_reversed(n, m)
+
+
+def test_the_literal_sequence_makes_more_sets_where_it_does_not_come_out_even():
+    assert sequence(6, 3) == (0, 0, 1, 1, 2, 2)
+    assert len(set(literal_sequence(12, 8))) == 12
+    assert len(set(sequence(12, 8))) == 8
+    for n, m in product(range(1, 37), range(1, 13)):
+        if n >= m and n % m == 0:
+            assert literal_sequence(n, m) == sequence(n, m)
+
+
+@given(sizes)
+def test_there_are_as_many_sets_as_asked_for_or_as_there_are_layers(size):
+    layers, sets = size
+    for strategy in STRATEGIES:
+        order = assigned(strategy, layers=layers, sets=sets)
+        assert len(order) == layers
+        assert set(order) == set(range(min(layers, sets)))
+
+
+@given(st.integers(1, 30), st.integers(0, 10))
+def test_without_more_layers_than_sets_nothing_is_shared(layers, more):
+    orders = {assigned(s, layers=layers, sets=layers + more) for s in STRATEGIES}
+    assert orders == {tuple(range(layers))}
+
+
+def test_which_strategies_coincide():
+    """All three agree at N = M and with one set; the cycles only where nothing is reversed.
+
+    The pattern of the source's wide_deep rows is one layer more than sets, and nothing else.
+    """
+    for n, m in product(range(1, 25), range(1, 25)):
+        if m <= n:
+            assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
+            assert (sequence(n, m) == cycle(n, m)) == (n == m or m == 1)
+            for strategy, agrees in ((sequence, n == m + 1 and m > 1), (literal_sequence, False)):
+                assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
+
+
+def test_nothing_to_share_is_refused():
+    with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
+        assigned("cycle", layers=0, sets=2)
+
+
+def network(order, seed=1, **changes):
+    shape = Shape(
+        **{"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True} | changes
+    )
+    torch.manual_seed(seed)
+    return SharingTransformer(shape, order, vocabulary=40)
+
+
+@given(size=sizes, strategy=st.sampled_from(sorted(STRATEGIES)))
+def test_the_parameters_are_those_of_its_sets(size, strategy):
+    layers, sets = size
+    model = network(assigned(strategy, layers=layers, sets=sets))
+    d, hidden = 16, 24
+    each = 4 * (d * d + d) + 2 * d * hidden + hidden + d + 4 * d
+    assert sum(p.numel() for p in model.parameters()) == (
+        min(layers, sets) * each + 40 * d + 12 * d + 2 * d
+    )
+
+
+def test_a_shared_set_gets_the_gradients_of_all_its_layers():
+    """A shared set is trained like copies of it whose gradients are added up."""
+    shared, copies = network((0, 1, 0)), network((0, 1, 2))
+    copies.load_state_dict(
+        shared.state_dict()
+        | {
+            name.replace("sets.0.", "sets.2."): value
+            for name, value in shared.state_dict().items()
+            if name.startswith("sets.0.")
+        }
+    )
+    tokens = torch.randint(40, (2, 9))
+    for model in (shared, copies):
+        model(tokens).square().mean().backward()
+    for name, parameter in shared.sets[0].named_parameters():
+        both = sum(copies.sets[n].get_parameter(name).grad for n in (0, 2))
+        torch.testing.assert_close(parameter.grad, both, rtol=1e-4, atol=1e-6)
+    assert len({p.data_ptr() for p in shared.parameters()}) == len(list(shared.parameters()))
+
+
+def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
+    tokens = torch.randint(40, (1, 10))
+    changed = tokens.clone()
+    changed[0, 7] = (changed[0, 7] + 1) % 40
+    for causal in (True, False):
+        model = network((0, 1, 0), causal=causal)
+        before, after = model(tokens), model(changed)
+        assert torch.equal(before[:, :7], after[:, :7]) == causal
+
+
+def test_grouped_heads_are_heads_that_are_repeated():
+    grouped, plain = network((0,), key_heads=2), network((0,))
+    state = grouped.state_dict()
+    for kind in ("weight", "bias"):
+        name = f"sets.0.attention.query_key_value.{kind}"
+        query, *stored = state[name].split((16, 8, 8))
+        repeated = [  # two heads of four features
+            part.unflatten(0, (2, 4)).repeat_interleave(2, dim=0).flatten(0, 1) for part in stored
+        ]
+        state[name] = torch.cat([query, *repeated])
+    plain.load_state_dict(state)
+    tokens = torch.randint(40, (2, 9))
+    torch.testing.assert_close(grouped(tokens), plain(tokens), rtol=1e-4, atol=1e-5)
+    saved = 2 * (16 * 8 + 8)
+    assert sum(p.numel() for p in grouped.parameters()) == (
+        sum(p.numel() for p in plain.parameters()) - saved
+    )
+
+
+def test_without_biases_there_are_none():
+    names = dict(network((0, 1), biases=False).named_parameters())
+    assert not [name for name in names if name.endswith("bias")]
+
+
+def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
+    shape = {"causal": False}
+    mixing, plain = network((0,), compressed=12, **shape), network((0,), **shape)
+    plain.load_state_dict(
+        {name: p for name, p in mixing.state_dict().items() if not name.endswith("mix.weight")}
+    )
+    with torch.no_grad():
+        mixing.sets[0].attention.mix.weight.copy_(torch.eye(12))
+    tokens = torch.randint(40, (2, 12))
+    torch.testing.assert_close(mixing(tokens), plain(tokens), rtol=1e-4, atol=1e-5)
+    fewer = network((0,), compressed=3, **shape)
+    assert fewer.sets[0].attention.mix.weight.shape == (3, 12)
+    assert fewer(tokens[:, :7]).shape == (2, 7, 40)
+
+
+def test_shapes_that_cannot_be_are_refused():
+    for changes, sentence in (
+        ({"heads": 3}, "width=16 cannot be shared out among 3 heads"),
+        ({"key_heads": 3}, "key_heads=3 must divide heads=4"),
+        ({"compressed": 4}, "it is for encoders"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            network((0,), **changes)
+
+
+VOCABULARY = 1025  # the twin's, and a mask
+END, MASK = 1023, 1024
+TOKENIZER = "gpt2-bpe-twin"
+
+
+def model(*, causal, context=64, seed=1):
+    shape = Shape(width=16, heads=2, hidden=32, context=context, causal=causal)
+    torch.manual_seed(seed)
+    model = SharingTransformer(shape, (0, 1, 0), vocabulary=VOCABULARY)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+    return model
+
+
+text = st.lists(st.integers(0, 1022), min_size=1, max_size=12).map(
+    lambda tokens: np.array(tokens, dtype=np.uint16)
+)
+texts = st.lists(text, min_size=1, max_size=8)
+passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
+
+
+def by_hand(decoder, text):
+    """Score a text token by token."""
+    read, total = [END], 0.0
+    for token in text.tolist():
+        total += float(decoder(torch.tensor([read]))[0, -1].log_softmax(-1)[token])
+        read.append(token)
+    return total
+
+
+def by_hand_masked(encoder, text):
+    total = 0.0
+    for place, token in enumerate(text.tolist()):
+        shown = [END, *text.tolist(), END]
+        shown[place + 1] = MASK
+        total += float(encoder(torch.tensor([shown]))[0, place + 1].log_softmax(-1)[token])
+    return total
+
+
+@given(texts, st.integers(1, 40))
+def test_scores_are_sums_over_tokens_whatever_is_scored_together(given_texts, at_once):
+    decoder, encoder = model(causal=True), model(causal=False)
+    with torch.no_grad():
+        left = Reader(decoder, END, at_once=at_once).scores(given_texts)
+        masked = Reader(encoder, END, MASK, at_once=at_once).scores(given_texts)
+        for row, text in enumerate(given_texts):
+            assert float(left[row]) == pytest.approx(by_hand(decoder, text), rel=1e-4)
+            assert float(masked[row]) == pytest.approx(by_hand_masked(encoder, text), rel=1e-4)
+
+
+@given(passages)
+@torch.no_grad()
+def test_last_words_are_told_token_by_token(given_passages):
+    contexts, words = zip(*given_passages, strict=True)
+    decoder = model(causal=True)
+    told = Reader(decoder, END).last_words(contexts, words, longest=64)
+    for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
+        read, total, right = context.tolist(), 0.0, True
+        for token in word.tolist():
+            log_p = decoder(torch.tensor([read]))[0, -1].log_softmax(-1)
+            total += float(log_p[token])
+            right &= int(log_p.argmax()) == token
+            read.append(token)
+        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
+        assert bool(told.is_first[row]) == right
+
+
+@given(passages)
+@torch.no_grad()
+def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(given_passages):
+    contexts, words = zip(*given_passages, strict=True)
+    encoder = model(causal=False)
+    told = Reader(encoder, END, MASK).last_words(contexts, words, longest=64)
+    for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
+        shown = [END, *context.tolist(), *[MASK] * len(word), END]
+        log_p = encoder(torch.tensor([shown]))[0].log_softmax(-1)[len(context) + 1 : -1]
+        total = sum(float(at[token]) for at, token in zip(log_p, word.tolist(), strict=True))
+        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
+        assert bool(told.is_first[row]) == (log_p.argmax(1).tolist() == word.tolist())
+
+
+def test_of_a_long_passage_the_end_is_read():
+    rng = np.random.default_rng(1)
+    context, word = (rng.integers(0, 1023, n).astype(np.uint16) for n in (30, 2))
+    for mask, room in ((None, 12 - 1), (MASK, 12 - 4)):  # beside the word, and what frames it
+        reader = Reader(model(causal=mask is None, context=12), END, mask)
+        whole = reader.last_words([context], [word], longest=12)
+        cut = reader.last_words([context[-room:]], [word], longest=12)
+        assert torch.equal(whole.score, cut.score)
+        shorter = reader.last_words([context[-room + 1 :]], [word], longest=12)
+        assert not torch.equal(whole.score, shorter.score)
+
+
+def test_accuracy_and_perplexity_are_of_whole_words():
+    told = LastWords(torch.tensor([-1.0, -3.0], dtype=torch.float64), torch.tensor([True, False]))
+    assert told.accuracy == 0.5
+    assert told.perplexity == pytest.approx(np.exp(2.0))
+
+
+def test_ties_prefer_neither_sentence():
+    good = torch.tensor([-1.0, -2.0, -3.0])
+    assert preferred(good, torch.tensor([-2.0, -2.0, -2.0])).tolist() == [1.0, 0.5, 0.0]
+    assert by_paradigm(torch.tensor([1.0, 0.5, 0.0]), np.array([0, 1, 1])) == [1.0, 0.25]
+
+
+def test_a_collapsed_model_is_known_by_what_it_does_not_depend_on():
+    torch.manual_seed(1)
+    same = torch.randn(50).expand(20, 50)
+    assert told_by_the_input(same) < 1e-12
+    sure = 50.0 * torch.eye(20)  # another answer to each of 20 inputs
+    assert told_by_the_input(sure) == pytest.approx(np.log(20), rel=1e-6)
+    assert 0 < told_by_the_input(torch.randn(20, 50)) < np.log(20)
+
+
+def harness(network):
+    """lm-evaluation-harness around a transformers model of the twin's vocabulary."""
+    huggingface = oracle("lm_eval.models.huggingface")
+    transformers = oracle("transformers")
+    tokenizers = oracle("tokenizers")
+    lines = read_file(TOKENIZER, "vocab.bpe").decode().split("\n")[1:]
+    pairs = tokenizers.Tokenizer(
+        tokenizers.models.BPE(
+            json.loads(read_file(TOKENIZER, "encoder.json")),
+            [tuple(line.split(" ")) for line in lines if line],
+        )
+    )
+    pairs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=pairs, bos_token="<|endoftext|>", eos_token="<|endoftext|>"
+    )
+    return huggingface.HFLM(pretrained=network, tokenizer=tokenizer, batch_size=4, device="cpu")
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")
+def test_scores_are_those_of_the_evaluation_harness():
+    instance = oracle("lm_eval.api.instance")
+    transformers = oracle("transformers")
+    torch.manual_seed(1)
+    config = transformers.GPT2Config(
+        vocab_size=1024, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=END,
+        eos_token_id=END,
+    )  # fmt: skip
+    network = transformers.GPT2LMHeadModel(config).eval()
+    for parameter in network.parameters():
+        parameter.data.add_(0.2 * torch.randn(parameter.shape))
+    theirs = harness(network)
+    reader = Reader(lambda tokens: network(tokens).logits, END)
+    tokenizer = load_tokenizer(TOKENIZER)
+
+    def asked(*requests):
+        instances = [
+            instance.Instance("loglikelihood", {}, arguments=request, idx=n)
+            for n, request in enumerate(requests)
+        ]
+        scores, greedy = zip(*theirs.loglikelihood(instances, disable_tqdm=True), strict=True)
+        return torch.tensor(scores, dtype=torch.float64), list(greedy)
+
+    close = {"rtol": 1e-4, "atol": 1e-3}
+    sentences = [s for pairs in read_pairs("blimp-twin").values() for pair in pairs[:4]
+                 for s in pair]  # fmt: skip
+    ours = reader.scores([np.array(tokenizer.encode(s), dtype=np.uint16) for s in sentences])
+    torch.testing.assert_close(ours, asked(*(("", s) for s in sentences))[0], **close)
+
+    passages = read_passages("lambada-twin", "openai")[:12]
+    loaded = load_passages("lambada-twin", "openai", tokenizer=TOKENIZER)
+    told = reader.last_words(
+        [loaded.context[n] for n in range(12)], [loaded.last[n] for n in range(12)], longest=64
+    )
+    scores, greedy = asked(*((context, f" {last}") for context, last in passages))
+    torch.testing.assert_close(told.score, scores, **close)
+    assert told.is_first.tolist() == greedy
