@@ -233,10 +233,6 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def of_two_sessions(device):
-    return [slots_on(device, processes=4, session=session) for session in ("this", "that")]
-
-
 def test_as_many_train_as_there_are_slots(tmp_path):
     first, second, third = (TrainingSlots(Locks(tmp_path), ["one", "two"]) for _ in range(3))
     first.take()
@@ -281,11 +277,13 @@ def test_no_more_processes_train_than_there_are_cores(elsewhere, monkeypatch):
 
 
 def test_one_process_at_a_time_on_an_accelerator_and_a_session_has_cores_of_its_own(elsewhere):
-    both = of_two_sessions("cuda")
-    both[0].take()
-    assert not both[1].take(0)
-    both = of_two_sessions("cpu")
-    assert set(both[0].names).isdisjoint(both[1].names)
+    cuda, cpu = (
+        [slots_on(device, processes=4, session=session) for session in ("this", "that")]
+        for device in ("cuda", "cpu")
+    )
+    cuda[0].take()
+    assert not cuda[1].take(0)
+    assert set(cpu[0].names).isdisjoint(cpu[1].names)
 
 
 def test_the_folder_of_slots_is_closed_to_others(elsewhere):

@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 import re
-import shutil
 import threading
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from repro.runs.plan import Plan, RunsMissing
 from repro.runs.work import Work
 from repro.store import Store, StoreError
 from tests.local_work import LocalWork
-from tests.runs.test_runs_results import Any
+from tests.runs.test_runs_plan import Any
 from tests.studies.small import LADDER
 
 ARM = LADDER.but(trained=1, images=64)
@@ -120,22 +119,6 @@ def test_a_file_in_place_of_a_folder_of_the_store_is_named_in_a_sentence(tmp_pat
         if not (said and SENTENCE.fullmatch(said) and str(place) in said):
             silent.append(name)
     assert silent == ["damaged"]  # there is no need of it
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("_saving")
-def test_a_store_that_is_deleted_while_it_is_trained_for(tmp_path):
-    for when in range(4):
-        seen = []
-
-        def show(status, seen=seen, when=when):
-            seen.append(status)
-            if len(seen) == when + 1:
-                shutil.rmtree(tmp_path / "store")
-
-        said = said_by_a_session(tmp_path / "store", show)
-        assert said is None or SENTENCE.fullmatch(said)
-        shutil.rmtree(tmp_path / "store", ignore_errors=True)
 
 
 @pytest.mark.thorough

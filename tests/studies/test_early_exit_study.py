@@ -350,12 +350,6 @@ def test_the_names_of_the_source_are_these_settings():
         assert arm.label == arm.but(data=WIKITEXT).at("ci").label == name
 
 
-def test_what_differs_from_a_named_configuration_is_said():
-    arm = ASYMMETRIC.but(exits=(1, 2), confidence="learned", characters=200_000, width=128)
-    for part in ("asymmetric 0.7", "exits 1/2", "learned", "128 wide", "200,000 characters"):
-        assert part in arm.label
-
-
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
     arm = STANDARD.but(**SMALL, layer_weights=EQUAL)
     recipe, moved = arm.recipe.but(clip=None, weight_decay=0.0), []
