@@ -105,11 +105,6 @@ def test_which_strategies_coincide():
                 assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
 
 
-def test_nothing_to_share_is_refused():
-    with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
-        assigned("cycle", layers=0, sets=2)
-
-
 def network(order, seed=1, **changes):
     shape = Shape(
         **{"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True} | changes
@@ -199,6 +194,8 @@ def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
 
 
 def test_shapes_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
+        assigned("cycle", layers=0, sets=2)
     for changes, sentence in (
         ({"heads": 3}, "width=16 cannot be shared out among 3 heads"),
         ({"key_heads": 3}, "key_heads=3 must divide heads=4"),
