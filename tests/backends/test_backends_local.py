@@ -86,16 +86,12 @@ def test_a_run_that_does_not_fit_on_its_own_says_so(tmp_path, monkeypatch):
     assert "BP k=1, seed 0 does not fit into memory" in done.results.failed(RUNS[0])
 
 
-def test_a_program_that_cannot_even_be_timed_fails_with_its_reason(tmp_path):
-    too_many = Run(ARM.but(images=10**6), 1)
+def test_a_program_that_cannot_be_timed_or_stacked_fails_with_its_reason(tmp_path):
+    too_many, uneven = Run(ARM.but(images=10**6), 1), Run(ARM.but(width=20), 1)
     for engine in ("auto", "loop", "stacked"):
         done = worked(tmp_path / engine, [too_many], engine=engine)
         assert "asks for 1000000 training images" in done.results.failed(too_many)
-
-
-def test_stacking_what_has_no_stacked_form_is_refused(tmp_path):
-    uneven = Run(ARM.but(width=20), 1)
-    done = worked(tmp_path, [uneven], engine="stacked")
+    done = worked(tmp_path / "stacked", [uneven], engine="stacked")
     assert "has no stacked form; leave --engine out" in done.results.failed(uneven)
 
 

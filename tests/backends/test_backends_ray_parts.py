@@ -24,9 +24,7 @@ def test_nodes_of_all_kinds_train_whose_results_have_the_same_keys():
         *nodes[:2],
         node("d", 8, "old"),
     ]
-
-
-def test_where_bits_count_the_machine_with_most_room_is_taken():
+    # Where bits count, the machine with most room is taken.
     small, large = [node("a", 4, "old"), node("b", 4, "old")], [node("c", 12, "new")]
     more = node("d", 8, "old")
     assert of_one_kind([*small, *large], same_machine=True) == large

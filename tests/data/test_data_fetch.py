@@ -299,17 +299,15 @@ def test_weights_are_checked_by_their_header_and_their_hash_is_recorded(weights,
     assert take_inventory("weights").state == "incomplete: model.safetensors damaged"
 
 
-def test_the_command_fails_with_the_sentence(known, data, server, capsys):
+def test_the_command_lists_and_fetches_or_fails_with_the_sentence(known, data, server, capsys):
     both(server, "one.txt", 404)
     assert main(["data", "fetch", "pair"]) == 1
     assert capsys.readouterr().err.startswith("pair could not be fetched: ")
     assert main(["data", "fetch", "pear"]) == 1
     assert "There is no data set 'pear'; choose from pair" in capsys.readouterr().err
-
-
-def test_the_command_lists_and_fetches(known, data, server, capsys):
     assert main(["data"]) == 0
     assert "not here" in capsys.readouterr().out
+    server.behaviour.clear()
     assert main(["data", "fetch"]) == 0
     assert main(["data"]) == 0
     listed = capsys.readouterr().out

@@ -31,8 +31,6 @@ RISEN = np.array([1.0, 1.1, 0.9, 1.05, 0.95])
 STRONG, GONE = Excess(3.0, 1.0, 20), Excess(0.0, 1.0, 20)
 
 
-# --- the test -----------------------------------------------------------------------------------
-
 excesses = st.builds(Excess, st.floats(-5, 5), st.floats(0.01, 5), st.integers(2, 30))
 
 
@@ -102,9 +100,6 @@ def test_the_power_for_half_is_what_a_simulation_finds():
     ):
         found = np.mean([chance_of_less(there, draw(seeds)) < REPORTED for _ in range(2000)])
         assert power_for_half(there, seeds) == pytest.approx(found, abs=0.06)
-
-
-# --- claims held against a ledger ---------------------------------------------------------------
 
 
 def every(seeds):
@@ -217,9 +212,6 @@ def test_joined_findings_are_compared_by_all_their_parts():
     assert len(reference(judge.verdicts[1:], 0, has=every)) == 2
 
 
-# --- how far past its bound a word is ------------------------------------------------------------
-
-
 def of(word, *samples, **settings):
     """The distances of a word about arms of these values."""
     measured = arms(*samples, design=FIVE, **settings)
@@ -266,9 +258,6 @@ def test_a_spread_keeps_its_distance_too():
     [same] = held_against([past], [spreads(tight)], has=every)
     assert same.standing is Standing.AS_IT_WAS
     assert "a ratio of" in str(same)
-
-
-# --- how often it is wrong ----------------------------------------------------------------------
 
 
 def fails(effect, now, generator):

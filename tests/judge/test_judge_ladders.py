@@ -1,4 +1,4 @@
-"""Arms in order: the words about their shape, and how well they rank as a source lists them."""
+"""The shapes of arms in order and of one arm over its training, and how well arms rank."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from repro.judge import Ladder, Outcome, Scale
+from repro.judge import Curve, Judge, Ladder, Measured, Outcome, Scale
 from repro.judge.ranking import tau_b
-from tests.judge.arms import arms, told
+from tests.judge.arms import EIGHT, LOOKS, TWELVE, arms, told
 
 RNG = np.random.default_rng(23)
 
@@ -17,7 +17,7 @@ def ladder(*means, spread=0.01, **settings):
     return Ladder(arms(*(mean + spread * RNG.standard_normal(8) for mean in means), **settings))
 
 
-SHAPES = {
+LADDERS = {
     "climbs by 0.5": ((1, 2, 3), lambda rungs: rungs.climbs(by_at_least=0.5)),
     "falls by 0.5": ((3, 2, 1), lambda rungs: rungs.falls(by_at_least=0.5)),
     "is ordered": ((3, 2, 1), lambda rungs: rungs.is_ordered()),
@@ -30,15 +30,6 @@ SHAPES = {
     "largest step": ((1, 2, 5, 6), lambda rungs: rungs.largest_step_is(1)),
     "largest step falling": ((6, 5, 2, 1), lambda rungs: rungs.largest_step_is(1, falling=True)),
 }
-
-
-def test_a_shape_is_reproduced_where_it_is_and_refuted_on_its_reverse():
-    bad = []
-    for name, (means, word) in SHAPES.items():
-        found = [word(ladder(*(sign * mean for mean in means))).outcome for sign in (1, -1)]
-        if found != [Outcome.REPRODUCED, Outcome.REFUTED]:
-            bad.append((name, found))
-    assert bad == []
 
 
 def test_one_step_that_is_not_as_claimed_refutes_it():
@@ -113,3 +104,178 @@ def test_all_pairs_as_listed_and_a_tau_without_width():
     assert verdict.outcome is Outcome.REPRODUCED
     assert (verdict.ranking.tau, verdict.ranking.low, verdict.ranking.high) == (1, 1, 1)
     assert "tau-b): 1.00 on one seed, 1.00 of the means" in told(verdict)
+
+
+NOISE = np.random.default_rng(17)
+
+
+def curve(runs, *, epochs=None, scale="identity", judge=None, metric="loss"):
+    return Curve(
+        judge=judge or Judge(EIGHT),
+        label="a",
+        metric=metric,
+        epochs=epochs or range(1, 1 + max(map(len, runs))),
+        values=lambda n: [np.asarray(run, dtype=float) for run in runs[:n]],
+        scale=Scale(scale),
+    )
+
+
+def stopped_early(*means, seeds=8, least=2, spread=0.05):
+    """Runs around these means, some of them cut after `least` epochs or more."""
+    lengths = [least + seed % (len(means) - least + 1) for seed in range(seeds)]
+    return [means[:length] + spread * NOISE.standard_normal(length) for length in lengths]
+
+
+CURVES = {
+    "bottoms at 1": ((1, 2, 3, 2), lambda a: a.bottoms_at(1)),
+    "bottoms at 2": ((2, 1, 3, 3), lambda a: a.bottoms_at(2)),
+    "bottoms at the end": ((4, 3, 2, 1), lambda a: a.bottoms_at(-1)),
+    "peaks at 2": ((2, 3, 1, 1), lambda a: a.peaks_at(2)),
+    "peaks at the end": ((1, 2, 3, 4), lambda a: a.peaks_at(-1)),
+    "falls": ((4, 3, 2, 1), lambda a: a.falls()),
+    "falls after 2": ((1, 3, 2, 1), lambda a: a.falls(after=2)),
+    "climbs after 2": ((3, 1, 2, 4), lambda a: a.climbs(after=2)),
+}
+
+
+def test_a_shape_is_reproduced_where_it_is_and_refuted_on_its_reverse():
+    bad = []
+    for name, (means, word) in LADDERS.items():
+        found = [word(ladder(*(sign * mean for mean in means))).outcome for sign in (1, -1)]
+        if found != [Outcome.REPRODUCED, Outcome.REFUTED]:
+            bad.append((name, found))
+    for name, (means, word) in CURVES.items():
+        runs = stopped_early(*means, least=3)
+        found = [word(curve(each)).outcome for each in (runs, [-run for run in runs])]
+        if found != [Outcome.REPRODUCED, Outcome.REFUTED]:
+            bad.append((name, found))
+    assert bad == []
+
+
+def test_the_mean_curve_is_compared_at_every_other_epoch_and_ended_runs_keep_their_value():
+    runs = stopped_early(1.0, 1.2, 1.1, 1.3)
+    (effect,) = curve(runs, scale="log").bottoms_at(1).effects
+    kept = np.log([[*run, *[run[-1]] * (4 - len(run))] for run in runs])
+    others = stats.ttest_1samp(kept[:, 1:] - kept[:, :1], 0, alternative="greater")
+    assert effect.p_for == pytest.approx(max(others.pvalue))
+    assert effect.boundary_against == pytest.approx(effect.boundary / 3)
+
+
+def test_keeping_on_is_judged_by_the_weakest_step_that_all_runs_have():
+    for word, way in (("climbs", "greater"), ("falls", "less")):
+        runs = stopped_early(3.0, 1.0, 1.3, 1.2, 1.7, least=4, spread=0.2)
+        (effect,) = getattr(curve(runs, scale="log"), word)(after=2).effects
+        steps = stats.ttest_1samp(np.diff(np.log([run[1:4] for run in runs])), 0, alternative=way)
+        assert effect.p_for == pytest.approx(max(steps.pvalue))
+
+
+def test_the_last_epoch_is_that_of_each_run_and_is_compared_with_as_many_before():
+    runs = [[5, 4.5, 2.2, 2], [5, 2.5, 2.1]] * 4
+    noisy = [np.array(run) + 0.05 * NOISE.standard_normal(len(run)) for run in runs]
+    (effect,) = curve(noisy).bottoms_at(-1).effects
+    before = [run[-2] - run[-1] for run in noisy]
+    assert effect.p_for == pytest.approx(stats.ttest_1samp(before, 0, alternative="greater").pvalue)
+
+
+def test_a_share_of_the_runs_is_read_over_the_epochs_of_each():
+    runs = stopped_early(2.0, 1.0, 1.5, 1.4, least=3, seeds=12)
+    for share, outcome in ((0.5, "reproduced"), (0.9, "inconclusive")):
+        a = curve(runs, judge=Judge(TWELVE))
+        verdict = a.bottoms_at(2, in_at_least=share)
+        assert verdict.outcome == outcome
+        assert f"in at least {share:g} of the runs" in verdict.statement
+        assert a.climbs(in_at_least=share).outcome is Outcome.REFUTED
+
+
+def test_every_run_is_refuted_by_one_and_shown_by_none():
+    runs = [[1.0 + 0.01 * seed, 2.0] for seed in range(12)]
+    judge = Judge(TWELVE)
+    assert curve(runs, judge=judge).bottoms_at(1, in_at_least=1).outcome is Outcome.INCONCLUSIVE
+    runs[4] = [2.0, 1.0]
+    verdict = curve(runs, judge=judge).bottoms_at(1, in_at_least=1)
+    assert (verdict.outcome, verdict.p) == (Outcome.REFUTED, 0.0)
+
+
+def test_the_best_of_many_noisy_epochs_does_not_refute_a_true_best_one():
+    """Epoch 1 is best by one standard deviation of an epoch; 19 others are alike."""
+    refuted = {"mean": 0, "every run": 0}
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        runs = [np.r_[0.0, np.ones(19)] + rng.standard_normal(20) for _ in range(12)]
+        best = [np.array([run[0], run[1:].min()]) for run in runs]
+        for name, judged in (("mean", runs), ("every run", best)):
+            verdict = curve(judged, judge=Judge(LOOKS, explains=False)).bottoms_at(1)
+            refuted[name] += verdict.outcome is Outcome.REFUTED
+    assert refuted["mean"] <= 2
+    assert refuted["every run"] > 20  # what comparing with the best of each run would do
+
+
+def test_falling_while_another_rises_needs_both_and_is_refuted_by_either():
+    judge = Judge(EIGHT)
+    training = curve(stopped_early(3, 2, 1, 0.5, least=3), judge=judge)
+    validation = curve(stopped_early(5, 6, 7, 8), judge=judge, scale="log", metric="perplexity")
+    assert training.falls_while(validation)
+    assert training.falls_while(training).outcome is Outcome.REFUTED
+    assert validation.falls_while(validation).outcome is Outcome.REFUTED
+    verdict = training.falls_while(validation, after=1)
+    assert "loss of a keeps falling while perplexity of a keeps climbing" in verdict.statement
+    assert (verdict.scale, len(verdict.effects)) == ("identity, log", 2)
+    # The second curve is measured at every other epoch only.
+    sparse = curve(stopped_early(5, 6, 7, least=3), epochs=[2, 4, 6], judge=judge)
+    assert training.falls_while(sparse, after=2)
+
+
+def test_an_epoch_of_a_curve_is_compared_like_any_measure():
+    runs = stopped_early(3, 2, 1, 4, least=2)
+    a = curve(runs)
+    assert isinstance(a[1], Measured)
+    assert (a[2] < a[1]) & (a[-1] < 9)
+    # A run that stopped is at a later epoch what it ended as.
+    assert list(a[3].values(8)) == [run[2] if len(run) > 2 else run[-1] for run in runs]
+    sparse = curve(runs, epochs=[2, 4, 6, 8])
+    assert list(sparse[4].values(8)) == [run[1] for run in runs]
+
+
+def test_runs_that_stopped_before_an_epoch_are_evidence_that_it_is_not_the_best():
+    reached = [np.linspace(3, 1, 50) + 0.01 * NOISE.standard_normal(50) for _ in range(8)]
+    stopped = [np.r_[run[:30], run[29] + 0.1 + 0.01 * NOISE.random(10)] for run in reached]
+    assert curve(reached).bottoms_at(50)
+    assert curve(stopped, epochs=range(1, 51)).bottoms_at(50).outcome is Outcome.REFUTED
+    some = curve(reached[:5] + stopped[5:])
+    assert some.bottoms_at(50).outcome is Outcome.INCONCLUSIVE
+    assert some.bottoms_at(50, in_at_least=0.99).outcome is Outcome.REFUTED
+
+
+def test_how_long_runs_went_is_compared_like_any_measure():
+    sparse = curve([[3, 2, 1]] * 7 + [[3, 2]], epochs=[2, 4, 6])
+    assert list(sparse.length.values(8)) == [6] * 7 + [4]
+    whole = curve([[2, 1]] * 8, epochs=[25, 50]).length
+    assert whole.agrees_with(50, runs=1, within=10)
+    assert not whole.agrees_with(50, runs=1, within=1)
+    early = [[1.0] * (30 + seed) for seed in range(8)]
+    verdict = curve(early, epochs=range(1, 51)).length.agrees_with(50, runs=1, within=10)
+    assert verdict.outcome is Outcome.REFUTED
+    assert "in epochs" in verdict.statement
+    assert np.isnan(curve([[1.0, 2.0]] * 7 + [[np.nan]]).length.values(8)[-1])
+
+
+def test_the_largest_rise_is_that_of_each_run_wherever_it_comes():
+    runs = [[3, 1, 4, 4.5], [3, 5, 4], [3, 2, 1.5], *[[2, 4, 1]] * 5]
+    assert list(curve(runs).largest_rise.values(8)) == [3, 2, -0.5, *[2] * 5]
+    assert curve([[3, 1, 4, 4.5]] * 8, scale="log").largest_rise.values(8)[0] == 3
+    assert np.isnan(curve([[1.0]] * 7 + [[1.0, np.nan]]).largest_rise.values(8)).all()
+    # A jump that comes at another epoch in every run is seen.
+    smooth = [np.linspace(5, 1, 50) + 0.01 * NOISE.standard_normal(50) for _ in range(8)]
+    jumping = [run + 0.5 * (np.arange(50) == 6 * seed + 3) for seed, run in enumerate(smooth)]
+    assert (curve(jumping).largest_rise > 0.1).outcome is Outcome.REPRODUCED
+    verdict = curve(smooth).largest_rise > 0.1
+    assert verdict.outcome is Outcome.REFUTED
+    assert "a at its largest rise" in verdict.statement
+
+
+def test_a_run_without_a_value_leaves_the_statement_open():
+    alone = curve([[1.0]] * 8)
+    assert "no finite value on 8 of 8" in alone.bottoms_at(1).reason
+    assert "no finite value on 8 of 8" in alone.falls().reason
+    diverged = curve([[1.0, 2.0]] * 7 + [[np.nan]])
+    assert "no finite value on 1 of 8" in diverged.bottoms_at(1).reason

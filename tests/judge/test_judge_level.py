@@ -168,9 +168,6 @@ def test_the_power_of_every_word_is_what_the_design_says():
     assert bad == []
 
 
-# --- the power of a design ----------------------------------------------------------------------
-
-
 def test_power_of_one_look_is_the_noncentral_t():
     for seeds in (3, 5, 10):
         design = Design(looks=(seeds,), level=0.05)

@@ -82,17 +82,15 @@ def test_each_file_that_is_not_as_it_was_is_healed(folder, is_noticed_and_healed
 def test_something_else_in_place_of_the_entry(folder, is_noticed_and_healed, tmp_path):
     shutil.copytree(folder, tmp_path / "copy")
 
-    shutil.rmtree(folder)
-    folder.mkdir()
-    is_noticed_and_healed()
-
-    shutil.rmtree(folder)
-    folder.write_text("")
-    is_noticed_and_healed()
-
-    shutil.rmtree(folder)
-    folder.symlink_to(tmp_path / "copy")
-    is_noticed_and_healed()
+    changes = (
+        folder.mkdir,
+        lambda: folder.write_text(""),
+        lambda: folder.symlink_to(tmp_path / "copy"),
+    )
+    for change in changes:
+        shutil.rmtree(folder)
+        change()
+        is_noticed_and_healed()
     assert (tmp_path / "copy" / "result.json").exists()
 
 

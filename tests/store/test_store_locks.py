@@ -1,14 +1,18 @@
-"""Locks: one holder at a time, and nobody has to clean up after them."""
+"""Locks have one holder, checkpoints are loaded whole or not at all, and what is old goes."""
 
 import os
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.store import Store, StoreError
+from repro.__main__ import main
+from repro.plugin.options import DEFAULT_STORE
+from repro.store import Store, StoreError, run_key
 from repro.store.checkpoints import Checkpoints
 from repro.store.locks import Locks
+from repro.store.upkeep import DAY, remove_old, tidy
 
 
 @pytest.fixture
@@ -138,3 +142,162 @@ def test_a_save_that_fails_keeps_the_last_one(checkpoints, monkeypatch, tmp_path
     monkeypatch.undo()
     assert checkpoints.load(KEY) == b"good"
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+UNFINISHED = "5e1f" * 16
+"""The key of a run that never ended."""
+
+
+def identity(seed, code="c0de"):
+    return {"seed": seed, "code": code, "arm": {"arm": "Line"}}
+
+
+def put(store, seed, *, days, code="c0de"):
+    """Store a run that looks as old as that."""
+    store.put(identity(seed, code), {"loss": 0.5}, {})
+    key = run_key(identity(seed, code))
+    return aged(store.root / "runs" / key[:2] / key, days)
+
+
+def save(store, seed, *, days):
+    key = run_key(identity(seed))
+    store.checkpoints.save(key, b"weights")
+    return aged(store.root / "checkpoints" / key[:2] / key, days)
+
+
+def aged(path, days):
+    then = time.time() - days * DAY
+    os.utime(path, (then, then))
+    return path
+
+
+def damage(store, path):
+    """Have a run found damaged now; where it was moved to."""
+    (path / "result.json").write_text("{}")
+    assert store.at(path.name) is None
+    return store.root / "damaged" / f"{path.name}-1"
+
+
+def test_old_checkpoints_damage_and_notes_go_and_no_run_does(store):
+    old, young = save(store, 1, days=31), save(store, 2, days=29)
+    run = put(store, 3, days=1000)
+    gone, kept = (damage(store, put(store, seed, days=1000)) for seed in (4, 5))
+    aged(gone, 31)  # while `kept` is as old as its finding
+    note = store.root / "in-training" / "program.run"
+    note.parent.mkdir()
+    note.write_text("")
+    aged(note, 31)
+    tidy(store)
+    assert not any(path.exists() for path in (old, gone, note))
+    assert all(path.exists() for path in (young, run, kept))
+
+
+def test_the_folder_of_a_run_lasts_until_it_is_stored(store):
+    key = run_key(identity(1))
+    kept = store.folder(key) / "model.pt"
+    kept.write_bytes(b"weights")
+    other = store.folder(UNFINISHED) / "model.pt"
+    other.write_bytes(b"weights")
+    tidy(store)
+    assert (store.folder(key) / "model.pt").read_bytes() == b"weights"
+    put(store, 1, days=0)
+    assert not kept.parent.exists()
+    aged(other.parent, 31)
+    with store.locks.lock(UNFINISHED):
+        tidy(store)
+    assert other.exists()
+    tidy(store)
+    assert not other.parent.exists()
+
+
+def test_what_a_running_session_holds_stays(store):
+    held, free = put(store, 1, days=9), put(store, 2, days=9)
+    checkpoint = save(store, 1, days=9)
+    with Store(store.root).locks.lock(run_key(identity(1))):
+        assert [item.path for item in remove_old(store, "runs", days=8)[0]] == [free]
+        assert remove_old(store, "checkpoints", days=8) == ([], 1)
+    assert held.exists()
+    assert checkpoint.exists()
+    assert not free.exists()
+
+
+def test_a_checkpoint_that_is_saved_meanwhile_stays(store, monkeypatch):
+    path = save(store, 1, days=9)
+    take = Locks.try_lock
+
+    def after_its_holder(locks, name):
+        save(store, 1, days=0)
+        return take(locks, name)
+
+    monkeypatch.setattr(Locks, "try_lock", after_its_holder)
+    assert remove_old(store, "checkpoints", days=8) == ([], 0)
+    assert path.exists()
+
+
+def test_a_removed_run_is_as_if_it_had_never_been(store, reports):
+    put(store, 1, days=9)
+    remove_old(store, "runs", days=8)
+    assert store.get(identity(1)) is None
+    assert list((store.root / "tmp").iterdir()) == []
+    assert list((store.root / "locks").iterdir()) == []
+    assert reports == []
+    put(store, 1, days=0)
+    assert store.get(identity(1)) is not None
+
+
+def test_the_command_shows_numbers_sizes_and_ages(store, capsys):
+    run = put(store, 1, days=40.5, code="0" * 64)
+    (run.parent / ".DS_Store").write_text("a file manager's")
+    (store.root / "runs" / "notes").write_text("a person's")
+    (put(store, 2, days=3.5, code="f" * 64) / "result.json").write_text("x" * 3_000_000)
+    put(store, 3, days=2.2 / 24, code="f" * 64)
+    save(store, 4, days=1.5)
+    aged(store.folder(UNFINISHED), 3.5)
+    unreadable = put(store, 5, days=50.5)
+    (unreadable / "identity.json").write_text("{")
+    aged(unreadable, 50.5)
+    assert main(["store", "--store", str(store.root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for words, at in (
+        ("runs 4, 3.0 MB, written 50 days to 2 hours ago", 1),
+        ("folders 1, 0.0 MB, written 3 days to 3 days ago", 3),
+        ("Line, code ffffffffffff: 2, written 3 days to 2 hours ago", 6),
+        ("not readable: 1, written 50 days to 50 days ago", 8),
+    ):
+        assert " ".join(lines[at].split()) == words
+    assert unreadable.exists()
+
+
+def test_the_command_prunes_what_it_is_told_and_nothing_else(store, capsys, monkeypatch):
+    old, young = put(store, 1, days=9), put(store, 2, days=7)
+    checkpoint = save(store, 3, days=9)
+    folder = aged(store.folder(UNFINISHED), 9)
+    aside = aged(damage(store, put(store, 4, days=0)), 9)
+    monkeypatch.setenv("REPRO_STORE", str(store.root))
+    pruning = ["store", "prune", "--older-than", "8"]
+    assert main([*pruning, "--damaged", "--checkpoints"]) == 0
+    assert not checkpoint.exists()
+    assert not folder.exists()
+    assert not aside.exists()
+    assert old.exists()
+    assert main([*pruning, "--store", str(store.root)]) == 0
+    assert not old.exists()
+    assert young.exists()
+    assert capsys.readouterr().out.count("older than 8 days: 1 removed") == 4
+
+
+def test_the_command_makes_no_store(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REPRO_STORE", raising=False)
+    assert main(["store"]) == 0
+    assert main(["store", "prune", "--older-than", "1"]) == 0
+    line = f"There is no store in {tmp_path / DEFAULT_STORE} yet.\n"
+    assert capsys.readouterr().out == 2 * line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_age_that_is_none_is_refused(capsys):
+    for days in ("-1", "nan", "soon", "inf"):
+        with pytest.raises(SystemExit):
+            main(["store", "prune", f"--older-than={days}"])
+        assert "argument --older-than: invalid" in capsys.readouterr().err

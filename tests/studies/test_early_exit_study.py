@@ -1,14 +1,18 @@
 """Exact properties of early exit: the network, its forward passes, routing, rates and weights."""
 
+import functools
 import math
+import warnings
 
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.func import functional_call, vmap
 
 from repro.arm import Run
+from repro.core.models import stacked
 from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.data.characters import load_characters
@@ -19,6 +23,7 @@ from repro.studies.early_exit.arms import (
     PRESETS,
     STANDARD,
     WIKITEXT,
+    ExitArm,
 )
 from repro.studies.early_exit.generate import generate
 from repro.studies.early_exit.model import EarlyExitTransformer
@@ -115,6 +120,16 @@ def loss_of_two(shallow, deep, y, alpha):
     return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
 
 
+def by_forward_all_layers(network, x, y, alpha):
+    layers = network.forward_all_layers(x)
+    return loss_of_two(layers[0], layers[-1], y, alpha)
+
+
+def by_forward_train(network, x, y, alpha):
+    exits = network.forward_train(x)
+    return loss_of_two(exits.shallow_logits, exits.deep_logits, y, alpha)
+
+
 @given(network=networks(), alpha=st.floats(0.05, 0.95))
 def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
     one, x, y = network
@@ -122,10 +137,9 @@ def test_without_a_loss_between_them_both_forward_passes_train_alike(network, al
     models = [copy_of(one, layer_weights=(alpha, *between, 1 - alpha)) for _ in range(3)]
     optimisers = [torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in models]
     for _ in range(3):
-        every, exits = models[0].module.forward_all_layers(x), models[1].module.forward_train(x)
         losses = [
-            loss_of_two(every[0], every[-1], y, alpha),
-            loss_of_two(exits.shallow_logits, exits.deep_logits, y, alpha),
+            by_forward_all_layers(models[0].module, x, y, alpha),
+            by_forward_train(models[1].module, x, y, alpha),
             models[2].loss(x, y, torch.zeros(len(x)))[0],  # what is trained
         ]
         assert losses[0].equal(losses[1])
@@ -138,6 +152,32 @@ def test_without_a_loss_between_them_both_forward_passes_train_alike(network, al
     for other in models[1:]:
         pairs = zip(models[0].module.parameters(), other.module.parameters(), strict=True)
         assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
+
+
+class TrainedBy(torch.nn.Module):
+    """A loss of a network, as a function of its parameters."""
+
+    def __init__(self, loss, network):
+        super().__init__()
+        self.loss, self.network = loss, network
+
+    def forward(self, x, y, alpha):
+        return self.loss(self.network, x, y, alpha)
+
+
+@given(network=networks(), alpha=st.floats(0.05, 0.95), runs=st.integers(1, 3))
+def test_both_forward_passes_train_a_stack_alike(network, alpha, runs):
+    one, x, y = network
+    stack = stacked([dict(model(one.arm, seed).module.named_parameters()) for seed in range(runs)])
+    found = []
+    for loss in (by_forward_all_layers, by_forward_train):
+        leaves = {f"network.{name}": p.clone().requires_grad_() for name, p in stack.items()}
+        computed = functools.partial(functional_call, TrainedBy(loss, one.module))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+            losses = vmap(lambda p, computed=computed: computed(p, (x, y, alpha)))(leaves)
+            found.append([losses, *torch.autograd.grad(losses.sum(), list(leaves.values()))])
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
 
 
 @given(network=networks(), layer=st.integers(1, 4), weight=st.sampled_from([0.0, 0.5]))
@@ -196,6 +236,24 @@ def test_each_token_takes_the_first_answer_that_is_sure_enough(answers, threshol
         )
         assert int(taken.depths[i]) == depth
         assert torch.equal(taken.logits[i], logits[depth - 1][i])
+
+
+@given(answers=outputs())
+def test_no_threshold_and_one_that_nobody_reaches_both_mean_full_depth(answers):
+    logits, sureness = answers
+    unreached = 0.5 + 0.5 * float(torch.stack(list(sureness.values())).max())
+    for threshold in (0.0, unreached):
+        assert torch.equal(routed(logits, sureness, threshold=threshold).logits, logits[-1])
+
+
+@given(shares=st.lists(st.booleans(), min_size=1, max_size=50))
+def test_the_share_of_the_computation_follows_from_the_share_that_leaves(shares):
+    sure = torch.tensor(shares).float()
+    logits = list(torch.zeros(3, len(sure), 2))
+    depth = routed(logits, {1: sure}, threshold=0.5).depths.double().mean()
+    share = float(depth) / 3
+    assert share == pytest.approx(1 - 2 / 3 * float(sure.mean()))
+    assert 1 / 3 <= share <= 1
 
 
 @given(
@@ -267,15 +325,29 @@ def test_measures_are_what_they_are_called(threshold):
         assert "loss_of_leaving_and_staying" not in measures
 
 
-def test_a_named_configuration_is_called_so_at_any_size():
+THIRDS = {"layer_weights": (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)}
+SEVEN_TENTHS = {"layer_weights": (0.7, 0.0, 0.3), "routing_threshold": 0.95}
+SPELLED_OUT = {
+    "standard": {"layer_weights": (0.0, 0.0, 1.0)},
+    "deep supervision": THIRDS,
+    "deep supervision, early exit": {**THIRDS, "routing_threshold": 0.7},
+    "auxiliary loss": {"layer_weights": (0.5, 0.0, 0.5), "routing_threshold": 0.95},
+    "asymmetric 0.7": SEVEN_TENTHS,
+    "asymmetric 0.8": {"layer_weights": (0.8, 0.0, 0.2), "routing_threshold": 0.95},
+    "with L2 loss": {"layer_weights": (0.7, 1.0, 0.3), "routing_threshold": 0.95},
+    "deep focus": {"layer_weights": (0.3, 0.0, 0.7), "routing_threshold": 0.95},
+    "dynamic alpha": {**SEVEN_TENTHS, "alpha_path": "linear"},
+    "decreasing rates": {**SEVEN_TENTHS, "layer_lr_scales": (1.0, 0.5, 0.1)},
+    "increasing rates": {**SEVEN_TENTHS, "layer_lr_scales": (0.1, 0.5, 1.0)},
+    "one layer": {"layer_weights": (1.0,)},
+}
+
+
+def test_the_names_of_the_source_are_these_settings():
+    spelled_out = {name: ExitArm(**settings) for name, settings in SPELLED_OUT.items()}
+    assert spelled_out == PRESETS
     for name, arm in PRESETS.items():
         assert arm.label == arm.but(data=WIKITEXT).at("ci").label == name
-
-
-def test_what_differs_from_a_named_configuration_is_said():
-    arm = ASYMMETRIC.but(exits=(1, 2), confidence="learned", characters=200_000, width=128)
-    for part in ("asymmetric 0.7", "exits 1/2", "learned", "128 wide", "200,000 characters"):
-        assert part in arm.label
 
 
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
@@ -297,6 +369,17 @@ def test_the_rate_of_each_layer_is_scaled_and_no_other():
 
 
 TEXT = {"data": "wikitext-2-twin", "characters": 1_000}
+
+
+def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
+    arm = STANDARD.but(**SMALL, **TEXT)
+    results = []
+    for epochs in (20, 30):
+        run = Run(arm.but(recipe=arm.recipe.but(epochs=epochs, batch=4, lr=0.1, patience=0)), 1)
+        ((_, values),) = train(STUDY, [run], engine="loop", device=CPU)
+        results.append(values)
+    assert len(results[0]["history"]["loss"]) < 20
+    assert results[0] == results[1]
 
 
 def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):

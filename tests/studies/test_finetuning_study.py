@@ -20,7 +20,6 @@ from repro.core.train import train
 from repro.data.locate import DataError
 from repro.data.messages import load_messages
 from repro.data.safetensors import write_tensors
-from repro.recipe import Moment
 from repro.studies.finetuning import data as finetune_data
 from repro.studies.finetuning import initial, public_weights, weights_file
 from repro.studies.finetuning.arms import (
@@ -46,6 +45,7 @@ from tests.studies.small import FINETUNING_DATA as TWINS
 from tests.studies.small import GPT as TINY
 from tests.studies.small import assert_same
 from tests.studies.small import finetuning as small
+from tests.studies.small import stepped as take_steps
 
 CPU = torch.device("cpu")
 PUBLIC = [SHAPES[size] for size in ("small", "medium", "large", "xl")]
@@ -237,14 +237,9 @@ def test_accumulated_messages_are_a_batch(trained, pretrained):
         torch.testing.assert_close(parameter.grad, together[name], rtol=1e-4, atol=1e-5)
 
 
-def stepped(program, data, count=4, size=8):
+def stepped(program, data, count=4):
     """Take some steps with a program, and leave their losses [steps, R] on it."""
-    losses = []
-    for step in range(count):
-        lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
-        batch = data.batch(lines[:, step * size : (step + 1) * size])
-        losses.append(program.advance(batch, Moment(step=step, per_epoch=130, total=650)))
-    program.losses = torch.stack(losses)
+    program.losses = take_steps(program, data, count)
     return program
 
 

@@ -287,13 +287,6 @@ def test_a_halting_model_repeats_one_set_and_pays_for_each_layer():
     assert one.module.halting.likely.weight.grad.abs().sum() > 0
 
 
-def test_a_context_that_holds_no_sentence_is_refused():
-    with pytest.raises(
-        ValueError, match=r"context=16 cannot hold the longest sentence, of \d+ tok"
-    ):
-        SharingData(SMALL.but(context=16), None, CPU)
-
-
 def test_arms_that_cannot_be_are_refused(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="width=100 is no multiple of head=48"):
         SharingArm(width=100)
@@ -301,6 +294,8 @@ def test_arms_that_cannot_be_are_refused(monkeypatch, tmp_path):
         SharingArm(pruned=1)
     with pytest.raises(ValueError, match="sets=6 must be 1"):
         SharingArm(halting=True)
+    with pytest.raises(ValueError, match=r"context=16 cannot hold the longest sentence, of \d+"):
+        SharingData(SMALL.but(context=16), None, CPU)
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-bpe`"):
         BASELINE.located()
