@@ -86,7 +86,7 @@ def test_the_initialisation_is_the_one_that_was_asked_for():
 
 @given(
     arm=arms.map(lambda arm: arm.but(dropout=arm.dropout and 0.5)),  # whose factor, 2, is exact
-    seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True),
+    seeds=st.lists(st.integers(0, 99), min_size=2, max_size=2, unique=True),
 )
 def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
     """In float64, in which the rounding of sums in another order is negligible."""
@@ -396,6 +396,7 @@ def test_the_proposed_warm_up_rises_from_a_quarter_to_the_whole_rate_in_five_epo
     assert "warm-up" in arm.label
 
 
+@pytest.mark.thorough
 def test_a_run_of_a_variant_covers_its_own_code_and_no_other_run_does():
     variant, plain = (
         set(reached(roots(frozenset({type(arm), type(arm.recipe)})), Modules()))
