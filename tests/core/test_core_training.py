@@ -27,6 +27,9 @@ ARM = LADDER.but(
 AN_EPOCH = 5
 RUNS = [Run(ARM.but(trained=k), seed) for k, seed in ((2, 1), (1, 2), (0, 1))]
 each_engine = pytest.mark.parametrize("engine", ["loop", "stacked"])
+thorough_alone = pytest.mark.parametrize(
+    "engine", [pytest.param("loop", marks=pytest.mark.thorough), "stacked"]
+)
 
 
 def trained(runs, engine="loop", study=STUDY, **files):
@@ -142,7 +145,7 @@ CHANGES = {
 }
 
 
-@each_engine
+@thorough_alone
 def test_a_checkpoint_that_does_not_fit_is_dropped_and_its_run_starts_again(engine):
     small = ARM.but(images=64, recipe=ARM.recipe.but(epochs=2))
     runs, saved = [Run(small, 1), Run(small.but(trained=0), 2)], KeptFiles()
@@ -195,10 +198,9 @@ def test_a_gain_smaller_than_the_least_does_not_keep_a_run_going():
         assert log.best["x"] == min(values)
 
 
-@each_engine
-def test_runs_warm_up_each_over_its_own_steps(engine):
+def test_runs_warm_up_each_over_its_own_steps():
     arms = [ARM.but(recipe=ARM.recipe.but(warmup=warmup)) for warmup in (0, 5, 15)]
-    together = trained([Run(arm, 1) for arm in arms], engine)
+    together = trained([Run(arm, 1) for arm in arms], "stacked")
     found = [together[Run(arm, 1)]["history"]["loss"] for arm in arms]
     assert found[0] != found[1] != found[2]
     for arm, loss in zip(arms, found, strict=True):
@@ -225,7 +227,7 @@ def test_settings_that_cannot_mean_anything_are_refused():
         ARM.but(widht=3)
 
 
-@each_engine
+@thorough_alone
 def test_mixed_precision_is_near_float32_and_not_the_same(engine):
     for rule in ("bp", "fa", "dfa"):
         exact, mixed = (

@@ -63,6 +63,7 @@ def test_what_transforms_draw_comes_from_the_runs_seed(workers, monkeypatch):
     assert trained(seeds=[2])[Run(Small(), 2)] != alone[Run(Small(), 1)]
 
 
+@pytest.mark.thorough
 def test_many_runs_load_theirs_as_each_would_alone():
     together = trained(engine="stacked", seeds=(1, 2))
     for run, values in together.items():

@@ -27,7 +27,7 @@ def runs_of_one_program(draw):
         hidden=draw(st.sampled_from([16, 32])),
         data="wikitext-2-twin",
         characters=2_000,
-        recipe=STANDARD.recipe.but(batch=draw(st.integers(1, 4))),
+        recipe=STANDARD.recipe.but(batch=draw(st.integers(1, 2))),
     )
     runs = []
     for seed in range(draw(st.integers(2, 3))):

@@ -1,5 +1,6 @@
 """Exact properties of finetuning: GPT-2 itself, frozen parts, places that are read, adapters."""
 
+import dataclasses
 import math
 import os
 from collections import Counter, defaultdict
@@ -142,10 +143,11 @@ def test_the_network_is_gpt2_written_out():
 
 def test_the_sizes_are_gpt2s():
     with torch.device("meta"):
-        counts = [
-            sum(p.numel() for p in Gpt(shape, vocabulary=50257).parameters()) for shape in PUBLIC
-        ]
-        assert [round(count / 1e6) for count in counts] == [124, 355, 774, 1558]
+        for shape, millions in zip(PUBLIC, (124, 355, 774, 1558), strict=True):
+            gpt = Gpt(dataclasses.replace(shape, layers=1), vocabulary=50257)
+            block = sum(p.numel() for p in gpt.blocks.parameters())
+            count = sum(p.numel() for p in gpt.parameters()) + (shape.layers - 1) * block
+            assert round(count / 1e6) == millions
         for trained, count in (
             ("last layer", 1_538), ("last block", 7_090_946), ("last two blocks", 14_178_818),
         ):  # fmt: skip
@@ -245,7 +247,7 @@ def stepped(program, data, count=4):
 
 @pytest.mark.parametrize("trained", ["last layer", "last block", "last two blocks", "lora"])
 def test_what_is_frozen_is_unchanged_to_the_bit(trained, pretrained):
-    arm = small(FIRST_ROW, trained=trained)
+    arm = small(FIRST_ROW, trained=trained, longest=LENGTH)
     before = {name: p.clone() for name, p in pretrained.items()}
     data = loaded(arm, pretrained)
     program = stepped(LoopProgram(STUDY, [Run(arm, 3)], data, CPU), data)
@@ -679,7 +681,8 @@ def test_heads_differ_between_seeds_and_are_shared_between_arms(pretrained):
 
 
 def test_each_run_of_a_stack_is_measured_as_it_is_alone(pretrained):
-    arm = small(FIRST_ROW, token="last word", recipe=FIRST_ROW.recipe.but(lr=1e-3))
+    recipe = FIRST_ROW.recipe.but(lr=1e-3)
+    arm = small(FIRST_ROW, token="last word", recipe=recipe, longest=LENGTH)
     data = loaded(arm, pretrained)
     runs = [Run(arm, seed) for seed in (1, 2, 3)]
     together = stepped(StackedProgram(STUDY, runs, data, CPU), data, count=60)

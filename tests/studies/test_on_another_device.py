@@ -138,7 +138,7 @@ def three_runs(arm):
     return [Run(arm.but(recipe=recipe), seed) for seed, recipe in enumerate(recipes)]
 
 
-@pytest.mark.parametrize("engine", ["loop", "stacked"])
+@pytest.mark.parametrize("engine", [pytest.param("loop", marks=pytest.mark.thorough), "stacked"])
 def test_a_training_is_resumed_there_to_the_bit(engine, monkeypatch):
     monkeypatch.setattr(driver, "CHECK_STEPS", 4)
     runs, kept = [Run(small.LADDER, seed) for seed in range(2)], KeptFiles()
