@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from repro.store import Store
 from repro.store.key import run_key
 
+TEXT = st.text('ab01 "\\/\n\t\0éµ€😀\u2028\ufeff', max_size=8)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    st.none() | st.booleans() | NUMBERS | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner),
     max_leaves=6,
 )
-MAPPINGS = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
+MAPPINGS = st.dictionaries(TEXT, JSON, max_size=4)
 
 _ALIKE = [0, 0.0, -0.0, False, None, "0", "", [], [0], {}]
 EASILY_CONFUSED = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(_ALIKE))

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro.arm import Run
@@ -63,6 +63,7 @@ def stepped(program, data, count):
     return torch.stack(losses)
 
 
+@settings(max_examples=6)  # each trains a stack and all of its runs
 @given(runs=runs_of_one_program())
 def test_stacked_runs_are_what_they_are_alone_in_the_loop(runs):
     stack, data = started(StackedProgram, runs)
