@@ -327,7 +327,6 @@ class ClaimSession:
         return not is_about_a_document(item)
 
     def close(self) -> None:
-        """Note what was verified and simulated."""
+        """Note what was simulated."""
         if self.work is not None:
-            self.work.store.note_verified()
             leave_simulated(self.work.store)

@@ -105,8 +105,8 @@ class Results:
         read = self._read.setdefault(arm, {})
         unread = [seed for seed in seeds if seed not in read]
         if unread and self._has_key(arm):
-            keys = self._keys(arm, unread)
-            for seed, stored in zip(unread, self._store.measured_all(keys), strict=True):
+            for seed, key in zip(unread, self._keys(arm, unread), strict=True):
+                stored = self._store.measured(key)
                 if stored is not None and not self._is_from_elsewhere(stored):
                     read[seed] = stored
                     self.count += 1

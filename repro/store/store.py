@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
 from repro.store.locks import Locks
 from repro.store.scratch import Scratch
-from repro.store.verified import Looks, Verified, looks_of
 
 RUNS = "runs"
 """The folder of stored runs in a store."""
@@ -78,7 +77,6 @@ class Store:
         self.locks = Locks(self.root)
         self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
-        self._verified = Verified(self.root)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
         """Return the stored run, verified; None where there is none or it was damaged."""
@@ -96,28 +94,9 @@ class Store:
                     return self._read_or_move_aside(key)
 
     def measured(self, key: str) -> Result | None:
-        """Return the stored run of a key without its weights, as claims and reports read it.
-
-        It is verified once. While its files look as they did then, the index of verified runs is
-        believed: that takes a tenth of the time.
-        """
-        return self.measured_all([key])[0]
-
-    def measured_all(self, keys: Sequence[str]) -> list[Result | None]:
-        """Return the stored runs of these keys, as `measured` does."""
-        looks = {key: looks_of(f"{self.root}/{RUNS}/{key[:2]}/{key}") for key in keys}
-        known = self._verified.get({key: seen for key, seen in looks.items() if seen is not None})
-        return [known.get(key) or self._verify(key, looks[key]) for key in keys]
-
-    def _verify(self, key: str, looks: Looks | None) -> Result | None:
-        """Return the stored run of a key, verified, and note its looks before that."""
+        """Return the stored run of a key without its weights, as claims and reports read it."""
         stored = self.at(key)
-        if stored is None:
-            return None
-        result = replace(stored, weights=None)
-        if looks is not None:
-            self._verified.keep(result, looks)
-        return result
+        return None if stored is None else replace(stored, weights=None)
 
     def has(self, identity: Mapping[str, Any]) -> bool:
         """Tell whether something is stored for the run, without verifying it."""
@@ -175,11 +154,6 @@ class Store:
             contextlib.suppress(FileNotFoundError),
         ):
             os.rename(self._path(key), aside)
-        self._verified.forget(key)
-
-    def note_verified(self) -> None:
-        """Write what was verified so far, so that other processes need not do it again."""
-        self._verified.write()
 
     def entries(self) -> Iterator[Result]:
         """Yield all stored runs in the order of their keys, verified as by `get`."""
