@@ -110,7 +110,7 @@ def depth_ladder():
 
 def every_kind():
     """Claims of every kind."""
-    judge = Judge(Design(looks=(5,)))
+    judge = Judge(Design(looks=(5, 8, 12)))
     rungs = Ladder([measured(judge, f"BP k={k}", 0.40 + 0.05 * k) for k in range(4)])
     arms = [arm(k) for k in range(4)]
     document = Document()
