@@ -2,9 +2,9 @@
 
 import pytest
 
+from repro.plugin.command_line import option, set_option
+from repro.plugin.evidence import ABOUT_TRAINING, check_evidence
 from tests.plugin.sessions import run, run_apart
-
-pytestmark = pytest.mark.thorough
 
 OTHER = """
     def pytest_addoption(parser):
@@ -23,6 +23,7 @@ def with_other_plugin(outside_project):
     return outside_project
 
 
+@pytest.mark.thorough
 def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     mine = ("--repro-profile", "ci", "--repro-device", "cpu")
     theirs = ("--profile", "--device", "iPhone 13")
@@ -31,6 +32,7 @@ def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
 
+@pytest.mark.thorough
 def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
     conftest = outside_project.path / "conftest.py"
     conftest.write_text((conftest.read_text() if conftest.exists() else "") + _dedented(OTHER))
@@ -39,6 +41,7 @@ def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
 
+@pytest.mark.thorough
 def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
     elsewhere = outside_project.mkdir("paper")
     (elsewhere / "conftest.py").write_text("raise RuntimeError('read')")
@@ -46,12 +49,14 @@ def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 
+@pytest.mark.thorough
 def test_the_project_sets_options_by_addopts(outside_project):
     outside_project.makeini("[pytest]\naddopts = --profile paper --plan\n")
     result = run(outside_project)
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 
+@pytest.mark.thorough
 def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
     outside_project.makeini("[pytest]\naddopts = --profile paper --seed-budget 4\n")
     result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")
@@ -61,3 +66,16 @@ def test_workers_have_what_the_command_line_says_against_the_settings(outside_pr
 
 def _dedented(text):
     return "\n".join(line.removeprefix("    ") for line in text.splitlines()) + "\n"
+
+
+def test_evidence_goes_with_no_option_of_training(outside_project):
+    config = outside_project.parseconfig()
+    set_option(config, "evidence", ["results.jsonl.gz"])
+    for name in ABOUT_TRAINING:
+        usual = option(config, name)
+        set_option(config, name, "another value than the usual one")
+        with pytest.raises(ValueError, match=f"leave out --{name}, or"):
+            check_evidence(config)
+        set_option(config, name, usual)
+    with pytest.raises(ValueError, match=r"results\.jsonl\.gz"):
+        check_evidence(config)  # there is no such file
