@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repro.arm import Run
@@ -104,11 +104,3 @@ def _with_start(run: Run, alone: Mapping[Run, float]) -> float:
 
 def _recorded(record: Record) -> float:
     return float(record.result.provenance.get("seconds") or UNKNOWN_SECONDS)
-
-
-def by_arm(runs: Iterable[tuple[Run, Record]]) -> dict[object, list[Record]]:
-    """Return the results of each arm."""
-    arms: dict[object, list[Record]] = {}
-    for run, record in runs:
-        arms.setdefault(run.arm, []).append(record)
-    return arms
