@@ -40,6 +40,18 @@ def _with_types(value: object) -> object:
     return type(value), value
 
 
+def _given(settings: Any, plain: Settings) -> Settings:
+    """Return the plain settings of a data class without those at their defaults, at every depth."""
+    given = dict(plain)
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if repr(_with_types(value)) == repr(_with_types(field.default)):
+            del given[field.name]
+        elif dataclasses.is_dataclass(value):
+            given[field.name] = _given(value, given[field.name])
+    return given
+
+
 class Needs(Exception):
     """Raised where a claim cannot be run because something is missing; says how to provide it."""
 
@@ -239,8 +251,19 @@ class Arm:
         return self
 
     def settings(self) -> Settings:
-        """Return the settings as plain data: the arm's part of a run's identity."""
+        """Return the settings as plain data."""
         return {"arm": type(self).__name__, **dataclasses.asdict(self)}
+
+    def given(self) -> Settings:
+        """Return the settings that are not at their defaults: the arm's part of a run's identity.
+
+        What a default is, is code. So a setting that is added later leaves the keys of stored runs
+        as they are.
+
+        >>> DEEP.but(depth=4).given()
+        {'arm': 'Network', 'depth': 4}
+        """
+        return _given(self, self.settings())
 
     @property
     def label(self) -> str:

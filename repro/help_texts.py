@@ -58,6 +58,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "List as CSV the runs that would settle claims which are open, for somebody to train.",
         "recorded wanted claims",
     ),
+    "rekey": (
+        "Take stored runs over to the keys of today's code, after training some of each kind again."
+        " Without files it takes over those of the store. The exit code is 1 where a kind of runs"
+        " gives other results now.",
+        "rekey results.jsonl.gz",
+    ),
     "store": (
         "Show how much the store holds, how old it is, and its runs by arm and code.",
         "store",

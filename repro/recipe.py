@@ -34,7 +34,7 @@ class Moment:
 
 Optimiser = Literal["adamw", "adam"]
 Schedule = Literal["constant", "cosine"]
-Precision = Literal["float32", "bfloat16", "float16"]
+Precision = Literal["float32", "tf32", "bfloat16", "float16"]
 
 _CHOICES = {
     "optimiser": get_args(Optimiser),
@@ -87,7 +87,9 @@ class Recipe:
     least_gain: float = 0.0
     """The amount by which a monitored value must be below the last better one to be better."""
     precision: Precision = "float32"
-    """The type of matrix products; `float16` also scales the loss to keep small gradients."""
+    """The type of matrix products; `float16` also scales the loss to keep small gradients.
+
+    `tf32` is float32 whose factors an NVIDIA card rounds to 10 bits; elsewhere it is float32."""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():

@@ -1,15 +1,20 @@
-"""The backend that a name on the command line stands for."""
+"""The pool that a name on the command line stands for."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from repro.backends.local import LocalBackend
-from repro.backends.slurm.settings import SlurmSettings
-from repro.runs.backend import Backend
+from repro.backends.in_process import InProcessPool
+from repro.backends.places import cores
+from repro.backends.processes import ProcessPool
+from repro.runs.pool import Pool
 from repro.store import Store
+
+if TYPE_CHECKING:
+    from repro.backends.slurm_settings import SlurmSettings
 
 NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 'repro-claims[ray]'"
 NO_ADDRESS = (
@@ -25,50 +30,47 @@ NO_SLURM = (
     " submitted, such as a login node."
 )
 UNKNOWN_NODES = (
-    "--same-machine cannot be kept with --executor slurm, which does not say what its nodes are;"
+    "--same-machine cannot be kept with --executor {name}, whose nodes may be of several kinds;"
     " leave it out."
 )
 
 
-def backend_named(
+def pool_named(
     name: str,
     store: Store,
     *,
     device: str,
-    processes: int,
+    trainers: int | None,
     project: Path,
     same_machine: bool = False,
-    session: str | None = None,
     slurm: SlurmSettings | None = None,
-) -> Backend:
-    """Return the backend of that name for one of a session's processes; raises ValueError.
+) -> Pool:
+    """Return the pool of that name; raises ValueError.
 
-    >>> backend_named("local", store, device="cpu", processes=1, project=folder)
+    Without a number of `trainers` there are as many as cores; with 0 this process trains itself.
+
+    >>> pool_named("local", store, device="cpu", trainers=4, project=folder)
     """
+    if name == "local" and trainers == 0:
+        return InProcessPool(store, device=device)
     if name == "local":
-        return LocalBackend(store, device=device, processes=processes, session=session)
-    address = require_backend(name)
+        return ProcessPool(store, device=device, trainers=trainers or cores())
+    address = require_executor(name)
+    if same_machine:
+        raise ValueError(UNKNOWN_NODES.format(name=name))
     if name == "slurm":
-        if same_machine:
-            raise ValueError(UNKNOWN_NODES)
-        from repro.backends.slurm.backend import SlurmBackend
+        from repro.backends.slurm_jobs import SlurmPool
+        from repro.backends.slurm_settings import SlurmSettings
 
         settings = slurm or SlurmSettings()
-        return SlurmBackend(store, settings, device=device, processes=processes, project=project)
-    from repro.backends.ray.backend import RayBackend
+        return SlurmPool(store, settings, device=device, project=project)
+    from repro.backends.ray_tasks import RayPool
 
-    return RayBackend(
-        store,
-        address=address,
-        device=device,
-        processes=processes,
-        project=project,
-        same_machine=same_machine,
-    )
+    return RayPool(store, address=address, device=device, project=project)
 
 
-def require_backend(name: str) -> str:
-    """Return the address of a cluster's backend; raises ValueError where it cannot be used.
+def require_executor(name: str) -> str:
+    """Return the address of a cluster; raises ValueError where there is none to train on.
 
     Slurm has no address: its commands know where it is.
     """
@@ -87,7 +89,7 @@ def require_backend(name: str) -> str:
         import ray  # noqa: F401
     except ImportError as error:
         raise ValueError(NO_RAY.format(name=name)) from error
-    from repro.backends.ray.cluster import require_somebody
+    from repro.backends.ray_tasks import require_somebody
 
     require_somebody(address)
     return address

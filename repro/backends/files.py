@@ -1,34 +1,48 @@
-"""The files of a batch that trains on this machine: they lie in the store."""
+"""The files of a batch that trains where the store is: they lie in it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
-from repro.runs.jobs import Job, Start, Timing
 from repro.runs.opened import unwatched
+from repro.runs.pool import Batch, Start
 from repro.store import Store
 
 
+SAVE_SECONDS = 5.0
+"""Seconds between two checkpoints."""
+
+
 class StoreFiles:
-    """Checkpoints and folders by the keys of a job's runs, and the parameters they start from."""
+    """Checkpoints and folders by the keys of a batch's runs, and the parameters they start from."""
 
     def __init__(
         self,
         store: Store,
-        job: Job,
+        batch: Batch,
         *,
         show: Callable[[Progress], None],
         devices: Mapping[str, str],
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._store, self._start, self._show = store, job.start, show
+        self._store, self._start, self._show = store, batch.start, show
+        self._keys = dict(zip(batch.runs, batch.keys, strict=True))
         self.devices = devices
-        self._keys: Mapping[Run, str] = (
-            {} if isinstance(job, Timing) else dict(zip(job.runs, job.keys, strict=True))
-        )
+        self._is_stopping, self._saved_at = is_stopping, time.monotonic()
+        self.has_saved_last = False
+        """True once a checkpoint was saved because training is to stop."""
+
+    def wants_checkpoint(self) -> bool:
+        self.has_saved_last = self._is_stopping()
+        is_due = self.has_saved_last or time.monotonic() - self._saved_at > SAVE_SECONDS
+        if is_due:
+            self._saved_at = time.monotonic()
+        return is_due
 
     def load_checkpoint(self, run: Run) -> bytes | None:
         with unwatched():

@@ -13,6 +13,9 @@ class RunFiles(Protocol):
     def load_checkpoint(self, run: Run) -> bytes | None:
         """Return what an unfinished run goes on from; None where it starts at the beginning."""
 
+    def wants_checkpoint(self) -> bool:
+        """Return whether the runs are to be saved now; asked after every step."""
+
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         """Keep a checkpoint in place of the run's last one."""
 

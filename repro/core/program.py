@@ -64,7 +64,6 @@ class LoopProgram:
         self.measured = [study.reference(run, data, device) for run in runs]
         self.model = self.measured[0]
         self.parameters = dict(self.model.module.named_parameters())
-        self.buffers = dict(self.model.module.named_buffers())
         self.trained = {name: p for name, p in self.parameters.items() if p.requires_grad}
         scales = self.model.lr_scales()
         by_scale: dict[float, list[Tensor]] = {}
@@ -105,7 +104,7 @@ class LoopProgram:
 
     def states(self) -> list[RunState]:
         state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
-        state |= {f"buffer/{name}": buffer for name, buffer in self.buffers.items()}
+        state |= {f"buffer/{name}": x for name, x in self.model.module.named_buffers()}
         for name, p in self.trained.items():
             for part, value in self.optimiser.state[p].items():
                 state[f"{part}/{name}"] = value
@@ -119,7 +118,7 @@ class LoopProgram:
         with torch.no_grad():
             for name, p in self.parameters.items():
                 p.copy_(state[f"parameter/{name}"])
-            for name, buffer in self.buffers.items():
+            for name, buffer in self.model.module.named_buffers():
                 buffer.copy_(state[f"buffer/{name}"])
         for name, p in self.trained.items():
             self.optimiser.state[p] = {

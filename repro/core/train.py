@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +24,12 @@ from repro.core.study import Data, Measures, Study, TrainsOutside
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 
-PRODUCTS = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+PRODUCTS = {
+    "float32": None,
+    "tf32": None,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
 
 CHECK_STEPS = 50
 """Steps between two looks for a loss that is not finite; the step it happened at is still exact."""
@@ -104,7 +108,6 @@ def training(
     engine: str,
     device: torch.device,
     files: RunFiles | None = None,
-    save_seconds: float = 5.0,
 ) -> Iterator[Progress | Finished]:
     """Train runs of one program; yields their progress, and each run as it is done.
 
@@ -120,6 +123,7 @@ def training(
             measures = {name: _plain(value, name) for name, value in measured.items()}
             yield Finished(run, {"measures": measures, "history": {}, "steps": 0})
         return
+    allow_tf32(runs[0].arm.recipe.precision == "tf32")
     data = load_data(study, runs[0].arm, device, files)
     look_at_initialisation(study, runs[0], data, device)
     for step, group in _by_step(runs, files).items():
@@ -127,14 +131,20 @@ def training(
             theirs = [run for run, _ in part]
             program = ENGINES[engine](study, theirs, data, device)
             if files is not None and _drop_unfit(part, program, files):
-                yield from training(
-                    study, theirs, engine=engine, device=device, files=files,
-                    save_seconds=save_seconds,
-                )  # fmt: skip
+                yield from training(study, theirs, engine=engine, device=device, files=files)
                 continue
             on_its_way = _Training(study, program, data, device, step)
             on_its_way.restore([saved for _, saved in part if saved is not None])
-            yield from on_its_way.finish(files, save_seconds)
+            yield from on_its_way.finish(files)
+
+
+def allow_tf32(allowed: bool) -> None:
+    """Let CUDA round the factors of matrix products to 10 bits, or not: torch does in convolutions.
+
+    >>> allow_tf32(False)
+    """
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
 
 
 Saved = tuple[Run, dict[str, Any] | None]
@@ -247,25 +257,23 @@ class _Training:
             for log, entry in zip(self.logs, saved, strict=True):
                 vars(log).update(entry["record"])
 
-    def finish(self, files: RunFiles | None, save_seconds: float) -> Iterator[Progress | Finished]:
+    def finish(self, files: RunFiles | None) -> Iterator[Progress | Finished]:
         if self.total == 0:
             self._measure()
             yield from self._leave(list(range(len(self.logs))))
             return
-        saved_at = time.monotonic()
         self._open_epoch()
         while self.step < self.total and self.logs:
             self._advance()
             ends_epoch = self.step % self.per_epoch == 0
-            if not (ends_epoch or self.step % CHECK_STEPS == 0):
+            is_due = files is not None and files.wants_checkpoint()
+            if not (ends_epoch or is_due or self.step % CHECK_STEPS == 0):
                 continue
             yield from self._drop_diverged()
             if ends_epoch:
                 yield from self._close_epoch()
-            is_due = time.monotonic() - saved_at > save_seconds
-            if is_due and self.logs and files is not None:
+            if is_due and self.logs:
                 self._save(files)
-                saved_at = time.monotonic()
             yield Progress(len(self.logs), self.step, self.total)
 
     def _open_epoch(self) -> None:
@@ -341,7 +349,8 @@ class _Training:
         self.epoch = self.epoch[rows] if len(self.epoch) else self.epoch
         self.program.keep(rows)
 
-    def _save(self, files: RunFiles) -> None:
+    def _save(self, files: RunFiles | None) -> None:
+        assert files is not None, "somebody wanted a checkpoint"
         for log, state in zip(self.logs, self.program.states(), strict=True):
             known = {name: value for name, value in vars(log).items() if name != "run"}
             buffer = io.BytesIO()

@@ -46,6 +46,7 @@ class Document:
     arms_used: tuple[Any, ...] = ()
     metrics_used: tuple[str, ...] = ()
     machine = ""  # nor was anything trained
+    design = None  # nothing in it is random
 
     def __init__(self) -> None:
         self._found: Findings[Check] = Findings()

@@ -11,7 +11,6 @@ from typing import Any
 from repro.evidence.file import EvidenceFile
 from repro.evidence.lines import damaged, read_lines
 from repro.evidence.record import Record, sound_record
-from repro.runs.engines import Engines
 from repro.store import Store
 
 MOST_WEIGHTS = 2**33
@@ -20,7 +19,7 @@ MOST_WEIGHTS = 2**33
 
 @dataclass
 class Added:
-    """The runs and timings of a file by what became of them."""
+    """The runs of a file by what became of them."""
 
     added: int = 0
     stored: int = 0
@@ -29,18 +28,14 @@ class Added:
     """Runs of which the store has another result, in words; the store's stays."""
     without_weights: int = 0
     """Runs that were left out: others start from their parameters, which the file does not have."""
-    other_engines: int = 0
-    """Programs that this store trains by another engine, so that their runs have other keys."""
 
 
-def add(file: EvidenceFile, store: Store, engines: Engines) -> Added:
+def add(file: EvidenceFile, store: Store) -> Added:
     """Put the runs of a checked file into a store.
 
-    >>> add(EvidenceFile.read(path), store, Engines(store, wanted="auto", device="cpu")).added
+    >>> add(EvidenceFile.read(path), store).added
     """
     done = Added()
-    for name, speed in file.timings.items():
-        done.other_engines += engines.adopt(name, speed).engine != speed.engine
     for record, weights in _with_weights(file):
         result = record.result
         kept = store.get(result.identity)

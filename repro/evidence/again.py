@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from repro.arm import Run, Values
+from repro.backends.trainer import train_batch
 from repro.environment import environment_with
 from repro.own.training_run import PassingFiles
-from repro.runs.batch import train_batch
-from repro.runs.events import Failed, Trained
 from repro.runs.identity import name_of
+from repro.runs.pool import Failed, Trained
 
 OTHER_ROUNDING = {
     "ATEN_CPU_CAPABILITY": "default",
@@ -62,6 +62,9 @@ class Again(PassingFiles):
 
     def load_checkpoint(self, run: Run) -> bytes | None:
         return None
+
+    def wants_checkpoint(self) -> bool:
+        return False
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         pass

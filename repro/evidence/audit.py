@@ -21,7 +21,7 @@ from repro.evidence.rounding import (
     worst,
 )
 from repro.evidence.sampling import Sampling
-from repro.runs.packages import packages_of
+from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
 
 
@@ -100,7 +100,7 @@ def train_sample(plan: Plan) -> Iterator[Trained]:
     >>> for trained in train_sample(plan):
     ...     print(trained.drawn.run.seed, trained.is_same)
     """
-    engines = {run: each.result.identity["engine"] for run, each in plan.frame.runs.items()}
+    engines = {run: each.result.provenance["engine"] for run, each in plan.frame.runs.items()}
     here = Again(engines, device=plan.device)
     began = time.monotonic()
     with elsewhere(engines, device=plan.device) as other:

@@ -28,7 +28,7 @@ def changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
     if _has_other_data(run, record):
         found.append(f"the data set {run.arm.data}")
     if (start := run.arm.starts_from) is not None:
-        keys = file.places.get(place_of(start.arm.study, start.arm.settings(), start.seed), ())
+        keys = file.places.get(place_of(start.arm.study, start.arm.given(), start.seed), ())
         found += [each for key in keys[:1] for each in changes(start, file, file.record(key))]
     return list(dict.fromkeys(found))
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from repro.core.speed import Speed
 from repro.evidence.lines import damaged, decoded, read_lines
 from repro.evidence.record import Record, Unsound, sound_record
-from repro.runs.engines import sound_speed
-
-TIMING = re.compile(r"[0-9a-f]{32}")
-"""A program's name in a store: it becomes the name of a file there."""
 
 MOST_NAMES = 100_000
 """Definitions and claims of one file, at most."""
@@ -35,8 +29,6 @@ class EvidenceFile:
     """The hash of its last line, which has the hashes of all others."""
     definitions: dict[str, dict[str, str]] = field(default_factory=dict)
     """The definitions that each code reaches, by name, under the code's digest."""
-    timings: dict[str, Speed] = field(default_factory=dict)
-    """The speeds of programs, by their names in a store."""
     lines: dict[str, bytes] = field(default_factory=dict)
     """The lines of the runs, by key."""
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -77,8 +69,6 @@ class EvidenceFile:
                 self._take_run(text, sound_record(line))
             case "code":
                 self._take_code(line)
-            case "timing":
-                self._take_timing(line)
             case "weights":
                 if line.get("key") != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
@@ -95,15 +85,6 @@ class EvidenceFile:
         if not _is_texts([*definitions.values()]) or self._named > MOST_NAMES:
             raise Unsound("has definitions that are no text, or too many")
         self.definitions[code] = definitions
-
-    def _take_timing(self, line: dict[str, Any]) -> None:
-        name = line.get("name")
-        if not isinstance(name, str) or not TIMING.fullmatch(name):
-            raise Unsound("is the timing of no program")
-        try:
-            self.timings[name] = sound_speed(line["speed"])
-        except (KeyError, TypeError, ValueError):
-            raise Unsound("has a speed that no program has") from None
 
     def _take_run(self, text: bytes, record: Record) -> None:
         if record.key in self.lines:

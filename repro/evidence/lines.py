@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,7 +19,9 @@ from repro.evidence.record import Unsound, arm_and_seed
 from repro.files import beside, explained
 
 NAME = "repro evidence"
-FORMAT = 1
+FORMAT = 2
+FORMERLY = 1
+"""The format whose keys name the engine; `python -m repro rekey` reads it."""
 
 LONGEST_LINE = 8 * 2**20
 MOST_LINES = 500_000
@@ -139,7 +141,9 @@ def _refuse(constant: str) -> Any:
     raise Unsound(f"holds {constant}, which is no number")
 
 
-def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def read_lines(
+    path: Path, *, formats: Collection[int] | None = (FORMAT,)
+) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """Yield the lines, raw and parsed, the seal last; raises `EvidenceError`.
 
     Checksums are compared when the end is reached: nothing counts before that.
@@ -158,7 +162,7 @@ def read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
             if is_sealed:
                 raise damaged(path, "there is more after its last line")
             if not sums:
-                _require_head(path, line)
+                _require_head(path, line, formats or (FORMERLY, FORMAT))
             if line["kind"] == "seal":
                 _require_sums(path, line, sums)
                 is_sealed = True
@@ -202,10 +206,15 @@ def _unpacked(path: Path, file: BinaryIO) -> Iterator[bytes]:
             raise damaged(path, "it is not whole gzip") from None
 
 
-def _require_head(path: Path, line: dict[str, Any]) -> None:
+def _require_head(path: Path, line: dict[str, Any], formats: Collection[int]) -> None:
     if line["kind"] != "head" or line.get("name") != NAME:
         raise damaged(path, "its first line is not that of evidence")
-    if line.get("format") != FORMAT:
+    if line.get("format") == FORMERLY and FORMERLY not in formats:
+        raise EvidenceError(
+            f"The evidence file {path} has {line.get('runs')} runs under keys of an earlier"
+            f" version; give them today's with: python -m repro rekey {path}"
+        )
+    if line.get("format") not in formats:
         raise EvidenceError(
             f"The evidence file {path} has format {line.get('format')!r} where this version of"
             f" repro reads {FORMAT}; use the version that packed it, or pack it again."

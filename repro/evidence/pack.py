@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from repro.arm import Arm, Run
+from repro.arm import Run
 from repro.evidence.lines import FORMAT, NAME, write_lines
 from repro.evidence.record import Record, record_of
-from repro.runs.engines import Engines
 from repro.runs.identity import definitions_of
 from repro.runs.results import Results
 from repro.store import Store
@@ -37,14 +36,13 @@ def pack(
     profile: str,
     claims: Sequence[str],
     results: Results,
-    engines: Engines,
     weights_of: Store | None = None,
 ) -> Packed:
     """Write the stored ones among runs into a file; the same results give the same bytes.
 
     Where a store is given to take the parameters from that other runs start from, they are packed.
 
-    >>> pack(path, runs, profile="ci", claims=names, results=work.results, engines=work.engines)
+    >>> pack(path, runs, profile="ci", claims=names, results=results)
     """
     stored = [(run, result) for run in runs if (result := results.get(run)) is not None]
     records = {run: record_of(run, result) for run, result in stored}
@@ -52,8 +50,7 @@ def pack(
     head = {"kind": "head", "name": NAME, "format": FORMAT, "profile": profile}
     first = {**head, "claims": sorted(claims), "runs": len(records)}
     lines = _run_lines([records[run] for run in in_order], weights_of)
-    described = [first, *_codes(records), *_timings(records, engines)]
-    return Packed(len(records), write_lines(path, chain(described, lines)))
+    return Packed(len(records), write_lines(path, chain([first, *_codes(records)], lines)))
 
 
 def _codes(records: dict[Run, Record]) -> list[dict[str, Any]]:
@@ -63,25 +60,6 @@ def _codes(records: dict[Run, Record]) -> list[dict[str, Any]]:
         {"kind": "code", "code": code, "definitions": definitions_of(by_code[code].arm)}
         for code in sorted(by_code)
     ]
-
-
-def _timings(records: Iterable[Run], engines: Engines) -> list[dict[str, Any]]:
-    """Return a line for each program: the engine is part of a key, so it has to travel too."""
-    programs = {engines.name_of(arm): engines.of(arm) for arm in _arms(records)}
-    return [
-        {"kind": "timing", "name": name, "speed": asdict(speed)}
-        for name, speed in sorted(programs.items())
-        if speed is not None
-    ]
-
-
-def _arms(runs: Iterable[Run]) -> Iterator[Arm]:
-    """Yield the arms of runs, and those that they start from: their engines are in the keys too."""
-    for run in runs:
-        start: Run | None = run
-        while start is not None:
-            yield start.arm
-            start = start.arm.starts_from
 
 
 def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[dict[str, Any]]:

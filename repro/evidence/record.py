@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from repro.arm import Run
-from repro.recipe import Recipe
 from repro.store import Result, run_key
 from repro.store.key import plain
 
@@ -115,7 +114,7 @@ def sound_record(line: Mapping[str, Any]) -> Record:
     arm = _taken(identity, "arm", dict)
     _taken(arm, "arm", str)
     _taken(identity, "seed", int)
-    for name in ("code", "device", "engine", "torch"):
+    for name in ("code", "device", "torch"):
         _taken(identity, name, str)
     try:
         plain({"values": values, "provenance": provenance}, "it")
@@ -153,41 +152,14 @@ def _require_values(record: Record) -> None:
         _require_count(values, "steps", name)
         if not _are_numbers(list(_taken(values, "measures", dict).values())):
             raise Unsound(f"has measures of {name} that are no numbers")
-    _require_epochs(record)
-
-
-def _require_epochs(record: Record) -> None:
-    """Raise `Unsound` where a history has epochs or measurements that its recipe does not have."""
-    values, name = record.result.values, record.name
-    try:
-        recipe = Recipe(**{**record.result.identity["arm"]["recipe"], "clip": None})
-    except KeyError:
-        told = record.result.identity["arm"].get("epochs", 0)
-        if any(not isinstance(told, int) or len(x) > told for x in values["history"].values()):
-            raise Unsound(
-                f"has a history of {name} that is longer than it was trained for, without a recipe"
-            ) from None
-        return
-    except (TypeError, ValueError):  # of another version: no arm of today has it
-        return
-    trained = len(values["history"].get("loss", ()))
-    may_stop = "diverged_at" in values or recipe.patience is not None
-    if trained > recipe.epochs or (trained < recipe.epochs and not may_stop):
-        raise Unsound(f"has {trained} epochs of {name}, whose recipe has {recipe.epochs}")
-    measured = sum(map(recipe.measures, range(trained))) if recipe.epochs else 1
-    for metric, each in values["history"].items():
-        if metric != "loss" and len(each) > measured:
-            raise Unsound(
-                f"has {len(each)} measurements of {metric} of {name}, which was measured"
-                f" {measured} times"
-            )
 
 
 def _require_provenance(record: Record) -> None:
     """Raise `Unsound` where provenance has other types than a run's, which reports show."""
     made, name = record.result.provenance, record.name
     packages = made.get("packages", {})
-    texts = [made.get(each) or "" for each in ("machine", "commit", "python", "finished")]
+    known = ("machine", "commit", "python", "finished", "engine")
+    texts = [made.get(each) or "" for each in known]
     if not isinstance(packages, dict) or not _are_texts([*texts, *packages.values()]):
         raise Unsound(f"has a provenance of {name} with something that is no text")
     if not _are_numbers([made.get("seconds")]) or (made.get("seconds") or 0.0) < 0:

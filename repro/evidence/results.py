@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro.arm import Arm, Needs, Run
+from repro.arm import Arm, Needs, Run, Values
 from repro.data.files import TWIN, counted_as_here
 from repro.data.locate import DataError
 from repro.evidence.changes import changes
@@ -109,7 +109,7 @@ class EvidenceResults:
 
     def require_sound(self, arm: Arm) -> None:
         """Raise where an arm has settings that no file can hold."""
-        place_of(arm.study, arm.settings(), 0)
+        place_of(arm.study, arm.given(), 0)
 
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where no file has one that it can have."""
@@ -162,7 +162,7 @@ class EvidenceResults:
 
     def _find(self, run: Run) -> tuple[EvidenceFile, Record] | None:
         if run not in self._found:
-            place = place_of(run.arm.study, run.arm.settings(), run.seed)
+            place = place_of(run.arm.study, run.arm.given(), run.seed)
             self._found[run] = self.evidence.find(place)
         return self._found[run]
 
@@ -173,6 +173,13 @@ def _fault(run: Run, record: Record) -> str:
     steps = max(values.get("steps", 0), values.get("diverged_at", 0))
     if steps > arm.steps and not isinstance(arm, OutsideArm):
         return f"{steps} steps, and takes {arm.steps} at most"
+    for metric, each in values["history"].items():
+        known = arm.epochs_of(metric)
+        most = len(known) or 1  # what is not trained is measured once
+        if len(each) > most or (
+            metric == "loss" and len(each) < most and not _may_stop(run, values)
+        ):
+            return f"{len(each)} values of {metric} over its epochs, where {len(known)} are known"
     measures = values.get("measures", {})
     for name, metric in type(arm).metrics.items():
         for measure, is_list in ((name, metric.listed), (metric.sampled, True)):
@@ -180,3 +187,8 @@ def _fault(run: Run, record: Record) -> str:
             if value is not None and isinstance(value, list) != is_list:
                 return f"a {measure} that is {'one number' if is_list else 'a list'}"
     return ""
+
+
+def _may_stop(run: Run, values: Values) -> bool:
+    """Return whether a run may have been trained for fewer epochs than its arm says."""
+    return "diverged_at" in values or run.arm.stops_early or isinstance(run.arm, OutsideArm)

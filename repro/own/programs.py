@@ -55,16 +55,7 @@ class Brought:
             )
 
 
-class ModuleLoop(LoopProgram):
-    """One training of a module that may put new tensors in the places of its buffers."""
-
-    def advance(self, batch: tuple[torch.Tensor, ...], at: Moment) -> torch.Tensor:
-        losses = super().advance(batch, at)
-        self.buffers = dict(self.model.module.named_buffers())
-        return losses
-
-
-class OwnLoop(ModuleLoop):
+class OwnLoop(LoopProgram):
     """One training by an optimiser and a schedule that are brought."""
 
     def __init__(
@@ -100,7 +91,7 @@ class OwnLoop(ModuleLoop):
 
     def states(self) -> list[RunState]:
         state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
-        state |= {f"buffer/{name}": buffer for name, buffer in self.buffers.items()}
+        state |= {f"buffer/{name}": x for name, x in self.model.module.named_buffers()}
         if self.has_begun:
             state[OPTIMISER] = _as_bytes(self.optimiser.state_dict())
             if self.schedule is not None:
@@ -110,9 +101,10 @@ class OwnLoop(ModuleLoop):
     def restore(self, states: Sequence[RunState]) -> None:
         state = states[0]
         with torch.no_grad():
-            for name, tensor in [*self.parameters.items(), *self.buffers.items()]:
-                kind = "parameter" if name in self.parameters else "buffer"
-                tensor.copy_(state[f"{kind}/{name}"])
+            for name, parameter in self.parameters.items():
+                parameter.copy_(state[f"parameter/{name}"])
+            for name, buffer in self.model.module.named_buffers():
+                buffer.copy_(state[f"buffer/{name}"])
         self.has_begun = OPTIMISER in state
         if self.has_begun:
             self.optimiser.load_state_dict(_from_bytes(state[OPTIMISER]))
@@ -180,8 +172,7 @@ def _loop(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -
     elif _trains_by_sgd(recipe):
         brought = Brought(optimiser=_sgd)
     else:
-        kind = ModuleLoop if hasattr(study, "brought") else LoopProgram
-        return kind(study, runs, data, device)
+        return LoopProgram(study, runs, data, device)
     return OwnLoop(study, runs, data, device, brought=brought)
 
 

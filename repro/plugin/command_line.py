@@ -59,10 +59,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "DIR",
         "help": "a folder on a disk that all nodes of Slurm share (default: in the store)",
     },
-    "detach": {
-        "action": "store_true",
-        "help": "with --executor slurm: submit jobs and end; the same command collects later",
-    },
     "same-machine": {
         "action": "store_true",
         "help": "use only results that this kind of machine trained; train the others again",

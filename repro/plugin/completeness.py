@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from repro.plugin import workers
 from repro.plugin.command_line import option
-from repro.plugin.crashed import UNSTARTED
+from repro.plugin.workers import Notes
 
 NAME = "repro-completeness"
 CLAIMS = "repro.claims"
@@ -37,13 +38,14 @@ class Completeness:
         self.collected.update(getattr(node, "workeroutput", {}).get(CLAIMS, ()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.outcome != UNSTARTED:
-            self.reported.add(report.nodeid)
+        self.reported.add(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         was_stopped = session.shouldfail or session.shouldstop
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if (notes := _notes(session.config)) is not None:
+            self.collected.update(notes.claims())  # also those of a worker that was killed
         if exitstatus in ended and not was_stopped and not is_about_nothing(session.config):
             self.lost = sorted(self.collected - self.reported)
         if self.lost:
@@ -58,6 +60,11 @@ class Completeness:
                 " process that had them ended without a report; what it said is above.",
                 red=True,
             )
+
+
+def _notes(config: pytest.Config) -> Notes | None:
+    plugin = config.pluginmanager.getplugin(workers.NAME)
+    return plugin.notes if plugin is not None else None
 
 
 def claims_among(items: list[pytest.Item]) -> list[str]:

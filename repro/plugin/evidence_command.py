@@ -31,7 +31,6 @@ def add_to(commands: Any) -> None:
     add_claims(packing)
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
-    packing.add_argument("--engine", default="auto", help="auto (default), loop or stacked")
     packing.add_argument(
         "--weights", action="store_true", help="pack the parameters that other runs start from, too"
     )
@@ -39,7 +38,6 @@ def add_to(commands: Any) -> None:
     adding = actions.add_parser("add", help="put the runs of files into the local store")
     adding.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the files to add")
     adding.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
-    adding.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     adding.set_defaults(run=_add)
 
     auditing = actions.add_parser("audit", help="train a random sample of a file's runs again")
@@ -97,7 +95,7 @@ def _pack(chosen: argparse.Namespace) -> int:
     def pack_these(session: ClaimSession) -> Packed:
         return _pack_claims(session, chosen, lacking)
 
-    options = options_of(chosen, "profile", "seed_budget", "store", "device", "engine")
+    options = options_of(chosen, "profile", "seed_budget", "store", "device")
     packed = with_claims(claims_of(chosen), options, pack_these)
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {packed.runs} runs, {size:,} bytes, {packed.sha256[:12]}")
@@ -113,17 +111,14 @@ def _pack_claims(
 ) -> Packed:
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
+    from repro.runs.results import Results
 
-    assert session.work is not None
-    names = []
-    for item in session.trained:
-        names.append(claim_id(item))
-        if stops_at := session.stops_at(item):
-            lacking[claim_id(item)] = len(stops_at)
-    session.read_for_the_ledger()
-    session.read_figures()
-    work = session.work
-    runs = list(work.results.read())
+    results = session.results
+    assert session.training is not None
+    assert isinstance(results, Results)
+    names = [claim_id(item) for item in session.trained]
+    lacking |= {claim_id(item): count for item, count in session.read_everything().items()}
+    runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
             f"Nothing is packed: no run of {len(names)} claims was trained here; they are judged as"
@@ -139,34 +134,28 @@ def _pack_claims(
         runs,
         profile=session.profile.name,
         claims=names,
-        results=work.results,
-        engines=work.engines,
-        weights_of=work.store if chosen.weights else None,
+        results=results,
+        weights_of=session.training.store if chosen.weights else None,
     )
 
 
 def _add(chosen: argparse.Namespace) -> int:
     """Add the runs of files to a store; the exit code is 1 where one contradicts the store's."""
-    from repro.core.device import resolve_device
     from repro.evidence.add import add
     from repro.evidence.results import Evidence
-    from repro.runs.engines import Engines
     from repro.store import Store
 
     root = named_store(chosen)
     store = Store(root)
-    engines = Engines(store, wanted="auto", device=resolve_device(chosen.device))
     is_whole = True
     for file in Evidence.read(chosen.files).files:
-        done = add(file, store, engines)
+        done = add(file, store)
         print(f"{file.path}: {done.added} runs added to {root}, {done.stored} were there already")
         if done.without_weights:
             print(
                 f"{done.without_weights} runs are left out, since others start from their"
                 " parameters, which are not in the file (pack it with --weights)"
             )
-        if done.other_engines:
-            print(f"{done.other_engines} programs are trained here by another engine")
         for name in done.others[:MOST_NAMED]:
             print(f"the store has another result of {shown(name)}, which stays", file=sys.stderr)
         is_whole &= not done.others
@@ -195,10 +184,7 @@ def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str
     from repro.evidence.results import EvidenceResults
 
     assert isinstance(session.results, EvidenceResults)
-    for item in session.trained:
-        session.stops_at(item)
-    session.read_for_the_ledger()
-    session.read_figures()
+    session.read_everything()
     seconds = 60 * chosen.minutes
     frame = frame_of(session.results, device=device, longest=seconds)
     if not frame.drawable:

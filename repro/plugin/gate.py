@@ -1,37 +1,26 @@
-"""The gate: turns the end of a claim's test into its verdict, and holds it against the ledger."""
+"""The gate: a claim's report of pytest becomes its verdict, held against the ledger."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from repro.judge import Excess, Held, Outcome, Standing, held_against, reference
+from repro.judge import Excess, Held, Outcome, held_against, reference
 from repro.judge.explain import wrap
 from repro.ledger import Entry, Ledger, Ledgers
-from repro.plugin.claims import claim_id, mark_of
-from repro.plugin.gathered import SAID_IN_FULL, Gathered, contradiction, named, outcome_of
-from repro.plugin.second_look import looked_again
+from repro.plugin.claims import claim_id, is_about_a_document, mark_of
 from repro.plugin.trials import Trials
+from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.json_data import to_json
-from repro.report.record import ClaimRecord, FindingData, JudgedClaim, finding_data
-from repro.runs.plan import TrainingFailed
+from repro.report.record import ClaimRecord, JudgedClaim, finding_data
+from repro.report.settled import ERROR, PROPERTY, SettledClaim, settled_claim
 from repro.runs.profiles import PROFILES
+from repro.runs.results import TrainingFailed
 from repro.text import shown, shown_lines
-
-NOTHING_JUDGED = (
-    "This claim's test passed without judging anything: assert what trials(...) measured, or what "
-    "document(...) says."
-)
-
-OPEN_AT = "open at"
-"""Begins the `change` of a claim that is open for want of seeds: its entry stays as it is."""
-
-SMALLER = "smaller than it was"
-"""The `change` of a claim that is still reproduced, by a smaller effect."""
 
 
 @dataclass(frozen=True)
@@ -42,96 +31,66 @@ class Compared:
     """Its findings, held against the ledger where it was reproduced there."""
     past: Sequence[Excess] = ()
     """The distance of each comparison past its bound, where it is reproduced now."""
-    record: ClaimRecord | None = None
-    """The record of the verdict, where there is one."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Gate:
     """Holds findings against the ledger beside their claims."""
 
     accept: bool
     """True where this session updates the ledger."""
-
     insist: bool
     """True where a claim that cannot be run fails."""
-
     sparing: bool
     """True where claims that cannot fail, by what the ledger says of them, are left out."""
-
     seeds: int
     """The number of seeds that an arm may use at most."""
-
+    ledgers: Ledgers
+    """The ledgers beside the claims, as far as they were read."""
     reference: int = 0
     """The number of seeds over which the ledger keeps what is reproduced, if it takes fewer."""
-
     from_evidence: str = ""
     """The option that names the evidence files which this session judges from."""
-
-    ledgers: Ledgers = field(default_factory=Ledgers)
-    """The ledgers beside the claims, as far as they were read."""
-
     has_report: bool = True
     """False where no report is written: records are told without what only a report shows."""
 
     def judge(
         self,
         item: pytest.Item,
-        call: pytest.CallInfo[None],
+        raised: BaseException | None,
         report: pytest.TestReport,
         gathered: Gathered,
-        compared: Compared | None = None,
-    ) -> Compared:
+    ) -> list[str]:
         """Set the outcome of a claim's report, and attach the record of its verdict.
 
-        What was `compared` when the same evidence was gathered before need not be compared again.
+        Return remarks for the end of the session.
         """
-        raised = call.excinfo.value if call.excinfo else None
-        if raised is None and not gathered.findings:
-            fail(report, NOTHING_JUDGED)
-            return Compared()
-        if slip := contradiction(raised, gathered):
-            fail(report, slip)
-            return Compared()
-        outcome = outcome_of(raised, gathered)
-        if outcome is None:
-            if isinstance(raised, SAID_IN_FULL):
-                report.longrepr = _said(raised)
-            # not a finding but an error in the test or in training: pytest reports it
-            return Compared()
-        is_judged = outcome is not Outcome.NOT_RUN
         try:
-            if compared is None:
-                holds = outcome is Outcome.REPRODUCED
-                compared = self.compare(item, gathered, holds=holds) if is_judged else Compared()
+            judged_now = raised is None or isinstance(raised, AssertionError)
+            holds = raised is None
+            compared = self.compare(item, gathered, holds=holds) if judged_now else Compared()
         except TrainingFailed as failed:
-            fail(report, _said(failed))
-            return Compared()
+            raised, compared = failed, Compared()
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        if is_judged and (again := looked_again(entry, gathered)):
-            raised, outcome, compared = again, Outcome.NOT_RUN, Compared()
-        agrees = self._agreement(outcome, gathered, compared.held)
-        arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
-        record = _record(
-            item,
-            outcome,
-            gathered,
-            raised,
-            arms=list(arms),
-            findings=list(map(finding_data, gathered.findings)) if self.has_report else [],
-            command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
-            ledger=self.ledger_of(item),
-            accepted=entry.verdict if entry else None,
-            agrees=agrees,
-            compared=compared,
-        )
-        judged = to_json(JudgedClaim(record=record, arms=arms))
-        short = [("repro.verdict", outcome.value), ("repro.measured", record.measured)]
-        whole = ("repro.record", json.dumps(judged, ensure_ascii=False, allow_nan=False))
-        report.user_properties += [*short, whole]
-        item.user_properties += short  # JUnit XML takes them from the teardown's report
-        self._set_result(report, record, entry, agrees=bool(agrees))
-        return replace(compared, record=record)
+        found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds)
+        if found.outcome is None:
+            if found.error:
+                fail(report, shown_lines(found.error))
+            self._announce_error(item, raised, report)
+            return []
+        record = self._record(item, found, gathered, compared, entry)
+        self._attach(item, report, record, gathered)
+        self._set_result(report, record, entry, agrees=found.agrees)
+        is_failed = report.outcome == "failed"
+        about = is_about_a_document(item)
+        settled = settled_claim(record, fails=is_failed, about_a_document=about)
+        report.user_properties.append((PROPERTY, settled.as_json()))
+        return [
+            f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
+            f" it took {held.seeds} to tell"
+            for held in compared.held
+            if held.seeds > held.verdict.seeds
+        ]
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
@@ -142,20 +101,6 @@ class Gate:
             f"skipped by --gate: it is {entry.verdict} in the ledger, so it cannot fail the build. "
             "Run without --gate to judge it."
         )
-
-    def _options(self, profile: str) -> str:
-        """Return the options with which a session judges a claim as this one does."""
-        if profile not in PROFILES:  # of a document, or of runs that are all there
-            return ""
-        budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
-        return f" --profile {profile}{budget}{self.from_evidence}"
-
-    def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
-        return self.ledger_of(item).entry(claim_id(item), profile, named(data))
-
-    def ledger_of(self, item: pytest.Item) -> Ledger:
-        """Return the ledger for the file of a claim; raises LedgerError."""
-        return self.ledgers.of(item.path)
 
     def compare(self, item: pytest.Item, gathered: Gathered, *, holds: bool) -> Compared:
         """Hold a claim against the ledger, and measure it for the next one if it `holds`.
@@ -173,23 +118,89 @@ class Gate:
         past = reference(findings, self.reference, has=gathered.has) if holds else []
         return Compared(held, past)
 
-    def _agreement(self, outcome: Outcome, gathered: Gathered, held: Sequence[Held]) -> str:
-        """Say how an open claim agrees with a ledger where it was reproduced; empty if it does not.
+    def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
+        return self._ledger_of(item).entry(claim_id(item), profile, named(data))
 
-        It agrees if no comparison of it has become smaller.
-        """
-        still_open = [each for each in held if each.verdict.outcome is not Outcome.REPRODUCED]
-        is_smaller = any(
-            each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
+    def _ledger_of(self, item: pytest.Item) -> Ledger:
+        """Return the ledger for the file of a claim; raises LedgerError."""
+        return self.ledgers.of(item.path)
+
+    def _announce_error(
+        self, item: pytest.Item, raised: BaseException | None, report: pytest.TestReport
+    ) -> None:
+        """Attach what the line of a claim says that ended in an error; nothing of a skipped one."""
+        if report.outcome != "failed":
+            return
+        why = str(report.longrepr)
+        if isinstance(raised, TrainingFailed):
+            why = str(raised)
+        elif raised is not None and not isinstance(raised, SAID_IN_FULL):
+            why = f"{type(raised).__name__}: {raised}"
+        settled = SettledClaim(
+            name=claim_id(item),
+            verdict=ERROR,
+            measured=shown(why),
+            fails=True,
+            details=raised.details if isinstance(raised, TrainingFailed) else "",
         )
-        if outcome is not Outcome.INCONCLUSIVE or is_smaller or not still_open:
+        report.user_properties.append((PROPERTY, settled.as_json()))
+
+    def _record(
+        self,
+        item: pytest.Item,
+        found: Verdict,
+        gathered: Gathered,
+        compared: Compared,
+        entry: Entry | None,
+    ) -> ClaimRecord:
+        assert found.outcome is not None
+        mark, claim, ledger = mark_of(item), claim_id(item), self._ledger_of(item)
+        is_run = found.outcome is not Outcome.NOT_RUN
+        file, line, _ = item.location
+        return ClaimRecord(
+            claim=claim,
+            sentence=mark.sentence,
+            source=mark.source,
+            about=_about(item),
+            documented=mark.documented,
+            kind=mark.kind,
+            profile=gathered.profile_name,
+            data=named(gathered.data),
+            verdict=found.outcome,
+            p=gathered.p if is_run else None,
+            accepted=entry.verdict if entry else None,
+            opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
+            change=found.change,
+            measured=gathered.findings[-1].measured if gathered.findings else "",
+            text=_text(found, gathered, compared),
+            findings=list(map(finding_data, gathered.findings)) if self.has_report else [],
+            arms=[arm.name for arm in gathered.arms_used] if self.has_report else [],
+            metrics=list(gathered.metrics_used),
+            file=file,
+            line=line or 0,
+            command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
+            machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
+            past=[(each.mean, each.spread, each.seeds) for each in compared.past],
+            ledger=str(ledger.path),
+        )
+
+    def _options(self, profile: str) -> str:
+        """Return the options with which a session judges a claim as this one does."""
+        if profile not in PROFILES:  # of a document, or of runs that are all there
             return ""
-        least = min(still_open, key=lambda each: each.chance)
-        usual = PROFILES.get(gathered.profile_name)
-        is_short = usual is not None and self.seeds < usual.looks[-1]
-        where = f"{OPEN_AT} {self.seeds} seeds" if is_short else "open here"
-        more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""
-        return f"{where}, {least.standing.value}{more}"
+        budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
+        return f" --profile {profile}{budget}{self.from_evidence}"
+
+    def _attach(
+        self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
+    ) -> None:
+        """Attach the record to the report: nothing else carries a verdict to the session's end."""
+        arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
+        judged = to_json(JudgedClaim(record=record, arms=arms))
+        short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
+        whole = ("repro.record", json.dumps(judged, ensure_ascii=False, allow_nan=False))
+        report.user_properties += [*short, whole]
+        item.user_properties += short  # JUnit XML takes them from the teardown's report
 
     def _set_result(
         self, report: Any, record: ClaimRecord, entry: Entry | None, *, agrees: bool
@@ -217,63 +228,14 @@ def fail(report: Any, why: str) -> None:
         del report.wasxfail
 
 
-def _record(
-    item: pytest.Item,
-    outcome: Outcome,
-    gathered: Gathered,
-    raised: BaseException | None,
-    *,
-    arms: list[str],
-    findings: list[FindingData],
-    command: str,
-    ledger: Ledger,
-    accepted: str | None,
-    agrees: str,
-    compared: Compared,
-) -> ClaimRecord:
-    mark = mark_of(item)
-    holds = outcome is Outcome.REPRODUCED
+def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
+    """Return all that is said of a verdict: its findings, how they stand to the ledger, remarks."""
     text = "\n".join(map(str, gathered.findings))
-    if not text or outcome is Outcome.NOT_RUN:
-        text = str(raised)
+    if not text or found.outcome is Outcome.NOT_RUN:
+        text = found.why
     else:
         text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.held)])
-    is_smaller = holds and any(each.is_reported for each in compared.held)
-    if gathered.remarks:
-        text += "\n  " + "; ".join(gathered.remarks)
-    file, line, _ = item.location
-    return ClaimRecord(
-        claim=claim_id(item),
-        sentence=mark.sentence,
-        source=mark.source,
-        about=_about(item),
-        documented=mark.documented,
-        kind=mark.kind,
-        profile=gathered.profile_name,
-        data=named(gathered.data),
-        verdict=outcome,
-        p=None if outcome is Outcome.NOT_RUN else gathered.p,
-        accepted=accepted,
-        opposed=_opposed(ledger, claim_id(item), gathered.profile_name, outcome),
-        change=agrees or (SMALLER if is_smaller else change(accepted, outcome)),
-        measured=gathered.findings[-1].measured if gathered.findings else "",
-        text=text,
-        findings=findings,
-        arms=arms,
-        metrics=list(gathered.metrics_used),
-        file=file,
-        line=line or 0,
-        command=command,
-        machine=gathered.machine if holds else "",
-        past=[(each.mean, each.spread, each.seeds) for each in compared.past],
-        ledger=str(ledger.path),
-    )
-
-
-def _said(error: BaseException) -> str:
-    """Return what an error says, and where training raised its traceback and output too."""
-    details = error.details if isinstance(error, TrainingFailed) else ""
-    return shown_lines(f"{error}\n{details}".rstrip())
+    return f"{text}\n  {'; '.join(gathered.remarks)}" if gathered.remarks else text
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:
@@ -287,17 +249,6 @@ def _about(item: pytest.Item) -> str:
     assert isinstance(item, pytest.Function)
     docstring = item.module.__doc__ or ""
     return " ".join(docstring.strip().split("\n\n")[0].split())
-
-
-def change(accepted: str | None, outcome: Outcome) -> str:
-    """Return how a verdict differs from the ledger; empty where it does not."""
-    if outcome is Outcome.NOT_RUN or accepted == outcome.value:
-        return ""
-    if accepted is None:
-        return "new"
-    if outcome is Outcome.REPRODUCED:
-        return f"better (was {accepted})"
-    return f"{'worse' if accepted == Outcome.REPRODUCED.value else 'other'} (was {accepted})"
 
 
 def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -> str:

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.ledger import LedgerError, folders_with_ledgers, leave_note, read_ledgers
-from repro.plugin.command_line import is_set, option, set_option
-from repro.plugin.evidence import check_evidence
-from repro.plugin.slurm import check_slurm, is_about_slurm
+from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
+from repro.plugin.command_line import OPTIONS, is_set, option, set_option
 from repro.runs.profiles import PROFILES, profile_named
+
+if TYPE_CHECKING:
+    from repro.backends.slurm_settings import SlurmSettings
+    from repro.evidence.results import Evidence
+
+__all__ = ["option"]
 
 DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
+
+ENGINES = ("auto", "loop", "stacked")
+
+EVIDENCE = pytest.StashKey[Any]()  # an Evidence, whose module is imported when files are named
+
+ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
+"""Options that mean nothing where results are read from evidence."""
 
 
 def store_folder(config: pytest.Config) -> Path:
@@ -74,15 +87,13 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
     if is_set(config, "engine"):
-        from repro.runs.engines import require_engine
-
-        require_engine(option(config, "engine"))
-    if is_about_slurm(config):
-        check_slurm(config)
+        _require_engine(option(config, "engine"))
+    if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
+        slurm_settings(config).require_sound()
     if is_set(config, "executor"):
-        from repro.backends.choose import require_backend
+        from repro.backends.choose import require_executor
 
-        require_backend(option(config, "executor"))
+        require_executor(option(config, "executor"))
     elif is_set(config, "device"):
         from repro.core.device import resolve_device
 
@@ -109,11 +120,25 @@ def _check_ledgers(config: pytest.Config) -> None:
             raise ValueError(str(error)) from error
 
 
-def leave_notes_of_ledgers(config: pytest.Config, folder: Path) -> None:
-    """Let the other processes of a session read its ledgers faster than this one did."""
-    for place in places_with_ledgers(config):
-        for ledger in read_ledgers(place):
-            leave_note(folder, ledger.path)
+def _require_engine(name: str) -> None:
+    if name not in ENGINES:
+        raise ValueError(f"There is no engine {name!r}; choose one of {', '.join(ENGINES)}.")
+
+
+def slurm_settings(config: pytest.Config) -> SlurmSettings:
+    """Return what the command line and the project's settings wish of Slurm's jobs."""
+    from repro.backends.slurm_settings import SlurmSettings
+
+    folder = option(config, "slurm-folder")
+    return SlurmSettings(
+        partition=option(config, "slurm-partition"),
+        account=option(config, "slurm-account"),
+        minutes=option(config, "slurm-time"),
+        memory=option(config, "slurm-memory"),
+        gpus=option(config, "slurm-gpus"),
+        max_jobs=option(config, "slurm-max-jobs"),
+        folder=Path(folder) if folder else None,
+    )
 
 
 def places_with_ledgers(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:
@@ -136,3 +161,60 @@ def reference_of(config: pytest.Config) -> int:
         return 0
     asked: int | None = option(config, "reference-seeds")
     return PROFILES[option(config, "profile")].reference if asked is None else asked
+
+
+def evidence_of(config: pytest.Config) -> Evidence | None:
+    """Return the evidence that the command line names, read once a process; raises EvidenceError.
+
+    None where it names none.
+    """
+    from repro.evidence.results import Evidence
+
+    named = option(config, "evidence")
+    if named and EVIDENCE not in config.stash:
+        config.stash[EVIDENCE] = Evidence.read(map(Path, named))
+    evidence: Evidence | None = config.stash.get(EVIDENCE, None)
+    return evidence
+
+
+def evidence_option(config: pytest.Config) -> str:
+    """Return the option as it is written behind a command that judges from the same files."""
+    named = option(config, "evidence") or ()
+    return f" --evidence {shlex.join(named)}" if named else ""
+
+
+def check_evidence(config: pytest.Config) -> None:
+    """Raise ValueError where evidence is named that cannot be read, or with options of training."""
+    if not option(config, "evidence"):
+        return
+    for name in ABOUT_TRAINING:
+        if is_set(config, name):
+            raise ValueError(
+                f"--evidence judges what is in the files and trains nothing; leave out --{name}, or"
+                " add the files to a store first: python -m repro evidence add FILE."
+            )
+    from repro.evidence.errors import EvidenceError
+
+    try:
+        evidence = evidence_of(config)
+    except EvidenceError as error:
+        raise ValueError(str(error)) from error
+    assert evidence is not None
+    _settle_profile(config, evidence)
+
+
+def _settle_profile(config: pytest.Config, evidence: Evidence) -> None:
+    """Take the profile of the files; raises ValueError where they, or an option, have another."""
+    first, *others = evidence.files
+    for file in others:
+        if file.profile != first.profile:
+            raise ValueError(
+                f"{file.path} is of the profile {file.profile} and {first.path} of"
+                f" {first.profile}: judge them one after the other."
+            )
+    asked = option(config, "profile")
+    if asked is not None and asked != first.profile:
+        raise ValueError(
+            f"{first.path} is of the profile {first.profile}; leave out --profile {asked}."
+        )
+    set_option(config, "profile", first.profile)

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 def describe_plan(session: ClaimSession) -> str:
     """Return what a session would train."""
-    work, profile = session.work, session.profile
-    assert work is not None, "--plan with --evidence is refused"
-    missing = session.plan().missing()
+    training, plan, profile = session.training, session.plan, session.profile
+    assert training is not None, "--plan with --evidence is refused"
+    plan.read_all()
     cannot = {
-        **{claim_id(item): why for item, why in session.reader.unreadable.items()},
+        **{claim_id(item): why for item, why in session.unreadable.items()},
         **{item.nodeid: why for item, why in session.refused.items()},
     }
     lines = [
-        plan_text(len(session.items), len(session.asked), missing, work.forecast, profile),
-        *work.plan_lines(missing),
+        plan_text(len(session.items), len(session.asked), plan.missing, profile),
+        *training.plan_lines(plan),
         *recorded_lines([session.known.files]),
-        *session.not_ahead(),
+        *session.lines_not_ahead(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),
     ]
     if session.gate.reference > profile.looks[0]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,14 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.imports import import_whole
-from repro.plugin import completeness, crashed, orphans
+from repro.plugin import completeness, orphans, workers
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import Completeness, claims_among
-from repro.plugin.crashed import Unstarted
-from repro.plugin.options import check_options, leave_notes_of_ledgers, store_folder
+from repro.plugin.display import display_of
+from repro.plugin.options import check_options, store_folder
 from repro.plugin.orphans import Orphans
+from repro.plugin.verdict import SAID_IN_FULL
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import shown_lines
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from repro.document import Document
     from repro.plugin.plot import Plot
+    from repro.plugin.session import ClaimSession
     from repro.plugin.trials import Trials
 
 MARKERS = (
@@ -43,19 +44,10 @@ SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported whe
 KEEPS_FIGURES = "repro-keeps-figures"
 """The name of a plugin that reads figures too, though no report is written."""
 
-PROFILE = "repro-profile"
-"""The name of the profile among what xdist's workers are told."""
-
 _OURS = Path(__file__).parents[1]
 
-STOPPED_AT_THE_END = (
-    "stopped by Ctrl-C while the session was ending; all results are stored, and the same command"
-    " shows what is missing here"
-)
-
 PLAN_TEXT = pytest.StashKey[str]()
-WAITS_FOR_A_CLAIM = pytest.StashKey[bool]()
-"""Whether training is still to be done; it is before the first claim, and other tests go first."""
+TURNS = pytest.StashKey[Any]()  # a Turns, of the same module
 
 WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
 
@@ -69,11 +61,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), orphans.NAME)
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
-        set_option(config, "profile", config.workerinput[PROFILE])
-    else:
-        check_options(config)
-        config.pluginmanager.register(Completeness(), completeness.NAME)
-        config.pluginmanager.register(Unstarted(), crashed.NAME)
+        set_option(config, "profile", config.workerinput[workers.PROFILE])
+        return
+    check_options(config)
+    display_of(config)
+    config.pluginmanager.register(Completeness(), completeness.NAME)
+    if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+        config.pluginmanager.register(workers.Workers(config), workers.NAME)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -87,19 +81,10 @@ def pytest_load_initial_conftests(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
-    # nothing is trained here, so there is nothing to share out
-    if option(config, "plan") or option(config, "detach"):
+    if option(config, "plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
-    try:
-        return (yield)
-    except KeyboardInterrupt:  # pytest says it of its tests, and shows a traceback after them
-        from repro.plugin.progress import NAME
-
-        if not config.pluginmanager.hasplugin(NAME):
-            raise
-        print(f"\n{STOPPED_AT_THE_END}", file=sys.stderr)
-        return pytest.ExitCode.INTERRUPTED
+    return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -140,43 +125,57 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
+    config = session.config
     marked = [item for item in session.items if _takes_results(item)]
-    if not marked or session.config.getoption("collectonly"):
+    if not marked or config.getoption("collectonly"):
         return
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
-    import_whole("repro.plugin.session")
-    from repro.plugin.session import ClaimSession
-
-    claims = ClaimSession.of(session.config, marked)
-    session.config.stash[SESSION] = claims
-    gc.freeze()  # thousands of claims stay to the end: Python need not search them again and again
-    if hasattr(session.config, "workerinput"):
-        from repro.plugin.scheduling import note_claims
-
-        note_claims(session.config)
+    notes = workers.notes_of(config)
+    if notes is not None:
+        notes.leave_claims([item.nodeid for item in marked])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    claims = session.config.stash.get(SESSION, None)
-    if claims is None or session.testsfailed:
+    config = session.config
+    if session.testsfailed or not option(config, "plan"):
         return None
-    if option(session.config, "plan"):
-        from repro.plugin.plan_description import describe_plan
+    claims = claim_session(session)
+    if claims is None:
+        return None
+    from repro.plugin.plan_description import describe_plan
 
-        session.config.stash[PLAN_TEXT] = describe_plan(claims)
-        session.testsfailed += len(claims.reader.unreadable) + len(claims.refused)
-        return True
-    if not (session.config.getoption("setupplan") or session.config.getoption("setuponly")):
-        session.config.stash[WAITS_FOR_A_CLAIM] = True
-    return None
+    config.stash[PLAN_TEXT] = describe_plan(claims)
+    session.testsfailed += len(claims.unreadable) + len(claims.refused)
+    return True
+
+
+def claim_session(session: pytest.Session) -> ClaimSession | None:
+    """Return the session of the claims; it is made when the first one is due. None without claims.
+
+    So a worker of xdist that gets no claim makes none, and imports nothing for it.
+    """
+    config = session.config
+    marked = [item for item in session.items if _takes_results(item)]
+    if SESSION not in config.stash and marked and not config.getoption("collectonly"):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+        import_whole("repro.plugin.session")
+        from repro.plugin.session import ClaimSession, Turns
+
+        claims = ClaimSession.of(config, marked)
+        config.stash[SESSION] = claims
+        config.stash[TURNS] = Turns(claims, session)
+        config.pluginmanager.register(config.stash[TURNS])
+        gc.freeze()  # thousands of claims stay: Python need not search them again and again
+    found: ClaimSession | None = config.stash.get(SESSION, None)
+    return found
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    if _takes_results(item) and item.config.stash.get(WAITS_FOR_A_CLAIM, False):
-        item.config.stash[WAITS_FOR_A_CLAIM] = False
-        item.config.stash[SESSION].train(first=item)
+    given = item.config.getoption
+    if _takes_results(item) and not (given("setupplan") or given("setuponly")):
+        claim_session(item.session)
+        item.config.stash[TURNS].wait_for_one(item)
     return (yield)
 
 
@@ -190,34 +189,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
-    if claims is not None and claims.is_left_out(item):
-        pytest.skip(claims.stopped)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    """xdist, on the controller: the workers are about to start."""
-    from repro.plugin.progress import display_of
-
-    leave_notes_of_ledgers(config, display_of(config).folder)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """xdist, on the controller: a worker is about to start."""
-    from repro.plugin.progress import NAME, SHARED, display_of, folder_for
-
-    node.workerinput[NAME] = folder_for(node.config)
-    node.workerinput[SHARED] = str(display_of(node.config).folder)
-    node.workerinput[PROFILE] = option(node.config, "profile")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """xdist, on the controller: it asks how tests are dealt out to workers."""
-    from repro.plugin.scheduling import scheduling_for
-
-    return scheduling_for(config, log)
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
@@ -253,12 +224,6 @@ def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
     request.node.user_properties.append(("repro.figure", json.dumps(plot.figure)))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    session = pyfuncitem.config.stash.get(SESSION, None)
-    return True if session is not None and session.ends_as_before(pyfuncitem) else None
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -271,18 +236,17 @@ def pytest_runtest_makereport(
         item._traceback_filter = (  # type: ignore[method-assign]
             lambda excinfo: _without_ours(usual(excinfo))
         )
-    if session.says_all_of(call):
+    if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-    report, record = (yield), None
+    report = yield
     try:
-        record = session.judge(item, call, report)
+        session.judge(item, call, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
         from repro.plugin.gate import fail
 
         why = shown_lines(f"{type(error).__name__}: {error}")
         fail(report, f"This claim could not be judged: {why}")
-    session.announce(item, call, report, record)
     return report
 
 
@@ -311,7 +275,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[completeness.CLAIMS] = claims_among(session.items)
         output[orphans.NAME] = session.config.pluginmanager.getplugin(orphans.NAME).told()
     if claims is not None and output is not None:
-        from repro.plugin.account import account_of
+        from repro.plugin.summary import account_of
 
         output["repro"] = account_of(claims)
 
@@ -345,8 +309,7 @@ def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config)
     if not announced and not figures:
         return
     import_whole("repro.plugin.summary")
-    from repro.plugin.account import account_of
-    from repro.plugin.summary import summarise
+    from repro.plugin.summary import account_of, summarise
 
     own = config.stash.get(SESSION, None)
     accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])

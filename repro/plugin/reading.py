@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 from repro.evidence.errors import EvidenceError
-from repro.plugin.plugin import KEEPS_FIGURES, SESSION
+from repro.plugin.plugin import KEEPS_FIGURES, claim_session
 from repro.plugin.session import ClaimSession
 
 T = TypeVar("T")
@@ -56,10 +56,11 @@ class _Reader(Generic[T]):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        claims = session.config.stash.get(SESSION, None)
-        if claims is not None and not self.problems:
+        if not self.problems:
             try:
-                self.given.append(self._use(claims))
+                claims = claim_session(session)
+                if claims is not None:
+                    self.given.append(self._use(claims))
             except Exception as error:  # pytest would print it as a fault of its own
                 self.raised = error
         return True

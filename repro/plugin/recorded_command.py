@@ -44,18 +44,19 @@ def _read(session: ClaimSession) -> Wanted:
 
     from repro.arm import Needs
     from repro.judge import Outcome
-    from repro.plugin.call import call
+    from repro.plugin.calling import call, quiet
     from repro.plugin.claims import claim_id
     from repro.recorded.design import RunsWanted
     from repro.recorded.errors import RecordedError
     from repro.recorded.wanted import Wanted
-    from repro.runs.plan import RunsMissing
+    from repro.runs.results import RunsMissing
 
     wanted = Wanted()
     for item in session.trained:
         trials, name = session.trials_of(item), claim_id(item)
         try:
-            call(item, trials=trials)
+            with quiet():
+                call(item, trials=trials)
         except RunsWanted as lacking:
             wanted.add(name, lacking.runs.items(), str(lacking))
             continue

@@ -1,23 +1,30 @@
-"""The claims of one pytest process: planned together, trained together, judged one by one."""
+"""The claims of a session: planned together, trained for by one pool, judged one by one.
+
+pytest asks for the claims in the order in which it collected them. They are run in the order in
+which they can be judged: whenever a claim is due, the one whose runs are all there is run, and
+pytest waits while there is none. See `Turns` for how, and `ClaimSession.next_item` for when.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Self
 
 import pytest
 
 from repro.arm import Run
+from repro.backends.choose import pool_named
 from repro.document import Document
 from repro.evidence.errors import EvidenceError
 from repro.evidence.results import EvidenceResults
-from repro.judge import SUITE_LEVEL
+from repro.judge import SUITE_LEVEL, simulated
 from repro.ledger import LedgerError, Ledgers
-from repro.plugin.announce import announced, settled_of
-from repro.plugin.call import call, is_called_alike, needed_of_pytest
+from repro.plugin.calling import call, is_called_alike, needed_of_pytest, quiet
 from repro.plugin.claims import (
     BadClaim,
     cases_alike,
@@ -27,32 +34,36 @@ from repro.plugin.claims import (
     mark_of,
     namesakes,
 )
-from repro.plugin.command_line import option
-from repro.plugin.evidence import evidence_of, evidence_option
-from repro.plugin.first_reading import FirstReading
+from repro.plugin.display import Display, display_of
 from repro.plugin.gate import Gate
-from repro.plugin.gathered import SAID_IN_FULL, Gathered, named
-from repro.plugin.later import LaterLooks
-from repro.plugin.options import reference_of
+from repro.plugin.options import (
+    evidence_of,
+    evidence_option,
+    option,
+    reference_of,
+    slurm_settings,
+    store_folder,
+)
 from repro.plugin.plot import Plot
-from repro.plugin.progress import shared_folder, watch_for
-from repro.plugin.reader import End, Reader
-from repro.plugin.training import Training
 from repro.plugin.trials import Trials
-from repro.plugin.work import learn_simulated, leave_simulated, open_work
+from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
+from repro.plugin.workers import TRAINERS, Notes, notes_of
 from repro.recorded.results import WithRecorded
-from repro.report.record import ClaimRecord
-from repro.report.settled import PROPERTY
-from repro.runs.asked import Asked
-from repro.runs.plan import LaterOf, Plan, RunsMissing
+from repro.report.progress import plan_line
+from repro.runs.plan import Plan
+from repro.runs.pool import TrainingStopped
 from repro.runs.profiles import PROFILES, profile_named
-from repro.runs.results import KnownResults
-from repro.runs.work import Work
-from repro.store import StoreError
+from repro.runs.progress import Status
+from repro.runs.results import KnownResults, Results, RunsMissing
+from repro.runs.training import Training
+from repro.store import Store, StoreError, keep_simulated, read_simulated
+
+SECONDS_OF_A_WAIT = 1.0
+"""Seconds after which a session that waits for training looks again whether all is well."""
 
 
 class ClaimSession:
-    """The work of one process on the selected claims."""
+    """The work of one pytest process on the selected claims."""
 
     @classmethod
     def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
@@ -63,54 +74,49 @@ class ClaimSession:
             raise pytest.UsageError(str(error)) from error
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-        asked = partial(option, config)
         self.config = config
-        self.profile = profile_named(asked("profile"), budget=asked("seed-budget"))
+        self.profile = profile_named(
+            option(config, "profile"), budget=option(config, "seed-budget")
+        )
         self.reports: list[str] = []
-        evidence = evidence_of(config)
-        self.work: Work | None = None
-        """None where the session judges from evidence and trains nothing."""
-        if evidence is None:
-            trains = not all(map(is_about_a_document, items))
-            self.work = open_work(config, trains=trains, report=self.reports.append)
-            self.results: KnownResults = self.work.results
-            learn_simulated(self.work.store)
-        else:
-            self.results = EvidenceResults(evidence)
-        self.known = WithRecorded(self.results)
-        """The results of the session, and those that are recorded."""
+        """Sentences that a reader of the verdicts has to know."""
+        self.asked: dict[Run, None] = {}
+        """The distinct runs that claims have asked for."""
         self.gate = Gate(
-            accept=asked("update-ledger"),
-            insist=asked("require-verdict"),
-            sparing=asked("gate"),
+            accept=option(config, "update-ledger"),
+            insist=option(config, "require-verdict"),
+            sparing=option(config, "gate"),
             seeds=self.profile.looks[-1],
             reference=reference_of(config),
             from_evidence=evidence_option(config),
-            ledgers=Ledgers(notes=shared_folder(config)),
-            has_report=bool(asked("report")),
+            ledgers=Ledgers(),
+            has_report=bool(option(config, "report")),
         )
         self.items = [item for item in items if item.get_closest_marker("claim")]
         self.figures = [item for item in items if item.get_closest_marker("figure")]
         self.refused = self._refused()
-        self.until = SUITE_LEVEL / max(1, len(self.trained)) if asked("family-wise") else 1.0
-        """The p at which a settled claim takes no more seeds."""
-        self.is_worker = hasattr(config, "workerinput")
-        self.watch = watch_for(config)
-        self.settled: set[pytest.Item] = set()
-        self.unplanned = {
+        self.unreadable: dict[pytest.Item, str] = {}
+        """The claims whose tests end in an error of their own, and in which."""
+        self.results, self.training = self._results()
+        self.known = WithRecorded(self.results)
+        """The results of the session, and those that are recorded."""
+        self.until = SUITE_LEVEL / max(1, len(self.trained)) if option(config, "family-wise") else 1
+        """The p at which a claim takes no more seeds."""
+        self.not_ahead = {
             item: needed for item in self.trained if (needed := needed_of_pytest(item))
         }
         """The claims that cannot be read ahead of their test, and what they need of pytest."""
-        self.reader = Reader(self.trials_of)
-        self.stopped = ""
-        """The reason why what is not settled is not judged any more; empty while it is."""
-        self._is_debugged = bool(config.getoption("usepdb") or config.getoption("trace"))
-        self.asked = Asked()
-        self.evidence: dict[pytest.Item, Gathered] = {}
-        """The findings that a claim's test has gathered, until the claim is judged."""
-        self.reading = FirstReading(
-            shared_folder(config), [claim_id(item) for item in self.planned()]
+        ahead = [item for item in self.trained if item not in self.not_ahead]
+        self.plan = Plan(
+            {item: partial(self._read, item) for item in ahead}, is_settled=self._is_settled
         )
+        others = [item for item in self.items if item not in ahead and item not in self.not_ahead]
+        self._first, self._last = deque(others), deque([*self.not_ahead, *self.figures])
+        self._has_announced = False
+        self._evidence: dict[pytest.Item, Gathered] = {}
+        """The findings that a claim's test has gathered, until the claim is judged."""
+
+    # What there is to judge
 
     def _refused(self) -> dict[pytest.Item, str]:
         """Return the claims that cannot be judged at all, each with the reason."""
@@ -124,10 +130,52 @@ class ClaimSession:
         named = [item for item in self.items if item not in refused]
         return cases_alike(named) | namesakes(named) | refused
 
-    def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
-        """Make a fresh view of the results for one reading of a claim.
+    @cached_property
+    def trained(self) -> list[pytest.Item]:
+        """The claims that can be judged and that no document alone decides."""
+        judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
+        return [item for item in judged if not is_about_a_document(item)]
 
-        It `trains` what it misses itself where reading it ahead of its test may miss something.
+    # What it is judged by
+
+    def _results(self) -> tuple[KnownResults, Training | None]:
+        """Return the results that claims read, and the training of those that are missing.
+
+        There is none where the session judges from evidence.
+        """
+        config = self.config
+        evidence = evidence_of(config)
+        if evidence is not None:
+            return EvidenceResults(evidence), None
+        store = Store(store_folder(config), report=self.reports.append)
+        if store.runs_of_former_keys:
+            self.reports.append(
+                f"{store.runs_of_former_keys} runs in {store.root} have keys of an earlier version;"
+                " give them today's with: python -m repro rekey"
+            )
+        simulated.learn(read_simulated(store.root, version=simulated.version()))
+        trains = bool(self.trained)
+        pool = pool_named(
+            option(config, "executor") if trains else "local",
+            store,
+            device=option(config, "device") if trains else "cpu",  # to look for one imports torch
+            trainers=trainers_of(config),
+            project=project_of(config),
+            same_machine=option(config, "same-machine"),
+            slurm=slurm_settings(config),
+        )
+        machine = pool.machine if option(config, "same-machine") else None
+        results = Results(store, device=pool.device, machine=machine)
+        engine, project = option(config, "engine"), project_of(config)
+        return results, Training(store, pool, results, engine=engine, project=project)
+
+    def _is_settled(self, run: Run) -> bool:
+        return isinstance(self.results, Results) and self.results.is_settled(run)
+
+    def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
+        """Make a fresh view of the results for one call of a claim's test.
+
+        With `trains` it trains what it misses itself.
         """
         return Trials(
             self.known,
@@ -136,64 +184,117 @@ class ClaimSession:
             only_at=mark_of(item).only_at,
             spared=partial(self.gate.spared, item),
             until=self.until,
-            train=self._train_now if trains and self._may_miss_runs(item) else None,
+            train=self._train_now if trains and self.training is not None else None,
         )
 
-    def trials_for(self, item: pytest.Item) -> Trials:
-        """Return the fixture of a claim, from which its test is judged."""
-        end = self._end_of(item)
-        trials = self.trials_of(item, trains=True) if end is None else end.trials
-        self.evidence[item] = trials
-        return trials
+    # The plan, and what it misses
 
-    def _may_miss_runs(self, item: pytest.Item) -> bool:
-        is_elsewhere = self.reading.is_elsewhere(claim_id(item))  # what is stored may go meanwhile
-        return is_elsewhere or item in self.unplanned or not is_called_alike(item)
+    def _read(self, item: pytest.Item) -> None:
+        """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
+        self.take_in_hand(item)
+        trials = self.trials_of(item)
+        raised: BaseException | None = None
+        with quiet():
+            try:
+                call(item, trials=trials)
+            except (RunsMissing, StoreError, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # also sys.exit: the test will say it again
+                raised = error
+        if raised is None or isinstance(raised, AssertionError):
+            self.gate.compare(item, trials, holds=raised is None)
+        elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
+            self.unreadable[item] = f"{type(raised).__name__}: {raised}"
 
-    def ends_as_before(self, item: pytest.Item) -> bool:
-        """Let a claim's test end as it did when it was read; False where it has to be called.
+    def take_in_hand(self, item: pytest.Item | None) -> None:
+        """Note which claim is read or judged, for the case that it ends this worker of xdist."""
+        if (notes := notes_of(self.config)) is not None:
+            notes.leave_in_hand(item.nodeid if item is not None else "")
 
-        Raises what the test raised.
+    def next_item(self) -> pytest.Item | None:
+        """Return the claim to run next: one that misses no run. Trains until there is one.
+
+        None where all have been run.
         """
-        end = self._end_of(item)
-        if end is None:
-            return False
-        end.again()
-        return True
+        item = self._first.popleft() if self._first else self.plan.take_ready()
+        if self.plan.missing and self.training is not None:
+            self.plan.read_all()
+            item = self._trained_for(item, self.training)
+        item = item or (self._last.popleft() if self._last else None)
+        self.take_in_hand(item)
+        return item
 
-    def _end_of(self, item: pytest.Item) -> End | None:
-        return None if self._is_debugged else self.reader.ends.get(item)
+    def _trained_for(self, item: pytest.Item | None, training: Training) -> pytest.Item | None:
+        """Keep the pool busy, and wait where no claim can be judged before."""
+        self._announce_plan(training)
+        self.take_in_hand(None)
+        try:
+            training.advance(self.plan, seconds=0.0)
+            while item is None and (item := self.plan.take_ready()) is None and self.plan.missing:
+                training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
+        except TrainingStopped as stopped:
+            self._stop_because(stopped)
+        return item or self.plan.take_ready()
 
-    def document_of(self, item: pytest.Item) -> Document:
-        """Make the fixture of a claim about a document, which gathers what it says."""
-        document = Document()
-        self.evidence[item] = document
-        return document
+    def peek(self) -> pytest.Item | None:
+        """Return the claim that is run next, where that is known already."""
+        if self._first:
+            return self._first[0]
+        item = self.plan.take_ready()
+        if item is not None:
+            self._first.append(item)
+        elif not self.plan.missing and self._last:
+            return self._last[0]
+        return item
 
-    def plot_of(self, item: pytest.Item) -> Plot:
-        """Make an empty figure, to be filled with what is stored."""
-        return Plot(item, self.known, self.profile)
+    def _announce_plan(self, training: Training) -> None:
+        """Say once what is about to be trained, and how long that will take."""
+        if self._has_announced:
+            return
+        self._has_announced = True
+        training.show = self._show
+        for line in [*self.lines_not_ahead(), plan_line(training.status(self.plan))]:
+            self._display.say(line)
 
-    def plan(self) -> Plan:
-        """Make the plan over the claims that runs decide."""
-        assert self.work is not None
-        items = self.planned()
-        return Plan(
-            [partial(self._read, item) for item in items],
-            is_settled=self.work.results.is_settled,
-            asked=self.asked,
-            settled=lambda place: self.announce_ahead(items[place]),
-            later=[self._later_of(item) for item in items],
-        )
+    def _show(self, status: Status) -> None:
+        self._display.show(replace(status, asked=len(self.asked)))
 
-    def planned(self) -> list[pytest.Item]:
-        """Return the claims that runs decide and that can be read ahead of their tests."""
-        return [item for item in self.trained if item not in self.unplanned]
+    @property
+    def _display(self) -> Notes | Display:
+        """Where lines and progress are shown: here, or by the process above a worker of xdist."""
+        return notes_of(self.config) or display_of(self.config)
 
-    @cached_property
-    def trained(self) -> list[pytest.Item]:
-        """The claims that can be judged and that no document alone decides."""
-        return [item for item in self.judged() if not is_about_a_document(item)]
+    def _train_now(self, runs: Sequence[Run]) -> None:
+        """Train these runs while a claim waits for them in its test."""
+        assert self.training is not None
+        plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
+        try:
+            while plan.take_ready() is None:
+                self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+        except TrainingStopped as stopped:
+            self._stop_because(stopped)
+
+    def _wait_for(self, runs: Sequence[Run]) -> None:
+        if missing := [run for run in runs if not self._is_settled(run)]:
+            raise RunsMissing(missing)
+
+    def _stop_because(self, stopped: TrainingStopped) -> None:
+        """End the session; in a worker of xdist, whose exit would not say why, each claim does."""
+        if not hasattr(self.config, "workerinput"):
+            pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+        assert isinstance(self.results, Results)
+        self.results.stopped_because = str(stopped)
+        self.plan.look(self.plan.missing)
+
+    def lines_not_ahead(self) -> list[str]:
+        """Say which claims cannot be read ahead of their tests, and why."""
+        return [
+            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
+            " what it misses is trained then, and is in no plan"
+            for item, needed in self.not_ahead.items()
+        ]
+
+    # What commands ask of it, which judge nothing
 
     def stops_at(self, item: pytest.Item) -> tuple[Run, ...]:
         """Read a claim; return the runs that it stops at, none where it comes to its end."""
@@ -203,130 +304,132 @@ class ClaimSession:
             return stopped.runs
         return ()
 
-    def read_for_the_ledger(self) -> None:
-        """Read the further seeds over which the ledger measures what is reproduced, if stored."""
-        usual = self.gate
-        self.gate = replace(usual, reference=PROFILES[self.profile.name].reference)
+    def read_from(self, results: KnownResults) -> None:
+        """Read claims from other results than the session's own."""
+        self.results, self.known = results, WithRecorded(results)
+
+    def read_everything(self) -> dict[pytest.Item, int]:
+        """Read all that claims, the ledger and figures want of the results.
+
+        Return how many runs are missing to the claims that miss some.
+        """
+        lacking = {item: len(self.stops_at(item)) for item in self.trained}
+        self.gate.reference = PROFILES[self.profile.name].reference
         for item in self.trained:
             self.stops_at(item)
-        self.gate = usual
-
-    def read_figures(self) -> None:
-        """Read the results that the figures draw; what is wrong with a figure its test says."""
-        for item in self.figures:
-            with suppress(Exception):
+        for item in self.figures:  # what is wrong with a figure its test says
+            with suppress(Exception), quiet():
                 call(item, plot=self.plot_of(item))
+        return {item: count for item, count in lacking.items() if count}
 
-    def judged(self) -> list[pytest.Item]:
-        """Return the claims that pytest will come to judge."""
-        return [item for item in self.items if item not in self.refused and not is_skipped(item)]
+    # The fixtures, and the verdict
 
-    def _later_of(self, item: pytest.Item) -> LaterOf:
-        looks, name = self._later, claim_id(item)
-        return lambda arms: looks.of(name, named(sorted({arm.data for arm in arms})))
+    def trials_for(self, item: pytest.Item) -> Trials:
+        """Return the fixture of a claim, from which its test is judged."""
+        trains = item in self.not_ahead or not is_called_alike(item)
+        trials = self.trials_of(item, trains=trains)
+        self._evidence[item] = trials
+        return trials
 
-    @cached_property
-    def _later(self) -> LaterLooks:
-        """The chances of further seeds, by all ledgers of the session."""
-        return LaterLooks(self.gate.ledgers.entries(), self.profile.name, looks=self.profile.looks)
+    def document_of(self, item: pytest.Item) -> Document:
+        """Make the fixture of a claim about a document, which gathers what it says."""
+        document = Document()
+        self._evidence[item] = document
+        return document
 
-    def _read(self, item: pytest.Item) -> None:
-        self.reader.read(item, self.gate)
-
-    def wait_for(self, runs: Sequence[Run]) -> None:
-        """Ask for runs, as a claim does that is read."""
-        assert self.work is not None
-        self.asked.update(runs)
-        if missing := [run for run in runs if not self.work.results.is_settled(run)]:
-            raise RunsMissing(missing)
-
-    def train(self, *, first: pytest.Item) -> None:
-        """Train what is missing, beside the other processes, until every claim has its seeds.
-
-        The claims are read from the `first` on, with which this process begins to judge.
-        """
-        for line in self.not_ahead():
-            if self.watch.is_first(line):
-                self.watch.say(line)
-        if self.work is not None:
-            Training(self, self.work).train(first)
-        self.watch.finish()
-
-    def _train_now(self, runs: Sequence[Run]) -> None:
-        """Train these runs while a claim waits for them in its test."""
-        if self.work is not None and not self.stopped:
-            Training(self, self.work).train_now(runs)
-
-    def not_ahead(self) -> list[str]:
-        """Say which claims cannot be read ahead of their tests, and why."""
-        return [
-            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
-            " what it misses is trained then, and is in no plan"
-            for item, needed in self.unplanned.items()
-        ]
-
-    def says_all_of(self, call: pytest.CallInfo[None]) -> bool:
-        """Return whether a verdict or a sentence says all there is to say of a claim's end."""
-        return call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL)
+    def plot_of(self, item: pytest.Item) -> Plot:
+        """Make an empty figure, to be filled with what is stored."""
+        return Plot(item, self.known, self.profile)
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-    ) -> ClaimRecord | None:
-        """Turn a claim's test report into its verdict, held against the ledger; return that."""
-        evidence = self.evidence.pop(item, None) or self.trials_of(item)
-        end = self.reader.ends.pop(item, None)
-        known = end.compared if end and end.trials is evidence else None
-        compared = self.gate.judge(item, call, report, evidence, known)
-        self.reports += [
-            f"{claim_id(item)} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
-            f" it took {held.seeds} to tell"
-            for held in compared.held
-            if held.seeds > held.verdict.seeds
-        ]
-        return compared.record
-
-    def announce_ahead(self, item: pytest.Item) -> None:
-        """Announce a claim that can be judged now, unless another process has or pytest has to."""
-        self.settled.add(item)
-        if not is_called_alike(item) or not self.watch.is_first(claim_id(item)):
-            return
-        try:
-            if item in self.reader.ends:
-                end = self.reader.ends[item]
-                settled = announced(item, self.gate, end.trials, end.again, end.compared)
-            elif is_about_a_document(item):
-                document = self.document_of(item)
-                test = partial(call, item, document=document)
-                settled = announced(item, self.gate, document, test)
-            else:
-                trials = self.trials_of(item)
-                settled = announced(item, self.gate, trials, partial(call, item, trials=trials))
-        except StoreError:
-            raise
-        except Exception:  # its test will come to the same, and be reported with it
-            return
-        if settled is not None:
-            self.watch.settle(settled)
-
-    def announce(
-        self,
-        item: pytest.Item,
-        call: pytest.CallInfo[None],
-        report: pytest.TestReport,
-        record: ClaimRecord | None,
     ) -> None:
-        """Attach a claim's announcement to its report, where it is shown unless it was before."""
-        settled = settled_of(item, call, report, record)
-        if settled is not None:
-            report.user_properties.append((PROPERTY, settled.as_json()))
-
-    def is_left_out(self, item: pytest.Item) -> bool:
-        """Return whether a claim is not judged since training was stopped before it was settled."""
-        if not self.stopped or item in self.settled or item.get_closest_marker("claim") is None:
-            return False
-        return not is_about_a_document(item)
+        """Turn a claim's test report into its verdict, held against the ledger."""
+        evidence = self._evidence.pop(item, None) or self.trials_of(item)
+        raised = call.excinfo.value if call.excinfo else None
+        self.reports += self.gate.judge(item, raised, report, evidence)
 
     def close(self) -> None:
-        """Note what was simulated."""
-        if self.work is not None:
-            leave_simulated(self.work.store)
+        """End the training, and keep what was simulated."""
+        if self.training is not None:
+            self.training.stop()
+            store = self.training.store
+            keep_simulated(store.root, simulated.told(), version=simulated.version())
+
+    @property
+    def is_stopped(self) -> bool:
+        """True where the session ended before everything was trained."""
+        return bool(self.plan.missing)
+
+    @property
+    def lacking(self) -> int:
+        """The number of runs that were asked for and have no result."""
+        return sum(self.results.get(run) is None for run in self.asked)
+
+
+class Turns:
+    """Runs a claim that can be judged whenever it is a claim's turn.
+
+    pytest, and a worker of xdist, go through the tests in the order of their collection; which
+    claim is run at a claim's place is decided here. A plugin of pytest.
+    """
+
+    def __init__(self, claims: ClaimSession, session: pytest.Session) -> None:
+        self._claims = claims
+        self._places = {*claims.items, *claims.figures}
+        self._unknown = _Unknown.from_parent(session, name="the next claim")
+        self._is_running = False
+        self.next: pytest.Item | None = None
+
+    def wait_for_one(self, item: pytest.Item) -> None:
+        """Wait until a claim can be judged, where a claim is due."""
+        if item in self._places and not self._is_running:
+            self.next = self._claims.next_item()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        if self._is_running:
+            return None
+        if item not in self._places:
+            if nextitem not in self._places:
+                return None
+            chosen = item
+        else:
+            assert self.next is not None, "there are as many claims as places for them"
+            chosen = self.next
+        # What tests of a module or a folder share is torn down where the next one is in another. An
+        # item directly below the session leaves what the whole session shares.
+        following = nextitem and (self._claims.peek() or self._unknown)
+        self._claims.take_in_hand(chosen)
+        self._is_running = True
+        try:
+            item.config.hook.pytest_runtest_protocol(item=chosen, nextitem=following)
+        finally:
+            self._is_running = False
+        return True
+
+
+class _Unknown(pytest.Item):
+    """Stands for a test that is not known yet; it is never run."""
+
+    def runtest(self) -> None:
+        raise NotImplementedError
+
+
+def project_of(config: pytest.Config) -> Path:
+    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
+    return config.inipath.parent if config.inipath else config.invocation_params.dir
+
+
+def trainers_of(config: pytest.Config) -> int | None:
+    """Return the number of trainers: what `-n` says, else None, for as many as there are cores.
+
+    It is 0 where training is to be seen: with `-n 0`, `-s` or a debugger it is done in this
+    process, one batch after the other.
+    """
+    given = config.getoption
+    is_debugged = given("usepdb") or given("trace") or given("capture") == "no"
+    if is_debugged or given("numprocesses", None) == 0:
+        return 0
+    named: int | None = getattr(config, "workerinput", {}).get(TRAINERS)
+    return named

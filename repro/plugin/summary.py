@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
-from repro.evidence.use import use_lines
+from repro.evidence.results import EvidenceResults
+from repro.evidence.use import Use, use_lines, use_of
 from repro.judge import Outcome
 from repro.ledger import NAME, Entry, Ledger, LedgerError, leave_one_file, write_ledgers
 from repro.plugin import orphans
 from repro.plugin.about import session_of
-from repro.plugin.account import Account
 from repro.plugin.command_line import option
-from repro.plugin.evidence import evidence_of
-from repro.plugin.gate import OPEN_AT
-from repro.plugin.work import open_store
-from repro.recorded.results import RecordedRuns, recorded_lines
+from repro.plugin.options import evidence_of, store_folder
+from repro.plugin.session import ClaimSession
+from repro.plugin.verdict import OPEN_AT
+from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
 from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
@@ -30,13 +30,46 @@ from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.report.written import replace_report
-from repro.runs.asked import Asked
+from repro.runs.results import Results, remarks_on
+from repro.store import Store
 from repro.text import counted, shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 """Lines of each that the end of a session has without -v, so that all of it has at most 40."""
 
 _MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
+
+
+class Account(TypedDict):
+    """The work of one process: runs asked for, runs trained, and remarks about them."""
+
+    asked: int
+    lacking: int
+    trained: int
+    reports: list[str]
+    evidence: Use | None
+    """The evidence files that were read, where the session judges from them."""
+    recorded: dict[str, list[str]]
+    """The keys of the recorded runs that were read, by their files."""
+    recorded_runs: ToldRuns
+    """These runs, where a report is written."""
+
+
+def account_of(session: ClaimSession) -> Account:
+    """Return what a process did, for its end to be written: here, or above a worker of xdist."""
+    training, results = session.training, session.results
+    remarks = list(session.reports)
+    if training is not None and isinstance(results, Results):
+        remarks += [*training.pool.remarks, *remarks_on(results.read().items())]
+    return {
+        "asked": len(session.asked),
+        "lacking": session.lacking,
+        "trained": training.trained if training is not None else 0,
+        "reports": remarks,
+        "evidence": use_of(results) if isinstance(results, EvidenceResults) else None,
+        "recorded": session.known.files,
+        "recorded_runs": session.known.told() if option(session.config, "report") else {},
+    }
 
 
 def summarise(
@@ -84,17 +117,15 @@ def _write_verdicts(
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
     most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
     _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
-    asked = Asked()
-    for account in accounts:
-        asked.tell(account["asked"])
+    asked = sum(account["asked"] for account in accounts)
     _write_some(terminal, results.evidence, most[1], "lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
     if asked and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
-        lacking = max(account["lacking"] for account in accounts)
+        lacking = sum(account["lacking"] for account in accounts)
         without = f"{lacking} not trained, " if lacking else ""
         terminal.write_line(
-            f"{counted(len(asked), 'distinct run')} needed: {trained} trained now,"
+            f"{counted(asked, 'distinct run')} needed: {trained} trained now,"
             f" {without}the rest stored"
         )
     if option(config, "update-ledger"):
@@ -153,7 +184,7 @@ def _write_report(
         paths = write_data(folder, results)
         try:
             evidence = evidence_of(config)
-            stored: StoredRuns = evidence or open_store(config)
+            stored: StoredRuns = evidence or Store(store_folder(config))
             paths = [*write_page(folder, results, FirstOf([recorded, stored])), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)

@@ -12,10 +12,8 @@ from repro.recorded.arm import RecordedArm
 from repro.recorded.design import RunsWanted, design_of, further
 from repro.recorded.remarks import not_finite, remarks_on
 from repro.report.record import ArmData
-from repro.runs.asked import Asked
-from repro.runs.plan import RunsMissing, TrainingFailed
 from repro.runs.profiles import Profile
-from repro.runs.results import KnownResults
+from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
 from repro.store import Result
 
 RECORDED = "recorded"
@@ -35,7 +33,7 @@ class Trials:
         self,
         results: KnownResults,
         profile: Profile,
-        asked: Asked,
+        asked: dict[Run, None],
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
@@ -145,6 +143,11 @@ class Trials:
         return RECORDED if self.recorded else self.profile.name
 
     @property
+    def design(self) -> Design:
+        """The looks at which the findings are judged."""
+        return self.judge.design
+
+    @property
     def findings(self) -> list[Verdict]:
         """The verdicts so far."""
         return self.judge.verdicts
@@ -186,7 +189,7 @@ class Trials:
         made_by = [(result.identity, result.provenance) for result in used]
         machines = {f"{identity['device']} {made.get('machine')}" for identity, made in made_by}
         versions = {f"torch {identity['torch']}" for identity, _ in made_by}
-        engines = {identity["engine"] for identity, _ in made_by}
+        engines = {made.get("engine", "?") for _, made in made_by}
         return ", ".join(" and ".join(sorted(each)) for each in (machines, versions, engines))
 
     @property
@@ -280,8 +283,9 @@ class Trials:
         for arm in seeds:
             known = len(self._found.get(arm, ()))
             if known < seeds[arm]:
-                self.asked.ask(arm, arm.seeds(seeds[arm])[known:])
-        self.asked.update(starts)
+                new = (Run(arm, seed) for seed in arm.seeds(seeds[arm])[known:])
+                self.asked.update(dict.fromkeys(new))
+        self.asked.update(dict.fromkeys(starts))
         missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]
         if missing and self._train:
             self._train([*self._missing(list(starts)), *missing])

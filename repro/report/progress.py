@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from repro.report.settled import ERROR, NOT_RUN
-from repro.runs.progress import Status, newest_of, seconds_left
+from repro.runs.progress import Status
 from repro.text import counted, shown
 
 BAR = 20
@@ -15,49 +15,36 @@ BAR = 20
 _SHORT = {NOT_RUN: "cannot run", ERROR: "in error"}
 
 
-def progress_line(
-    statuses: Sequence[Status],
-    settled: Mapping[str, int],
-    *,
-    now: float,
-    width: int,
-) -> str:
-    """Return one line of at most `width` characters; the newest look at the plan counts.
+def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> str:
+    """Return one line of at most `width` characters.
 
-    `settled` counts the claims on training that were announced, by verdict; `now` is the time by
-    the clock of the statuses. Claims that cannot run are none that there is to wait for.
+    `settled` counts the claims on training that were judged, by verdict. Claims that cannot run are
+    none that there is to wait for.
 
-    >>> progress_line([status], {"reproduced": 12}, now=time.monotonic(), width=120)
-    '[███                 ] 12/66 claims, about 1 min left: 12 reproduced | 195/~290 runs'
+    >>> progress_line(status, {"reproduced": 12}, width=120)
+    '[███                 ] 12/66 claims, about 1 min left: 12 reproduced | 195/290 runs'
     """
-    newest = newest_of(statuses)
     counts = Counter(dict(settled))
     cannot = counts[NOT_RUN]
-    judged, claims = counts.total() - cannot, max(1, newest.claims - cannot)
+    judged, claims = counts.total() - cannot, max(1, status.claims - cannot)
     full = min(BAR, BAR * judged // claims)
-    left = seconds_left(statuses, now=now)
-    bar = f"[{'█' * full}{' ' * (BAR - full)}] {judged}/{claims} claims, {about(left)} left"
+    bar = f"[{'█' * full}{' ' * (BAR - full)}] {judged}/{claims} claims,"
+    bar = f"{bar} {about(status.seconds_left)} left"
     by_verdict = [f"{n} {_SHORT.get(verdict, verdict)}" for verdict, n in counts.items() if n]
-    expected = round(newest.asked + newest.likely)
-    runs = f"{newest.stored}/{'~' if newest.likely else ''}{expected} runs"
-    parts = [f"{bar}: {', '.join(by_verdict)}" if by_verdict else bar, runs]
-    batches = [status.training for status in statuses if status.training is not None]
-    for batch in sorted(batches, key=lambda batch: batch.name):
-        part = f"{shown(batch.name)} x{batch.runs} {batch.step}/{batch.total}"
-        if batch.steps_per_second:  # unknown when a batch has just begun
-            rate = batch.steps_per_second
-            part += f" ({rate:.0f}/s)" if rate >= 10 else f" ({rate:.2g}/s)"
-        parts.append(part)
-    waits = sorted({status.waits_for for status in statuses} - {""})
-    line = " | ".join([*parts, *(f"waits for {what}" for what in waits)])
+    parts = [
+        f"{bar}: {', '.join(by_verdict)}" if by_verdict else bar,
+        f"{status.stored}/{status.asked} runs",
+        shown(status.under_way),
+        f"waits for {status.waits_for}" if status.waits_for else "",
+    ]
+    line = " | ".join(filter(None, parts))
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def stopped_line(statuses: Sequence[Status]) -> str:
+def stopped_line(status: Status) -> str:
     """Return how far a session was when it was stopped, and how to go on."""
-    newest = newest_of(statuses)
     return (
-        f"stopped with at least {newest.stored} of {newest.asked} runs stored;"
+        f"stopped with at least {status.stored} of {status.asked} runs stored;"
         " the same command goes on from there, and from the checkpoints of those in training"
     )
 
@@ -75,16 +62,12 @@ def about(seconds: float) -> str:
     return f"about {hours} h {rest} min" if hours else f"about {minutes} min"
 
 
-def plan_line(
-    *, open_claims: int, missing: int, likely: float, seconds: float, is_guessed: bool
-) -> str:
+def plan_line(status: Status) -> str:
     """Return the line that says what is about to be trained, and how long that will take.
 
-    >>> plan_line(open_claims=368, missing=831, likely=95.2, seconds=1700, is_guessed=False)
-    '368 claims wait for 831 runs, and about 95 more in later looks: about 28 min of training'
+    >>> plan_line(status)
+    '368 claims wait for 831 runs: about 28 min of training, by a guess from their size'
     """
-    more = f", and about {likely:.0f} more in later looks" if likely >= 0.5 else ""
-    guessed = ", a guess until some are timed" if is_guessed else ""
-    wait = f"{counted(open_claims, 'claim')} {'waits' if open_claims == 1 else 'wait'}"
-    runs = f"{wait} for {counted(missing, 'run')}{more}"
-    return f"{runs}: {about(seconds)} of training{guessed}"
+    wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
+    runs = f"{wait} for {counted(status.missing, 'run')}"
+    return f"{runs}: {about(status.seconds_left)} of training, by a guess from their size"

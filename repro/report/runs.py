@@ -105,7 +105,7 @@ def _made_by(result: Result) -> str:
             f"{commit}{changes}",
             f"Python {made.get('python', '?')}",
             *packages,
-            f"{result.identity.get('engine', '?')} engine",
+            f"{result.provenance.get('engine', '?')} engine",
             f"{result.identity.get('device', '?')} ({made.get('machine', '?')})",
         ]
     )

@@ -1,8 +1,8 @@
 """The identity of a run: all that its result depends on, and what it is stored under.
 
-The arm's settings, the seed, the data's content, the definitions that training and measuring reach,
-the engine, the kind of device and torch's version. Computed without importing torch. The machine
-that trained a run is no part of it, but of its provenance.
+The settings that are not at their defaults, the seed, the data's content, the definitions that
+training and measuring reach, the kind of device and torch's version. It is computed at once and
+without importing torch. What only rounds differently, the processor and the engine, is provenance.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 from repro.arm import Arm, Run
 from repro.code import Modules, Root, contents, digest, libraries, reached
 from repro.core.device import torch_version
+from repro.own.arm import OwnArm
+from repro.store import run_key
 
 Identity = dict[str, Any]
 
@@ -24,28 +27,31 @@ CORE = Root("repro.core.train", "train")
 """The function that trains every study; a study's own imports need not reach it."""
 
 
-def identity(run: Run, *, engine: str, device: str) -> Identity:
-    """Return the identity of a run that an engine trains on a kind of device.
+def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identity:
+    """Return the identity of a run on a kind of device.
 
-    >>> identity(Run(D256_L4, 42), engine="stacked", device="cpu")["seed"]
+    `starts_from` is the key of the run that it starts from, where that is known already.
+
+    >>> identity(Run(D256_L4, 42), device="cpu")["seed"]
     42
     """
-    return {
-        **_of_arm(run.arm),
-        "seed": run.seed,
-        "engine": engine,
-        "device": device,
-        "torch": torch_version(),
-    }
+    found = {**_of_arm(run.arm), "seed": run.seed, "device": device, "torch": torch_version()}
+    if run.arm.starts_from is not None:
+        found["starts_from"] = starts_from or run_key(identity(run.arm.starts_from, device=device))
+    return found
 
 
 @cache
 def _of_arm(arm: Arm) -> Identity:
-    return {
-        "arm": arm.settings(),
-        "data": arm.content(),
-        "code": code_of(arm),
-    }
+    return {"arm": arm.given(), "data": arm.content(), "code": code_of(arm)}
+
+
+def engine_of(arm: Arm) -> str:
+    """Return the engine that trains an arm: many runs as one program, or one after the other.
+
+    The study says it, by the size of the arm; see `repro.arm.Arm.stacks`.
+    """
+    return "stacked" if arm.stacks else "loop"
 
 
 def code_of(arm: Arm) -> str:
@@ -65,13 +71,20 @@ def definitions_of(arm: Arm) -> dict[str, str]:
     return _definitions(frozenset(types_of(arm)))
 
 
-def libraries_of(arm: Arm) -> frozenset[str]:
-    """Return the top-level names of the libraries that an arm's own code imports, but for repro's.
+def packages_of(arm: Arm) -> dict[str, str]:
+    """Return the versions of the libraries that a user's own study imports, by their names.
 
-    >>> libraries_of(Digits())
-    frozenset({'sklearn'})
+    They are no part of a run's key: a library's patch release would train everything again. They
+    are recorded beside the result, and it is said where another version is here now.
+
+    >>> packages_of(Digits())
+    {'scikit-learn': '1.5.1'}
     """
-    return _libraries(frozenset(types_of(arm)))
+    if not isinstance(arm, OwnArm):
+        return {}
+    imported = _libraries(frozenset(types_of(arm)))
+    named = sorted({name for top in imported for name in _distributions().get(top, ())})
+    return {name: metadata.version(name) for name in named}
 
 
 def types_of(settings: object) -> Iterator[type]:
@@ -104,6 +117,11 @@ def _definitions(types: frozenset[type]) -> dict[str, str]:
 def _libraries(types: frozenset[type]) -> frozenset[str]:
     own = [root for root in roots(types) if not root.module.startswith(_REPRO)]
     return frozenset(libraries(own, _modules(_packages(types)), besides=_REPRO))
+
+
+@cache
+def _distributions() -> dict[str, list[str]]:
+    return dict(metadata.packages_distributions())
 
 
 def roots(types: frozenset[type]) -> list[Root]:

@@ -1,11 +1,8 @@
-"""The plan: which runs the selected claims still need.
+"""The plan: which runs each of the selected claims still misses, and which claims miss none.
 
-A claim is read by running its test against the results: it either comes to a verdict or stops at
-the runs that it misses. So the first reading finds the arms of every claim, and later ones find the
-further seeds of those that are undecided, before any test is judged for good.
-
-Claims that are not decided yet may want further seeds; how likely that is tells the time that is
-left.
+A claim is read by calling its test with the results so far: it comes to its end, or stops at the
+runs that it misses. So the first reading finds the arms of every claim, and later ones the further
+seeds of those that are undecided.
 
 Reading must come to the same while the results are the same. A claim that asks for other arms each
 time would have runs trained for ever.
@@ -13,80 +10,34 @@ time would have runs trained for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from repro.arm import Arm, Run
-from repro.runs.identity import name_of
+from repro.runs.results import RunsMissing
 from repro.store import StoreError
 
-Later = Mapping[int, float]
-"""The chance that a claim comes to so many seeds of its arms, by that number."""
-
-LaterOf = Callable[[Set[Arm]], Later]
-"""Tells these chances of a claim, once its arms are known."""
-
-
-class TrainingFailed(Exception):
-    """A run that a claim needs could not be trained; says which, and why.
-
-    `details` are the traceback and what training printed, where its own code raised.
-    """
-
-    def __init__(self, why: str, *, details: str = "") -> None:
-        self.details = details
-        super().__init__(why)
-
-
-class RunsMissing(TrainingFailed):
-    """A claim needs runs that are not stored yet.
-
-    Its text is for a claim that is judged, when all runs are there that it asked for before.
-    """
-
-    def __init__(self, runs: Iterable[Run]) -> None:
-        self.runs = tuple(runs)
-        super().__init__(
-            f"asks for other arms each time it is read: {name_of(self.runs[0])}, was not planned;"
-            " let the arms of a claim depend on nothing but the results."
-        )
+Claim = TypeVar("Claim", bound=Hashable)
 
 
 @dataclass
-class PlannedClaim:
-    """One claim, and the runs that it stopped at when it was last read."""
+class _Reading:
+    """The readings of one claim so far."""
 
     read: Callable[[], None]
     missing: dict[Run, None] = field(default_factory=dict)
-    is_decided: bool = False
-    later: LaterOf = lambda arms: {}
     arms: set[Arm] = field(default_factory=set)
     """The arms whose runs it has ever stopped at."""
 
-    def read_again(self, is_settled: Callable[[Run], bool]) -> None:
+    def again(self, is_settled: Callable[[Run], bool]) -> None:
         """Read the claim; whatever else ends its test is the test's to report when it is run."""
         self.missing = dict.fromkeys(self._stops_at())
         new = {run.arm for run in self.missing} - self.arms
         if self.arms and new and self._stops_elsewhere(is_settled):
             self.missing = {}
         self.arms |= new
-        self.is_decided = not self.missing
-
-    @property
-    def compared(self) -> set[Arm]:
-        """Its arms, without those that others start from: it wants no further seeds of those."""
-        starts = {arm.starts_from.arm for arm in self.arms if arm.starts_from is not None}
-        return self.arms - starts
-
-    def goes_on_to(self) -> Later:
-        """Return the chances of more seeds than it misses now, given that it has come to these."""
-        later = self.later(self.compared)
-        wanted = max(_place(run, most=max(later, default=0)) for run in self.missing)
-        reached = min((seeds for seeds in later if seeds >= wanted), default=None)
-        if reached is None:
-            return {}
-        base = later[reached] or 1.0
-        return {n: min(1.0, chance / base) for n, chance in later.items() if n > reached}
 
     def _stops_at(self) -> tuple[Run, ...]:
         try:
@@ -105,115 +56,74 @@ class PlannedClaim:
         return bool(others) and not all(map(is_settled, self.missing))
 
 
-class Plan:
-    """The runs that all selected claims need.
+class Plan(Generic[Claim]):
+    """The claims of a session by what they miss.
 
-    `asked` grows with what the claims ask for when they are read. `settled` is told the place of
-    each claim once it misses nothing any more. `later` has the chances of further seeds of each.
+    >>> plan = Plan({item: partial(read, item) for item in items}, is_settled=results.is_settled)
+    >>> while not (ready := plan.take_ready()):
+    ...     train(plan.missing)
     """
 
     def __init__(
-        self,
-        claims: Sequence[Callable[[], None]],
-        *,
-        is_settled: Callable[[Run], bool],
-        asked: Collection[Run],
-        settled: Callable[[int], None] = lambda place: None,
-        later: Sequence[LaterOf] = (),
+        self, claims: Mapping[Claim, Callable[[], None]], *, is_settled: Callable[[Run], bool]
     ) -> None:
-        self._claims = [PlannedClaim(read) for read in claims]
-        for claim, chances in zip(self._claims, later, strict=False):
-            claim.later = chances
-        self._settled = settled
+        self._readings = {claim: _Reading(read) for claim, read in claims.items()}
         self._is_settled = is_settled
-        self._unread = set(range(len(self._claims)))
-        self._open: dict[int, PlannedClaim] = {}
-        self._waiting: dict[Run, list[int]] = {}
-        """The places of the open claims that miss a run, by the run."""
-        self._is_stale = False
-        """True where a claim was read whose missing runs are not in `_waiting` yet."""
-        self.asked = asked
+        self._unread = deque(self._readings)
+        self._ready: deque[Claim] = deque()
+        self._waiting: dict[Run, list[Claim]] = {}
 
     @property
     def claims(self) -> int:
         """The number of claims."""
-        return len(self._claims)
+        return len(self._readings)
 
     @property
-    def decided(self) -> int:
-        """The number of claims that miss no run any more."""
-        return self.claims - len(self._unread) - len(self._open)
+    def open(self) -> int:
+        """The number of claims that miss runs, as far as they were read."""
+        return sum(bool(reading.missing) for reading in self._readings.values())
 
-    def read(self, place: int) -> bool:
-        """Read a claim, and return whether it is decided; `settled` is not told of it."""
-        claim = self._claims[place]
-        claim.read_again(self._is_settled)
-        self._unread.discard(place)
-        if not claim.is_decided:
-            self._open[place] = claim
-            self._is_stale = True
-        return claim.is_decided
-
-    def decide(self, place: int) -> None:
-        """Take a claim for decided without reading it, since another process has read it."""
-        self._unread.discard(place)
-
+    @property
     def missing(self) -> list[Run]:
-        """Return the distinct runs that the claims miss now, in the order of the claims.
-
-        A claim is looked at where one of its runs has come, and read again when all have.
-        """
-        for run in [run for run in self._waiting if self._is_settled(run)]:
-            for place in self._waiting.pop(run):
-                claim = self._open[place]
-                del claim.missing[run]
-                if not claim.missing:
-                    del self._open[place]
-                    self._unread.add(place)
-        for place in sorted(self._unread):
-            if self.read(place):
-                self._settled(place)
-        if self._is_stale:
-            self._waiting, self._is_stale = self._places(), False
+        """The distinct runs that claims wait for."""
         return list(self._waiting)
 
-    def missing_by_claim(self) -> list[tuple[Run, ...]]:
-        """Return the runs that each claim stopped at when the plan was last asked."""
-        return [tuple(claim.missing) for claim in self._in_order()]
+    @property
+    def missing_by_claim(self) -> list[list[Run]]:
+        """The runs that each claim waits for which waits for any."""
+        return [list(each.missing) for each in self._readings.values() if each.missing]
 
-    def _places(self) -> dict[Run, list[int]]:
-        places: dict[Run, list[int]] = {}
-        for place in sorted(self._open):
-            for run in self._open[place].missing:
-                places.setdefault(run, []).append(place)
-        return places
+    def take_ready(self) -> Claim | None:
+        """Return a claim that misses nothing, each once; None where all that are left miss runs."""
+        while not self._ready and self._unread:
+            self._read(self._unread.popleft())
+        return self._ready.popleft() if self._ready else None
 
-    def _in_order(self) -> list[PlannedClaim]:
-        return [claim for _, claim in sorted(self._open.items())]
+    def read_all(self) -> None:
+        """Read every claim that was not read yet."""
+        while self._unread:
+            self._read(self._unread.popleft())
 
-    def likely(self) -> dict[Run, float]:
-        """Return the runs that no claim has asked for yet, each with the chance that one will.
+    def look(self, runs: Iterable[Run]) -> bool:
+        """Take note of which of these runs have come, and read the claims again that miss no other.
 
-        Claims of the same arms are open together more often than not, so the largest chance counts.
+        Return whether any was read.
         """
-        chances: dict[Arm, dict[int, float]] = {}
-        for claim in self._in_order():
-            further = claim.goes_on_to()
-            for arm in claim.compared if further else ():
-                of_arm = chances.setdefault(arm, {})
-                for seeds, chance in further.items():
-                    of_arm[seeds] = max(chance, of_arm.get(seeds, 0.0))
-        likely: dict[Run, float] = {}
-        for arm, of_arm in chances.items():
-            for seeds, chance in sorted(of_arm.items()):  # the first seeds have the best chance
-                for seed in arm.seeds(seeds):
-                    run = Run(arm, seed)
-                    if run not in self.asked and run not in likely:
-                        likely[run] = chance
-        return likely
+        again: list[Claim] = []
+        for run in [run for run in runs if run in self._waiting and self._is_settled(run)]:
+            for claim in self._waiting.pop(run):
+                reading = self._readings[claim]
+                del reading.missing[run]
+                if not reading.missing:
+                    again.append(claim)
+        for claim in again:
+            self._read(claim)
+        return bool(again)
 
-
-def _place(run: Run, *, most: int) -> int:
-    """Return how many seeds of its arm take in this run; one more than `most` where they do not."""
-    seeds = run.arm.seeds(most)
-    return seeds.index(run.seed) + 1 if run.seed in seeds else most + 1
+    def _read(self, claim: Claim) -> None:
+        reading = self._readings[claim]
+        reading.again(self._is_settled)
+        for run in reading.missing:
+            self._waiting.setdefault(run, []).append(claim)
+        if not reading.missing:
+            self._ready.append(claim)

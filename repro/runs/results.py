@@ -7,15 +7,38 @@ from itertools import groupby
 from typing import Protocol
 
 from repro.arm import Arm, Run
-from repro.runs.engines import Engines
-from repro.runs.identity import Identity, identity, name_of
-from repro.runs.plan import RunsMissing
-from repro.runs.remarks import remarks_on
+from repro.own.arm import OwnArm
+from repro.runs.identity import Identity, identity, name_of, packages_of
 from repro.store import Result, Store, run_key
 from repro.store.key import canonical, key_of
 
 _SEED = '"seed":0'
 """The seed in the text of an identity."""
+
+
+class TrainingFailed(Exception):
+    """A run that a claim needs could not be trained; says which, and why.
+
+    `details` are the traceback and what training printed, where its own code raised.
+    """
+
+    def __init__(self, why: str, *, details: str = "") -> None:
+        self.details = details
+        super().__init__(why)
+
+
+class RunsMissing(TrainingFailed):
+    """A claim needs runs that are not stored yet.
+
+    Its text is for a claim that is judged, when all runs are there that it asked for before.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self.runs = tuple(runs)
+        super().__init__(
+            f"asks for other arms each time it is read: {name_of(self.runs[0])}, was not planned;"
+            " let the arms of a claim depend on nothing but the results."
+        )
 
 
 class KnownResults(Protocol):
@@ -51,31 +74,23 @@ class KnownResults(Protocol):
 
 
 class Results:
-    """A view of the results in a store. It trains nothing and times nothing.
+    """A view of the results in a store, and of the runs that could not be trained. Trains nothing.
 
-    `failures` says why runs could not be trained in this session. With `machine`, results from
-    other machines count as missing.
+    With `machine`, results from other machines count as missing.
+
+    >>> Results(store, device="cpu").get(run).values["measures"]
     """
 
-    def __init__(
-        self,
-        store: Store,
-        engines: Engines,
-        *,
-        failures: Mapping[Run, str],
-        machine: str | None = None,
-    ) -> None:
-        self._store, self._engines = store, engines
-        self._failures, self._machine = failures, machine
-        self.missing_because: str | None = None
-        """The reason why nothing that is missing can be trained any more, if there is one."""
+    def __init__(self, store: Store, *, device: str, machine: str | None = None) -> None:
+        self._store, self._device, self._machine = store, device, machine
+        self.failures: dict[Run, str] = {}
+        """The reasons why runs could not be trained in this session."""
         self.details: dict[Run, str] = {}
-        """The traceback and the output of runs whose training raised."""
-        self.count = 0
-        """The number of results that this process has read so far."""
+        self.stopped_because: str | None = None
+        """The reason why nothing that is missing is trained any more, if there is one."""
         self._read: dict[Arm, dict[int, Result]] = {}
-        self._texts: dict[tuple[Arm, str], tuple[str, str]] = {}
-        """The text of an arm's identities by its engine, before and after the seed."""
+        self._texts: dict[Arm, tuple[str, str]] = {}
+        """The text of an arm's identities, before and after the seed."""
         self._sound: set[Arm] = set()
 
     def located(self, arm: Arm) -> Arm:
@@ -87,11 +102,12 @@ class Results:
         return RunsMissing(runs)
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        """Say what is not in today's keys, though it had a part in these runs: see `remarks`."""
+        """Say what is not in today's keys, though it had a part in these runs: see `remarks_on`."""
         of_arms = ((arm, list(group)) for arm, group in groupby(runs, key=lambda run: run.arm))
         return remarks_on(
             (run, result)
             for arm, group in of_arms
+            if isinstance(arm, OwnArm)
             for run, result in zip(group, self.of(arm, [x.seed for x in group]), strict=True)
             if result is not None
         )
@@ -104,79 +120,104 @@ class Results:
         """Return the stored results of an arm's runs with these seeds, without their weights."""
         read = self._read.setdefault(arm, {})
         unread = [seed for seed in seeds if seed not in read]
-        if unread and self._has_key(arm):
+        if unread:
             for seed, key in zip(unread, self._keys(arm, unread), strict=True):
                 stored = self._store.measured(key)
                 if stored is not None and not self._is_from_elsewhere(stored):
                     read[seed] = stored
-                    self.count += 1
         return [read.get(seed) for seed in seeds]
 
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
         return {
             Run(arm, seed): result
-            for arm, of_arm in list(self._read.items())
-            for seed, result in list(of_arm.items())
+            for arm, of_arm in self._read.items()
+            for seed, result in of_arm.items()
         }
 
     def failed(self, run: Run) -> str | None:
         """Return why a run could not be trained; None where nobody tried, or it could."""
-        if self.missing_because is not None and self.get(run) is None:
-            return self._failures.get(run, self.missing_because)
-        return self._failures.get(run)
+        if self.stopped_because is not None and self.get(run) is None:
+            return self.failures.get(run, self.stopped_because)
+        return self.failures.get(run)
 
     def require_sound(self, arm: Arm) -> None:
         """Ask an arm for all that planning will ask of it, so that its errors come up here."""
-        if arm in self._sound:
-            return
-        run = Run(arm, 0)
-        identity(run, engine="", device=self._engines.device)
-        self._engines.seconds([run])
-        if arm.starts_from is not None:
-            self.require_sound(arm.starts_from.arm)
-        self._sound.add(arm)
+        if arm not in self._sound:
+            self._keys(arm, [0])
+            arm.work  # noqa: B018 - it is asked for what it raises
+            if arm.starts_from is not None:
+                self.require_sound(arm.starts_from.arm)
+            self._sound.add(arm)
 
     def is_settled(self, run: Run) -> bool:
         """Return whether a run needs no more training: it is stored, or has failed."""
-        return run in self._failures or self.get(run) is not None
+        return run in self.failures or self.get(run) is not None
 
     def key(self, run: Run) -> str:
-        """Return the key that a run is stored under. Its engine must be settled."""
+        """Return the key that a run is stored under."""
         return self._keys(run.arm, [run.seed])[0]
 
-    def _keys(self, arm: Arm, seeds: Sequence[int]) -> list[str]:
-        """Return the keys of an arm's runs with these seeds."""
-        if self._machine is not None:
-            return [run_key(self.identity(Run(arm, seed))) for seed in seeds]
-        speed = self._engines.of(arm)
-        place = arm, speed.engine if speed else ""
-        if place not in self._texts:
-            text = canonical(self.identity(Run(arm, 0)))
-            before, zero, after = text.rpartition(_SEED)  # the last one is the run's own
-            self._texts[place] = before + zero.removesuffix("0"), after
-        before, after = self._texts[place]
-        return [key_of(f"{before}{seed}{after}") for seed in seeds]
-
     def identity(self, run: Run) -> Identity:
-        """Return the identity of a run. Its engine must be settled.
+        """Return the identity that a run is stored under.
 
-        It names the machine only where a session insists on its own, and another has been first.
+        It names the machine only where a session insists on its own, and another one was first.
         """
-        speed = self._engines.of(run.arm)
-        assert speed is not None, f"the engine of {name_of(run)} is not settled"
-        everywhere = identity(run, engine=speed.engine, device=self._engines.device)
-        if run.arm.starts_from is not None:
-            everywhere["starts_from"] = self.key(run.arm.starts_from)
+        start = run.arm.starts_from
+        starts_from = self.key(start) if start is not None else None
+        everywhere = identity(run, device=self._device, starts_from=starts_from)
         stored = self._store.get(everywhere) if self._machine is not None else None
         if stored is not None and self._is_from_elsewhere(stored):
             return {**everywhere, "machine": self._machine}
         return everywhere
 
-    def _has_key(self, arm: Arm) -> bool:
-        starts = arm.starts_from
-        return self._engines.of(arm) is not None and (starts is None or self._has_key(starts.arm))
+    def _keys(self, arm: Arm, seeds: Sequence[int]) -> list[str]:
+        """Return the keys of an arm's runs with these seeds."""
+        if self._machine is not None:
+            return [run_key(self.identity(Run(arm, seed))) for seed in seeds]
+        if arm not in self._texts:
+            text = canonical(self.identity(Run(arm, 0)))
+            before, zero, after = text.rpartition(_SEED)  # the last one is the run's own
+            self._texts[arm] = before + zero.removesuffix("0"), after
+        before, after = self._texts[arm]
+        return [key_of(f"{before}{seed}{after}") for seed in seeds]
 
     def _is_from_elsewhere(self, stored: Result) -> bool:
         machine = self._machine
         return machine is not None and stored.provenance.get("machine") != machine
+
+
+def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
+    """Say which results of users' own studies came about in a way that today's would not.
+
+    A file that nobody named was read, another version of a library is here, or a module that was
+    to be stacked was not.
+
+    >>> remarks_on(results.read().items())
+    ['line read config.json, which it does not name: …']
+    """
+    return list(dict.fromkeys(_remarks(results)))
+
+
+def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:
+    versions: dict[Arm, dict[str, str]] = {}
+    for run, result in results:
+        if not isinstance(run.arm, OwnArm):
+            continue
+        kind = type(run.arm).__name__
+        for name in result.provenance.get("opened", ()):
+            yield (
+                f"{kind} read {name}, which it does not name: edits of it train nothing again. Add"
+                " it to the arm's `reads`, as a path from the folder of its study."
+            )
+        if why := result.provenance.get("not_stacked"):
+            yield f"{kind} was trained one run at a time; its module is not stacked: {why}"
+        then = result.provenance.get("packages", {})
+        if run.arm not in versions:
+            versions[run.arm] = packages_of(run.arm)
+        for name, now in versions[run.arm].items():
+            if then.get(name, now) != now:
+                yield (
+                    f"{kind} was trained with {name} {then[name]}, and {now} is here now: its"
+                    " results are kept; to train them again, name another store with --store."
+                )

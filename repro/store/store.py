@@ -26,6 +26,9 @@ from repro.store.scratch import Scratch
 RUNS = "runs"
 """The folder of stored runs in a store."""
 
+KEYS = "2\n"
+"""The form of the keys: the second one does not name the engine, nor settings at their default."""
+
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -74,9 +77,26 @@ class Store:
             _keep_from_git(self.root)
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
+            self.runs_of_former_keys = self._note_keys()
+            """The number of runs that an earlier version stored, under keys of another form."""
         self.locks = Locks(self.root)
         self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
+
+    def _note_keys(self) -> int:
+        """Note the form of the keys in a new store; count the runs of a store without that note."""
+        note = self.root / "keys"
+        if note.exists():
+            return 0
+        count = sum(1 for _ in self._runs.glob("[0-9a-f][0-9a-f]/*"))
+        if not count:
+            write_beside(note, KEYS)
+        return count
+
+    def has_keys_of_today(self) -> None:
+        """Note that no run of the store has to be looked for under a key of another form."""
+        with explained(self.root):
+            write_beside(self.root / "keys", KEYS)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
         """Return the stored run, verified; None where there is none or it was damaged."""

@@ -1,0 +1,173 @@
+"""Gives runs today's keys, where training some of them again gives the same bits.
+
+A key changes with the code that training reaches, also by an edit that changes no result. Then two
+runs of each kind are trained again. Where their bits are the same, all of that kind are taken over
+under today's keys, and their provenance says so; where they are not, none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from repro.arm import Arm, Run
+from repro.core.device import machine
+from repro.evidence.again import Again, NotTrained
+from repro.evidence.lines import FORMAT, FORMERLY, read_lines
+from repro.runs.identity import Identity
+from repro.runs.identity import engine_of as usual_engine
+from repro.runs.results import Results
+from repro.store import Result, Store, run_key
+from repro.store.key import canonical
+
+RETRAINED = 2
+"""Runs of each kind that are trained again."""
+
+Kind = tuple[str, str, str]
+"""The study, the engine and the type of arm of a run."""
+
+
+def runs_of_file(path: Path) -> Iterator[Result]:
+    """Yield the runs of an evidence file, also of one that an earlier version wrote.
+
+    >>> next(runs_of_file(Path("evidence/ci-generated.jsonl.gz"))).values
+    """
+    for _, line in read_lines(path, formats=(FORMERLY, FORMAT)):
+        if line["kind"] == "run":
+            yield Result(line["key"], line["identity"], line["values"], line["provenance"])
+
+
+class FormerRuns:
+    """Runs by what of their identity does not change with the code."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._runs: dict[str, Result] = {}
+        for result in results:
+            place = _place(result.identity, result.identity["arm"])
+            other = self._runs.get(place)
+            if other is None or _finished(other) <= _finished(result):
+                self._runs[place] = result
+
+    def find(self, run: Run, today: Identity) -> Result | None:
+        """Return the result of a run under a former key; None where there is none."""
+        for settings in (run.arm.given(), run.arm.settings()):  # the latter in earlier versions
+            found = self._runs.get(_place(today, settings))
+            if found is not None and found.identity != today:
+                return found
+        return None
+
+
+class RekeyedResults(Results):
+    """The results of today's keys, and those of former ones as if they had today's."""
+
+    def __init__(self, store: Store, former: FormerRuns, *, device: str) -> None:
+        super().__init__(store, device=device)
+        self._former = former
+        self.found: dict[Run, Result] = {}
+        """The runs that were found under former keys, as they were."""
+        self._today: dict[Run, Result] = {}
+
+    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
+        results = super().of(arm, seeds)
+        for place, seed in enumerate(seeds):
+            run = Run(arm, seed)
+            if results[place] is None:
+                today = self.identity(run)
+                former = self._former.find(run, today)
+                if former is not None:
+                    self.found[run] = former
+                    made = {"engine": engine_of(former), **former.provenance}
+                    known = Result(run_key(today), today, former.values, made)
+                    results[place] = self._today.setdefault(run, known)
+        return results
+
+    def read(self) -> Mapping[Run, Result]:
+        return {**super().read(), **self._today}
+
+    def annotate(self, notes: Mapping[Run, dict[str, Any]]) -> None:
+        """Give runs that were found under former keys another provenance."""
+        for run, made in notes.items():
+            self._today[run] = replace(self._today[run], provenance=made)
+
+
+@dataclass
+class Checked:
+    """The kinds of runs by whether training some again gave the same bits."""
+
+    retrained: dict[Kind, int] = field(default_factory=dict)
+    """The number of runs of a kind that were trained again and came to the same bits."""
+    refused: dict[Kind, str] = field(default_factory=dict)
+    """The reason why a kind is not taken over."""
+
+
+def engine_of(result: Result) -> str:
+    """Return the engine that trained a run: earlier versions had it in the identity."""
+    return str(result.provenance.get("engine") or result.identity.get("engine", "loop"))
+
+
+def kind_of(run: Run, result: Result) -> Kind:
+    """Return the kind of a run, all of which the same code trains."""
+    return run.arm.study, engine_of(result), type(run.arm).__name__
+
+
+def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, str, Checked]]:
+    """Train some runs of each kind again; yield each kind with what came of it, in words."""
+    checked = Checked()
+    kinds: dict[Kind, list[Run]] = {}
+    for run, result in found.items():
+        kinds.setdefault(kind_of(run, result), []).append(run)
+    again = Again(_engines(found), device=device)
+    for kind, runs in kinds.items():
+        chosen = _chosen(runs, found, device)
+        why = "" if chosen else f"none of its runs was trained on {machine(device)}"
+        for run in chosen:
+            try:
+                if again.values(run) != found[run].values:
+                    why = f"{run.arm.label}, seed {run.seed}, gives another result now"
+            except NotTrained as error:
+                why = str(error)
+            if why:
+                break
+        if why:
+            checked.refused[kind] = why
+        else:
+            checked.retrained[kind] = len(chosen)
+        yield kind, why or f"{len(chosen)} trained again: the same bits", checked
+
+
+def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
+    """Return the engines of runs, and of those that they start from, which may be in no file."""
+    engines = {run: engine_of(result) for run, result in found.items()}
+    for run in list(engines):
+        start = run.arm.starts_from
+        if start is not None:
+            engines.setdefault(start, usual_engine(start.arm))
+    return engines
+
+
+def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> list[Run]:
+    """Return the cheapest runs of a kind that this kind of machine trained, of different arms."""
+    here = [run for run in runs if found[run].provenance.get("machine") == machine(device)]
+    by_cost = sorted(here, key=lambda run: float(found[run].provenance.get("seconds") or 0.0))
+    of_arms = {run.arm: run for run in reversed(by_cost)}
+    first = [run for run in by_cost if of_arms[run.arm] == run]
+    return [*first, *(run for run in by_cost if run not in first)][:RETRAINED]
+
+
+def note(result: Result, retrained: int, *, commit: str | None) -> dict[str, Any]:
+    """Return the provenance of a run that is taken over."""
+    where = commit or "no commit"
+    made = {"engine": engine_of(result), **result.provenance}
+    return {**made, "rekeyed": f"at {where}, {retrained} retrained"}
+
+
+def _place(identity: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Return the text of what does not change with the code, of an arm with these settings."""
+    same = {name: identity.get(name) for name in ("seed", "data", "device", "torch", "machine")}
+    return canonical({**same, "arm": settings})
+
+
+def _finished(result: Result) -> str:
+    return str(result.provenance.get("finished", ""))

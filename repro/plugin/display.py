@@ -1,0 +1,209 @@
+"""The display of a session: each claim as it is judged, and below them how far the training is.
+
+A terminal shows the progress in a line that stays in its place, a file gets one at least every 30
+seconds. Both get every line at once, so that nothing is lost where a log is cut.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from repro.report.progress import progress_line, stopped_line
+from repro.report.settled import (
+    INCONCLUSIVE,
+    NOT_RUN,
+    PROPERTY,
+    REFUTED,
+    REPRODUCED,
+    SettledClaim,
+    counted_line,
+    settled_line,
+    unable_line,
+)
+from repro.runs.progress import Status
+from repro.text import shown_lines
+
+SECONDS_BETWEEN_LINES = 25.0
+"""A file has a line at least every 30 seconds; looks and a slow disk take some of them."""
+
+WIDTH_OF_A_FILE = 200
+
+NAME = "repro-display"
+"""The name of the display among pytest's plugins."""
+
+MARKUP = {
+    REPRODUCED: {"green": True},
+    REFUTED: {"red": True},
+    INCONCLUSIVE: {"yellow": True},
+}
+
+
+class Display:
+    """Shows the claims of pytest's reports, and the progress that it is told; a plugin of pytest.
+
+    It is told by the session, in its own process or through a thread that reads for a worker.
+    """
+
+    def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
+        self._screen = Screen(terminal)
+        self._counts: Counter[str] = Counter()
+        """The claims on training that were judged, by verdict."""
+        self._counted: list[SettledClaim] = []
+        """Claims that share a line, which is written when the last test has run."""
+        self._status: Status | None = None
+        self._lock = threading.Lock()
+        """The lock of whoever shows something: pytest that reports a test, or a thread."""
+
+    def say(self, line: str) -> None:
+        """Write a line that stays."""
+        with self._lock:
+            self._screen.write(textwrap.fill(line, self._screen.width, subsequent_indent="  "))
+            self._screen.flush()
+
+    def show(self, status: Status) -> None:
+        """Show how far the training is, in place of what was shown before."""
+        with self._lock:
+            self._status = status
+            if status.missing:
+                self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
+            else:
+                self._screen.erase()
+            self._screen.flush()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
+        with self._lock:
+            for claim in map(SettledClaim.from_json, texts):
+                self._screen.count(report.nodeid)
+                self._announce(claim)
+            self._screen.flush()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        self._screen.erase()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        with self._lock:
+            self._screen.erase()
+            self._announce_counted()
+            self._screen.leave()
+
+    def pytest_terminal_summary(self, exitstatus: int) -> None:
+        if self._status is not None and exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._screen.write(stopped_line(self._status))
+
+    def _announce(self, claim: SettledClaim) -> None:
+        if not claim.about_a_document:
+            self._counts[claim.verdict] += 1
+        if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
+            self._counted.append(claim)
+            return
+        line = settled_line(claim, width=self._screen.width)
+        self._screen.write(line, coloured=claim.verdict)
+        if claim.details:
+            details = textwrap.indent(shown_lines(claim.details), "    ")
+            self._screen.write(details.rstrip())
+
+    def _announce_counted(self) -> None:
+        if agreeing := [claim for claim in self._counted if claim.is_only_counted]:
+            self._screen.write(counted_line(agreeing), coloured=REPRODUCED)
+        reasons = Counter(claim.measured for claim in self._counted if claim.verdict == NOT_RUN)
+        for reason, count in reasons.items():
+            self._screen.write(unable_line(reason, count)[: self._screen.width])
+        self._counted.clear()
+
+
+class Screen:
+    """A terminal with lines that stay and one below that changes, or a file of lines."""
+
+    def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
+        self._terminal = terminal
+        self._is_live = terminal is not None and bool(terminal.isatty)
+        self._is_shown = False
+        self._erased = 0
+        """The width that pytest takes a line for which was erased."""
+        self._written = time.monotonic()
+
+    @property
+    def width(self) -> int:
+        """The number of characters that a line may have."""
+        return shutil.get_terminal_size().columns - 1 if self._is_live else WIDTH_OF_A_FILE
+
+    def write(self, line: str, *, coloured: str = "") -> None:
+        """Write a line that stays; the verdict that it begins with has its colour."""
+        if self._terminal is None:
+            return
+        file = self._terminal.currentfspath
+        self.erase()
+        self._start_line()
+        self._terminal.currentfspath = None
+        self._terminal.write(coloured, **MARKUP.get(coloured, {}))
+        self._terminal.write_line(line.removeprefix(coloured))
+        if self._terminal.verbosity == 0:
+            self._terminal.currentfspath = file  # else pytest names the file before each test
+        self._written = time.monotonic()
+        self._erased = 0
+
+    def keep(self, line: str) -> None:
+        """Show a line in its place; a file gets it when it has had none for long."""
+        if self._terminal is None:
+            return
+        if self._is_live:
+            self._start_line()
+            self._terminal.rewrite(line, erase=True)
+            self._is_shown = True
+        elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
+            self.write(line)
+
+    def erase(self) -> None:
+        """Take away the line that changes."""
+        if self._terminal is not None and self._is_shown:
+            self._terminal.rewrite("", erase=True)
+            self._terminal.rewrite("")  # back to the start of the line
+            self._erased = self._terminal._tw.width_of_current_line
+        self._is_shown = False
+
+    def _start_line(self) -> None:
+        """Leave the line on which pytest has written of tests that went before."""
+        if self._terminal is not None and not self._is_shown:
+            writer = self._terminal._tw
+            if writer.width_of_current_line != self._erased:
+                self._terminal.ensure_newline()
+                if writer.width_of_current_line:  # letters, under xdist
+                    self._terminal.write_line("")
+                self._erased = 0
+
+    def count(self, nodeid: str) -> None:
+        """Count a test without a letter among those that pytest's percentage is of."""
+        reported: set[str] | None = getattr(self._terminal, "_progress_nodeids_reported", None)
+        if reported is not None and self._terminal is not None and self._terminal.verbosity == 0:
+            reported.add(nodeid)
+
+    def leave(self) -> None:
+        """Let pytest begin with what comes after the tests."""
+        if self._terminal is not None:
+            self._terminal.ensure_newline()
+
+    def flush(self) -> None:
+        """Let all that was written come out."""
+        if self._terminal is not None:
+            self._terminal.flush()
+
+
+def display_of(config: pytest.Config) -> Display:
+    """Return the display of the process that owns the session; make it when first asked for."""
+    plugins = config.pluginmanager
+    if not plugins.hasplugin(NAME):
+        terminal = plugins.getplugin("terminalreporter")
+        is_quiet = config.get_verbosity() < 0
+        plugins.register(Display(None if is_quiet else terminal), NAME)
+    display: Display = plugins.getplugin(NAME)
+    return display

@@ -1,0 +1,138 @@
+"""The command `rekey`: gives stored or packed runs the keys of today's code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repro.evidence.errors import EvidenceError
+from repro.plugin.evidence_command import claims_of
+from repro.store.command import named_store
+
+if TYPE_CHECKING:
+    from repro.evidence.rekey import FormerRuns, RekeyedResults
+    from repro.plugin.session import ClaimSession
+
+
+def add_to(commands: Any) -> None:
+    """Add `rekey` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("rekey", help="take runs over to the keys of today's code")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="evidence files")
+    parser.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    parser.add_argument(
+        "--claims", nargs="+", default=[], metavar="CLAIM", help="files or folders of claims"
+    )
+    parser.set_defaults(run=_rekey)
+
+
+def _rekey(chosen: argparse.Namespace) -> int:
+    """Check and take over the runs; the exit code is 1 where a kind of them cannot be."""
+    from repro.core.device import resolve_device
+    from repro.evidence.rekey import check, kind_of, note
+    from repro.runs.provenance import commit_of
+    from repro.store import Store
+
+    device = resolve_device(chosen.device)
+    readings = _readings(chosen, device)
+    found = {run: old for reading in readings for run, old in reading.results.found.items()}
+    checked = None
+    for kind, words, checked in check(found, device=device):  # noqa: B007
+        print(f"{' '.join(kind)}: {words}", flush=True)
+    if checked is None:
+        print("Nothing is to be done: no run has the key of another version of the code.")
+        return 0
+    commit = commit_of(Path.cwd())["commit"]
+    for reading in readings:
+        notes = {
+            run: note(old, checked.retrained[kind], commit=commit)
+            for run, old in reading.results.found.items()
+            if (kind := kind_of(run, old)) in checked.retrained
+        }
+        print(reading.take_over(notes))
+    if not chosen.files:
+        Store(named_store(chosen)).has_keys_of_today()
+    for kind, why in checked.refused.items():
+        print(f"{' '.join(kind)} is not taken over: {why}", file=sys.stderr)
+    return 1 if checked.refused else 0
+
+
+def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
+    """Read the claims with the runs of each file, or with those of the store at each profile."""
+    from repro.evidence.lines import read_lines
+    from repro.evidence.rekey import FormerRuns, runs_of_file
+    from repro.runs.profiles import PROFILES
+    from repro.store import Store
+
+    root = named_store(chosen)
+    if not chosen.files:
+        former = FormerRuns(Store(root).entries())
+        return [_read(chosen, None, profile, former, root, device) for profile in PROFILES]
+    readings = []
+    for path in chosen.files:
+        _, head = next(iter(read_lines(path, formats=None)))
+        former = FormerRuns(runs_of_file(path))
+        readings.append(_read(chosen, path, head["profile"], former, root, device))
+    return readings
+
+
+def _read(
+    chosen: argparse.Namespace,
+    path: Path | None,
+    profile: str,
+    former: FormerRuns,
+    root: Path,
+    device: str,
+) -> Reading:
+    from repro.plugin.reading import with_claims
+
+    options = [f"--repro-profile={profile}", f"--repro-store={root}"]
+    return with_claims(
+        claims_of(chosen),
+        options,
+        lambda session: Reading(session, former, path, device=device),
+    )
+
+
+class Reading:
+    """What claims read of the runs of one file, or of a store."""
+
+    def __init__(
+        self, session: ClaimSession, former: FormerRuns, path: Path | None, *, device: str
+    ) -> None:
+        from repro.evidence.rekey import RekeyedResults
+        from repro.plugin.claims import claim_id
+
+        assert session.training is not None
+        self._path, self._profile = path, session.profile.name
+        self._store = session.training.store
+        self._claims = [claim_id(item) for item in session.trained]
+        self.results: RekeyedResults = RekeyedResults(self._store, former, device=device)
+        session.read_from(self.results)
+        session.read_everything()
+
+    def take_over(self, notes: dict[Any, dict[str, Any]]) -> str:
+        """Write the runs that have notes under today's keys; return in words what was done."""
+        self.results.annotate(notes)
+        if self._path is None:
+            for run in notes:
+                result = self.results.get(run)
+                former = self._store.at(self.results.found[run].key)
+                assert result is not None
+                weights = former.weights if former is not None else None
+                self._store.put(result.identity, result.values, result.provenance, weights=weights)
+            return f"{self._store.root}: {len(notes)} runs of profile {self._profile} taken over"
+        from repro.evidence.pack import pack
+
+        runs = [run for run in self.results.read() if run not in self.results.found or run in notes]
+        if not runs:
+            raise EvidenceError(f"No run of {self._path} can be taken over.")
+        packed = pack(
+            self._path, runs, profile=self._profile, claims=self._claims, results=self.results
+        )
+        return f"wrote {self._path}: {packed.runs} runs, {len(notes)} of them taken over"

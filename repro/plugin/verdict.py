@@ -1,0 +1,263 @@
+"""The verdict of a claim: what its test raised and found, held against the ledger's entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pytest
+
+from repro.arm import Needs
+from repro.data.locate import DataError
+from repro.judge import Design, Held, OneLook, Outcome, Standing
+from repro.ledger import Entry
+from repro.recorded.errors import RecordedError
+from repro.report.record import ArmData, Finding
+from repro.runs.profiles import PROFILES
+from repro.runs.results import TrainingFailed
+from repro.text import shown
+
+SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
+"""Exceptions of a claim's test whose message replaces the traceback."""
+
+
+LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
+"""Exceptions with which a test leaves itself out."""
+
+
+class Gathered(Protocol):
+    """The interface of `trials` and `document`: everything gathered while a claim's test ran."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The statements that were judged."""
+
+    @property
+    def asserted(self) -> Sequence[Finding]:
+        """The findings whose truth was asked, by `assert` or anything else."""
+
+    @property
+    def p(self) -> float | None:
+        """The p of the findings together; None where nothing in them is random."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Other things that a reader of the findings has to know."""
+
+    @property
+    def profile_name(self) -> str:
+        """The profile that the ledger keeps the verdict under."""
+
+    @property
+    def data(self) -> Sequence[str]:
+        """The data sets that the findings are about."""
+
+    @property
+    def arms_used(self) -> Sequence[ArmData]:
+        """The arms that were trained for the findings."""
+
+    @property
+    def machine(self) -> str:
+        """The kind of machine, and whatever else rounds; empty where nothing was trained."""
+
+    @property
+    def design(self) -> Design | None:
+        """The looks at which its findings are judged; None where nothing in them is random."""
+
+    @property
+    def metrics_used(self) -> Sequence[str]:
+        """The metrics that the findings are about."""
+
+
+NOTHING_JUDGED = (
+    "This claim's test passed without judging anything: assert what trials(...) measured, or what "
+    "document(...) says."
+)
+
+OPEN_AT = "open at"
+"""Begins the `change` of a claim that is open for want of seeds: its entry stays as it is."""
+
+SMALLER = "smaller than it was"
+"""The `change` of a claim that is still reproduced, by a smaller effect."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a claim, and how it stands to what the ledger has of it."""
+
+    outcome: Outcome | None = None
+    """None where the test ended in an error and not a verdict."""
+    error: str = ""
+    """The sentence with which the claim fails where there is no verdict; pytest's own if empty."""
+    why: str = ""
+    """The reason why it was not run."""
+    change: str = ""
+    """The difference from the ledger, in words; empty where there is none."""
+    agrees: bool = False
+    """True where it is open here, and no smaller than where the ledger has it reproduced."""
+
+
+def verdict(
+    raised: BaseException | None,
+    gathered: Gathered,
+    entry: Entry | None,
+    held: Sequence[Held] = (),
+    *,
+    seeds: int = 0,
+) -> Verdict:
+    """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
+
+    `held` are its comparisons as they stand to those that the ledger accepted; `seeds` is the most
+    that an arm may take.
+
+    >>> verdict(None, trials, None).outcome
+    <Outcome.REPRODUCED: 'reproduced'>
+    """
+    if raised is None and not gathered.findings:
+        return Verdict(error=NOTHING_JUDGED)
+    if slip := contradiction(raised, gathered):
+        return Verdict(error=slip)
+    if isinstance(raised, Needs):
+        return Verdict(Outcome.NOT_RUN, why=str(raised))
+    if raised is not None and not isinstance(raised, AssertionError):
+        is_said = isinstance(raised, SAID_IN_FULL)
+        return Verdict(error=said(raised) if is_said else "")
+    outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
+    if again := looked_again(entry, gathered):
+        return Verdict(Outcome.NOT_RUN, why=again)
+    agreement = _agreement(outcome, gathered, held, seeds)
+    is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in held)
+    change = agreement or (SMALLER if is_smaller else _change(entry, outcome))
+    return Verdict(outcome, change=change, agrees=bool(agreement))
+
+
+def said(error: BaseException) -> str:
+    """Return what an error says, and where training raised its traceback and output too."""
+    details = error.details if isinstance(error, TrainingFailed) else ""
+    return f"{error}\n{details}".rstrip()
+
+
+def _change(entry: Entry | None, outcome: Outcome) -> str:
+    """Return how a verdict differs from the ledger; empty where it does not."""
+    if entry is None:
+        return "new"
+    if entry.verdict == outcome.value:
+        return ""
+    if outcome is Outcome.REPRODUCED:
+        return f"better (was {entry.verdict})"
+    how = "worse" if entry.verdict == Outcome.REPRODUCED.value else "other"
+    return f"{how} (was {entry.verdict})"
+
+
+def _agreement(outcome: Outcome, gathered: Gathered, held: Sequence[Held], seeds: int) -> str:
+    """Say how an open claim agrees with a ledger where it was reproduced; empty if it does not.
+
+    It agrees if no comparison of it has become smaller.
+    """
+    still_open = [each for each in held if each.verdict.outcome is not Outcome.REPRODUCED]
+    is_smaller = any(
+        each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
+    )
+    if outcome is not Outcome.INCONCLUSIVE or is_smaller or not still_open:
+        return ""
+    least = min(still_open, key=lambda each: each.chance)
+    usual = PROFILES.get(gathered.profile_name)
+    is_short = usual is not None and seeds < usual.looks[-1]
+    where = f"{OPEN_AT} {seeds} seeds" if is_short else "open here"
+    more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""
+    return f"{where}, {least.standing.value}{more}"
+
+
+def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
+    """Say how the end of a test contradicts its findings; empty where it does not.
+
+    Python's logic is not that of findings: `assert not (a > b)` passes where `a > b` is open, and
+    `assert a > b or c > d` where one of two was refuted, and `assert (a > b) != (c > d)` asks for
+    the truth of neither. So a test that passes asks for that of each finding, and each is
+    reproduced; one that fails has exactly one that is not, which the failing assert asked for.
+    """
+    failing = _failing(gathered)
+    if raised is None and failing:
+        return (
+            f"The test passed although one of its findings is {failing[0].outcome} "
+            f"({_first_line(failing[0])}). {_HOW_TO_CLAIM}"
+        )
+    if raised is None:
+        idle = [each for each in gathered.findings if not _is_asked(each, gathered)]
+        if not idle:
+            return ""
+        return (
+            f"The test passed, and one of its findings was not asserted by itself "
+            f"({_first_line(idle[0])}). {_HOW_TO_CLAIM}"
+        )
+    if isinstance(raised, LEFT_OUT) and gathered.findings:
+        return (
+            "The test was left out after it had judged something "
+            f"({_first_line(gathered.findings[0])}). Skip it, or expect it to fail, before that."
+        )
+    if not isinstance(raised, AssertionError):
+        return ""
+    if not any(_is_asked(failed, gathered) for failed in failing):
+        return f"The assertion that failed is none of the claim's findings. {_HOW_TO_CLAIM}"
+    if len(failing) > 1:
+        return (
+            f"More than one of its findings is not reproduced ({_first_line(failing[0])}; "
+            f"{_first_line(failing[1])}). {_HOW_TO_CLAIM}"
+        )
+    return ""
+
+
+def _is_asked(finding: Finding, gathered: Gathered) -> bool:
+    return any(finding is asked for asked in gathered.asserted)
+
+
+def _failing(gathered: Gathered) -> list[Finding]:
+    return [f for f in gathered.findings if f.outcome is not Outcome.REPRODUCED]
+
+
+_HOW_TO_CLAIM = (
+    "Assert each finding by itself; claim several at once with `&`, an alternative with "
+    "either(...), and the contrary of a > b with a < b or a.is_within(margin, of=b)."
+)
+
+
+def _first_line(finding: Finding) -> str:
+    return shown(str(finding).partition("\n")[0])
+
+
+def named(data: Sequence[str]) -> str:
+    """Return the names of data sets as a ledger writes them."""
+    return ", ".join(data) or "none"
+
+
+def looked_again(entry: Entry | None, gathered: Gathered) -> str:
+    """Return why an open claim on recorded runs is not judged again at more seeds.
+
+    Empty where it may be. Where it was judged at its whole level, more seeds can only be held
+    against that.
+    """
+    design = gathered.design
+    if not isinstance(design, OneLook):
+        return ""
+    if entry is None or entry.verdict != Outcome.INCONCLUSIVE.value or not gathered.findings:
+        return ""
+    then, now = _seeds(entry.measured), _seeds(gathered.findings[-1].measured)
+    if not then or sum(now) <= sum(then):
+        return ""
+    first, second = max(then), max(max(now), max(then) + 1)
+    later = Design(looks=(first, second), level=design.level).boundary(second)
+    both = design.one_sided_level + later
+    return (
+        f"was open at {first} seeds, in one look that spent its whole level, and now has {second}."
+        " A second look raises the chance of a false verdict on each side from"
+        f" {design.one_sided_level:.2%} to {both:.2%} at most: say looks=({first}, {second}) in"
+        " recorded(…), or claim it on runs that are all new"
+    )
+
+
+def _seeds(measured: str) -> list[int]:
+    """Return the numbers of seeds that a measured effect ends with."""
+    found = re.search(r"([0-9and ]+) seeds$", measured)
+    return [int(number) for number in re.findall(r"\d+", found[1])] if found else []

@@ -1,0 +1,235 @@
+"""With pytest-xdist: all claims go to one worker, whose session trains with as many trainers.
+
+`pytest -n 4` starts four workers. One of them gets every claim, and starts the trainers; the others
+get the other tests. What that worker has to tell the process that owns the terminal, it leaves in
+files of one folder: which tests are claims, which one it has in hand, and how far training is.
+Everything else comes with pytest's own reports.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro.files import write_beside
+from repro.plugin.command_line import option
+from repro.plugin.display import Display, display_of
+from repro.runs.progress import Status
+
+SECONDS_BETWEEN_LOOKS = 0.5
+
+NAME = "repro-workers"
+"""The name of `Workers` among pytest's plugins."""
+
+FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
+"""Names among what the workers are told."""
+
+_CLAIMS, _IN_HAND, _LINES, _STATUS = "claims.json", "in-hand", "lines", "status.json"
+
+
+class Notes:
+    """The folder of notes that a worker leaves, and that the process above it reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read = 0
+
+    def leave_claims(self, nodeids: Sequence[str]) -> None:
+        """Leave the names of the tests that are claims or figures."""
+        write_beside(self._folder / _CLAIMS, json.dumps(nodeids))
+
+    def claims(self) -> list[str]:
+        """Return the names of the tests that are claims or figures; none where no worker said."""
+        found: list[str] = json.loads(self._text(_CLAIMS) or "[]")
+        return found
+
+    def leave_in_hand(self, nodeid: str) -> None:
+        """Leave the name of the claim that is being read or judged; empty while there is none."""
+        with suppress(OSError):
+            (self._folder / _IN_HAND).write_text(nodeid)
+
+    def in_hand(self) -> str:
+        """Return the name of the claim that was being read or judged last."""
+        return self._text(_IN_HAND)
+
+    def say(self, line: str) -> None:
+        """Have a line shown, such as what is about to be trained."""
+        with suppress(OSError), (self._folder / _LINES).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    def show(self, status: Status) -> None:
+        """Have the progress of training shown; losing one status loses nothing."""
+        with suppress(OSError):
+            write_beside(self._folder / _STATUS, status.as_json())
+
+    def pass_on(self, display: Display) -> None:
+        """Show what is new."""
+        whole = self._text(_LINES)
+        new = whole[self._read : whole.rfind("\n") + 1]
+        self._read += len(new)
+        for line in new.splitlines():
+            display.say(line)
+        with suppress(ValueError, TypeError):  # there is none yet
+            display.show(Status.from_json(self._text(_STATUS)))
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self._folder / name).read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+
+def notes_of(config: pytest.Config) -> Notes | None:
+    """Return where a worker leaves its notes; None in a process that is no worker."""
+    folder = getattr(config, "workerinput", {}).get(FOLDER)
+    return Notes(Path(folder)) if folder else None
+
+
+class Workers:
+    """The workers of a session, as the process sees them that owns it; a plugin of pytest."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._folder = Path(tempfile.mkdtemp(prefix="repro-workers-"))
+        self.notes = Notes(self._folder)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._pass_on, name=NAME, daemon=True)
+        self._thread.start()
+
+    def pytest_configure_node(self, node: Any) -> None:
+        """A worker is about to start."""
+        alone = self._config.getoption("dist") != "load"
+        processes = self._config.getoption("numprocesses", None)
+        node.workerinput[FOLDER] = str(self._folder)
+        node.workerinput[PROFILE] = option(self._config, "profile")
+        node.workerinput[TRAINERS] = 1 if alone else processes
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Deal tests out as said above, unless somebody chose how they are dealt out."""
+        return ClaimsTogether(self.notes) if config.getoption("dist") == "load" else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """The last test has been run."""
+        self._is_over.set()
+        self._thread.join()
+
+    def pytest_unconfigure(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _pass_on(self) -> None:
+        display = display_of(self._config)
+        while not self._is_over.wait(SECONDS_BETWEEN_LOOKS):
+            self.notes.pass_on(display)
+
+
+class ClaimsTogether:
+    """Deals all claims to the first worker, and the other tests to the others as they get on.
+
+    A scheduling of pytest-xdist (see `xdist.scheduler.protocol`). Where a worker crashes, what it
+    had is dealt out again, but for the test that it crashed in.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._sent: dict[Any, list[int]] = {}
+        """The places of the tests that each worker has to run, in order."""
+        self._collections: dict[Any, Sequence[str]] = {}
+        self._names: Sequence[str] = ()
+        self._claims: list[int] = []
+        self._others: list[int] = []
+        self._of_claims: Any = None
+        """The worker that has the claims."""
+        self._workers = 0
+
+    @property
+    def nodes(self) -> list[Any]:
+        return list(self._sent)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        return bool(self._names) or len(self._collections) >= self._workers
+
+    @property
+    def tests_finished(self) -> bool:
+        is_dealt = self.collection_is_completed and not self._claims and not self._others
+        return is_dealt and all(len(sent) < 2 for sent in self._sent.values())
+
+    @property
+    def has_pending(self) -> bool:
+        return bool(self._claims or self._others or any(self._sent.values()))
+
+    def add_node(self, node: Any) -> None:
+        self._sent[node] = []
+        self._workers = max(self._workers, len(self._sent))
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        self._collections[node] = list(collection)
+
+    def schedule(self) -> None:
+        """Deal tests out, once all workers have collected the same, or another one has."""
+        if not self._names:
+            self._begin()
+        for node in self._sent:
+            if node in self._collections and not self._sent[node]:
+                self._deal(node)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        self._sent[node].remove(item_index)
+        if node is not self._of_claims:
+            self._deal(node)
+
+    def mark_test_pending(self, item: str) -> None:
+        self._others.insert(0, self._names.index(item))
+        for node in self._sent:
+            self._deal(node)
+
+    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+        raise NotImplementedError("nothing is taken away from a worker")
+
+    def remove_node(self, node: Any) -> str | None:
+        """Take what a lost worker had; return the test that it crashed in, if there is one."""
+        left = self._sent.pop(node)
+        self._collections.pop(node, None)
+        if node is not self._of_claims:
+            crashed = left.pop(0) if left else None
+            self._others[:0] = left
+            return None if crashed is None else self._names[crashed]
+        self._of_claims = None
+        name = self._notes.in_hand()  # claims are not run in the order in which they were dealt
+        self._claims = [place for place in left if self._names[place] != name]
+        return name if name in {self._names[place] for place in left} else None
+
+    def _begin(self) -> None:
+        first, *others = self._collections.values()
+        if any(other != first for other in others):
+            raise pytest.UsageError("The workers of xdist have collected different tests.")
+        self._names = first
+        claims = set(self._notes.claims())
+        for place, name in enumerate(first):
+            (self._claims if name in claims else self._others).append(place)
+
+    def _deal(self, node: Any) -> None:
+        """Send a worker what it is to run next: one test ahead, for it holds the last one back."""
+        if len(self._sent) == 1:  # the tests that wait for no training first
+            places, self._others, self._claims = [*self._others, *self._claims], [], []
+            self._of_claims = node
+        elif self._claims and self._of_claims is None:
+            places, self._claims = self._claims, []
+            self._of_claims = node
+        else:
+            wanted = max(0, 2 - len(self._sent[node]))
+            places, self._others = self._others[:wanted], self._others[wanted:]
+        if places:
+            self._sent[node] += places
+            node.send_runtest_some(places)
+        if (node is self._of_claims or not self._others) and not node.shutting_down:
+            node.shutdown()  # once it has run what it was sent
