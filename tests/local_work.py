@@ -1,17 +1,27 @@
-"""Work on this machine without pytest around it: a store, a backend, and runs to be trained."""
+"""Work on this machine without pytest around it: a store, a pool, and runs to be trained."""
 
 from pathlib import Path
 
 import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that is no test's own
 
-from repro.backends.local import LocalBackend
-from repro.runs.plan import Plan, RunsMissing
-from repro.runs.work import Work
+from repro.backends.in_process import InProcessPool
+from repro.runs.plan import Plan
+from repro.runs.results import Results, RunsMissing
+from repro.runs.training import Training
 from repro.store import Store
 
 
-class Trains:
-    """One process of a session: it trains by its `work`, and reads `results`."""
+class LocalWork:
+    """The training of one session in this process, over a store in a folder."""
+
+    def __init__(self, folder, *, engine="auto", same_machine=False, pool=None, **options):
+        self.store = Store(folder, **options)
+        self.pool = pool or InProcessPool(self.store, device="cpu")
+        machine = self.pool.machine if same_machine else None
+        self.results = Results(self.store, device="cpu", machine=machine)
+        self.training = Training(
+            self.store, self.pool, self.results, engine=engine, project=Path(__file__).parent
+        )
 
     def train(self, runs, show=lambda status: None):
         """Train these runs, or say why not; itself again."""
@@ -20,25 +30,14 @@ class Trains:
             if missing := [run for run in runs if not self.results.is_settled(run)]:
                 raise RunsMissing(missing)
 
-        plan = Plan([read], is_settled=self.results.is_settled, asked=set(runs))
-        self.work.train(plan, show)
+        plan = Plan({"these runs": read}, is_settled=self.results.is_settled)
+        self.training.show = show
+        try:
+            while plan.take_ready() is None:
+                self.training.advance(plan, seconds=0.1)
+        finally:
+            self.training.stop()
         return self
-
-
-class LocalWork(Trains):
-    """What one process of a session has, over a store in a folder."""
-
-    def __init__(
-        self, folder, *, engine="auto", same_machine=False, session=None, processes=1, **options
-    ):
-        self.store = Store(folder, **options)
-        backend = LocalBackend(self.store, device="cpu", processes=processes, session=session)
-        self.work = Work(
-            self.store, backend, engine=engine, project=Path(__file__).parent,
-            same_machine=same_machine,
-        )  # fmt: skip
-        self.engines, self.results = self.work.engines, self.work.results
-        self.forecast = self.work.forecast
 
     def values(self, run):
         """The values of a stored run; None where there is none."""

@@ -15,6 +15,9 @@ class KeptFiles(dict):
     def load_checkpoint(self, run):
         return self.get(run)
 
+    def wants_checkpoint(self):
+        return True
+
     def save_checkpoint(self, run, payload):
         self[run] = payload
 
@@ -25,7 +28,7 @@ class KeptFiles(dict):
 
 def train_until(step, study, runs, *, files, **options):
     """Train runs, keep a checkpoint wherever there may be one, and stop after a step."""
-    for event in training(study, runs, files=files, save_seconds=-1, **options):
+    for event in training(study, runs, files=files, **options):
         if isinstance(event, Progress) and event.step >= step:
             assert files
             return
