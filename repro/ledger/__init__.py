@@ -12,7 +12,6 @@ Each file of claims has a ledger of its own, in the folder `ledger` beside it. A
 from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, short_source
 from repro.ledger.errors import LedgerError
 from repro.ledger.file import Ledger, leave_one_file, write_ledgers
-from repro.ledger.notes import leave_note
 from repro.ledger.place import NAME, folders_with_ledgers
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
@@ -27,7 +26,6 @@ __all__ = [
     "Ledgers",
     "entries_at",
     "folders_with_ledgers",
-    "leave_note",
     "leave_one_file",
     "read_ledgers",
     "short_source",

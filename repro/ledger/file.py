@@ -8,7 +8,6 @@ from pathlib import Path
 from repro.files import explained, write_beside
 from repro.ledger.entry import Entry
 from repro.ledger.errors import LedgerError
-from repro.ledger.notes import noted
 from repro.ledger.place import FOLDER, NAME, is_package, ledger_of
 from repro.ledger.text import entries_in, text_of
 
@@ -26,15 +25,10 @@ class Ledger:
         self._by_claim: dict[str, list[Entry]] | None = None
 
     @classmethod
-    def read(cls, path: Path, *, notes: Path | None = None) -> Ledger:
-        """Return the ledger at a path; an empty one where there is no file.
-
-        Another process may have left a note of it in the folder of `notes`.
-        """
+    def read(cls, path: Path) -> Ledger:
+        """Return the ledger at a path; an empty one where there is no file."""
         try:
-            content = path.read_bytes()
-            known = noted(notes, content) if notes is not None else None
-            return cls(path, entries_in(content) if known is None else known)
+            return cls(path, entries_in(path.read_bytes()))
         except FileNotFoundError:
             return cls(path, [])
         except (OSError, ValueError) as error:  # of which TOML's and Unicode's errors are kinds

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,9 +53,7 @@ class Ledgers:
     PosixPath('claims/ledger/test_depth_ladder.toml')
     """
 
-    def __init__(self, *, notes: Path | None = None) -> None:
-        self._notes = notes
-        """The folder in which other processes leave notes of ledgers."""
+    def __init__(self) -> None:
         self._read: dict[Path, Ledger | LedgerError] = {}
         self._of: dict[Path, Ledger | LedgerError] = {}
         """The ledger of each file of claims."""
@@ -77,7 +74,7 @@ class Ledgers:
         return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
 
     def _at(self, path: Path) -> Ledger:
-        return _once(self._read, path, partial(Ledger.read, notes=self._notes))
+        return _once(self._read, path, Ledger.read)
 
     def require_in_place(self, claim: str, file: Path) -> None:
         """Raise LedgerError where a claim has its entries in the ledger of another file.
@@ -93,12 +90,6 @@ class Ledgers:
                 f"The ledger {places[claim]} has {claim}, whose claim is in {file.name}: move it"
                 f" into {ledger.path.name}; where {file.name} was renamed, rename the ledger too."
             )
-
-    def entries(self) -> Iterator[Entry]:
-        """Yield the entries of all ledgers that were read."""
-        for ledger in self._read.values():
-            if isinstance(ledger, Ledger):
-                yield from ledger.entries.values()
 
 
 def _claims_by_ledger(ledgers: list[Ledger]) -> dict[str, Path]:

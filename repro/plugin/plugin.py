@@ -64,10 +64,14 @@ def pytest_configure(config: pytest.Config) -> None:
         set_option(config, "profile", config.workerinput[workers.PROFILE])
         return
     check_options(config)
-    display_of(config)
     config.pluginmanager.register(Completeness(), completeness.NAME)
     if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
         config.pluginmanager.register(workers.Workers(config), workers.NAME)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    display_of(session.config)  # when there is a terminal, and before anybody reports
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

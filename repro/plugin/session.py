@@ -375,7 +375,7 @@ class Turns:
     """
 
     def __init__(self, claims: ClaimSession, session: pytest.Session) -> None:
-        self._claims = claims
+        self._claims, self._session = claims, session
         self._places = {*claims.items, *claims.figures}
         self._unknown = _Unknown.from_parent(session, name="the next claim")
         self._is_running = False
@@ -397,6 +397,7 @@ class Turns:
         else:
             assert self.next is not None, "there are as many claims as places for them"
             chosen = self.next
+            self._swap(item, chosen)
         # What tests of a module or a folder share is torn down where the next one is in another. An
         # item directly below the session leaves what the whole session shares.
         following = nextitem and (self._claims.peek() or self._unknown)
@@ -407,6 +408,12 @@ class Turns:
         finally:
             self._is_running = False
         return True
+
+    def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
+        """Let the tests change places: a worker of xdist reports by place what it has run."""
+        items = self._session.items
+        here, there = items.index(item), items.index(chosen)
+        items[here], items[there] = chosen, item
 
 
 class _Unknown(pytest.Item):
