@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.code import Modules, Root, contents, digest, libraries, reached
+from repro.code import Modules, Root, digest, libraries, reached
 from repro.core.device import torch_version
 
 Identity = dict[str, Any]
@@ -92,12 +92,12 @@ def _code(types: frozenset[type]) -> str:
 
     Computed once a process: what was loaded does not change while it runs.
     """
-    return digest(reached(roots(types), _modules(_packages(types))))
+    return digest(_definitions(types))
 
 
 @cache
 def _definitions(types: frozenset[type]) -> dict[str, str]:
-    return contents(roots(types), _modules(_packages(types)))
+    return reached(roots(types), _modules(_packages(types)))
 
 
 @cache
