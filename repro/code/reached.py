@@ -44,7 +44,6 @@ class Modules(dict[str, Module]):
     """
 
     def __init__(self, packages: Iterable[str] = ()) -> None:
-        super().__init__()
         self.packages = {"repro", *packages}
 
     def __missing__(self, name: str) -> Module:
@@ -88,10 +87,7 @@ def digest(definitions: dict[str, str]) -> str:
 
 
 def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
-    """Return the top-level names of libraries that the modules reached import, if not stdlib's.
-
-    What modules import whose names begin with `besides` does not count.
-    """
+    """Return the installed libraries that what is reached outside of `besides` imports."""
     imported = _Walk(roots, modules).imported
     own = [module for module in imported if not f"{module}.".startswith(besides)]
     tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
@@ -170,8 +166,8 @@ class _Walk:
         """Return what a dotted name stands for in a module; for no name, all that is in it."""
         found = [(module, "")]
         for part in reference.split(".") if reference else ():
-            targets = [[place] if place[1] else self._lookup(place[0], part) for place in found]
-            found = [place for places in targets for place in places]
+            inside = [self._lookup(at, part) if not name else [(at, name)] for at, name in found]
+            found = [place for places in inside for place in places]
         return [
             (where, definition)
             for where, only in found

@@ -163,9 +163,8 @@ def _acts(statement: ast.stmt) -> bool:
 
 def _dotted(node: ast.AST) -> str:
     """Return a chain of names as text; no text, where the node is none."""
-    if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
-        return before and f"{before}.{node.attr}"
+    if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):
+        return f"{before}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
