@@ -12,8 +12,6 @@ from repro.code import Modules, Root, digest, libraries, reached
 SOURCES = {
     "toy/__init__.py": "print('imported')",
     "toy/study.py": """
-        '''The study.'''
-        import json
         from toy.core import train  # a submodule
         from .sibling import CONSTANT
         from toy import registry as others
@@ -52,7 +50,6 @@ SOURCES = {
     "toy/core/__init__.py": "SETTING = 4",
     "toy/core/train.py": "from ..helpers import *\ndef step(x): return x + HELP",
     "toy/helpers.py": "HELP = 5",
-    "toy/outer/__init__.py": "KEPT = 6",
     "toy/outer/inner.py": "import sys\nsys.flag = 1",
     "toy/registry.py": """
         KNOWN = {}
@@ -73,7 +70,6 @@ SOURCES = {
     "lonely_toy.py": """
         import pytest
         import torch
-        from repro import claim
         from toy import registry
         from lib import Same
         try:
@@ -119,7 +115,6 @@ def definitions(module="toy.study"):
 
 
 def kept_by(write, edits, module="toy.study"):
-    """The edits that keep the digest."""
     before, kept = digest(definitions(module)), []
     for name, old, new in edits:
         text = textwrap.dedent(SOURCES[name])
@@ -148,17 +143,14 @@ def test_names_imports_and_members_are_followed_and_nothing_is_imported(write):
 
 
 HARMLESS = [  # a module, what stands there, and what replaces it
-    ("toy/study.py", "# a submodule", "# another comment"),
     ("toy/study.py", "'''Run it.'''\n", "\n"),
     ("toy/study.py", "is negative", "is less than zero"),
     ("toy/study.py", ', "it is zero"', ""),
-    ("toy/study.py", "import json\n", ""),
     ("toy/study.py", ' x: "Config"):', " x) -> int:"),
     ("toy/study.py", "found: list[int]", "found: list[float]"),
     ("toy/study.py", "print(STUDY)", "print(ANOTHER)"),
     ("toy/sibling.py", "UNUSED = 2", "UNUSED = 3\nNEW = 4"),
-    ("toy/sibling.py", "CONSTANT = 1", "'''It is one.'''\nCONSTANT = 1\n'''Always.'''"),
-    ("toy/registry.py", "def pick(name, scale):", "def pick(name, scale):\n    # by its name"),
+    ("toy/sibling.py", "CONSTANT = 1", "# a comment\nCONSTANT = 1\n'''Always.'''"),
 ]
 
 
@@ -172,11 +164,8 @@ COMPUTING = [
     ("toy/study.py", "class Study(Base)", "class Study(Base, dict)"),
     ("toy/study.py", "scale: int", "scale: float"),
     ("toy/sibling.py", "CONSTANT = 1", "CONSTANT = True"),
-    ("toy/sibling.py", "CONSTANT = 1", "from toy.unreached import OTHER as CONSTANT"),
     ("toy/late.py", "deeper.VALUE[1:]", "deeper.VALUE[:1]"),
     ("toy/deeper.py", "sin as f, cos as g", "cos as f, sin as g"),
-    ("toy/helpers.py", "5", "6"),
-    ("toy/core/train.py", "return x", "return -x"),
     ("toy/__init__.py", "imported", "imported twice"),
     ("toy/outer/inner.py", "flag = 1", "flag = 2"),
     ("toy/registry.py", "return 1", "return 2"),
