@@ -169,10 +169,9 @@ class _Walk:
             inside = [self._lookup(at, part) if not name else [(at, name)] for at, name in found]
             found = [place for places in inside for place in places]
         return [
-            (where, definition)
+            (where, self.modules[where].definitions[name])
             for where, only in found
-            for name, definition in self.modules[where].definitions.items()
-            if name == only or not only
+            for name in ([only] if only else self.modules[where].definitions)
         ]
 
     def _lookup(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> list[Place]:
