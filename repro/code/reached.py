@@ -3,7 +3,7 @@
 A module, function, class or constant is reached where reached code names it. A member of a class
 (a method, a field's default) is reached where reached code mentions an attribute of its name, or
 where code that is not followed may call it. So a label, a preset or another study's arms do not
-count, and neither does the module that a definition stands in.
+count, and neither do the types that only annotations of functions name.
 
 Not seen: what is found by a name that is put together while running, modules that
 `importlib.import_module` loads, subclasses that register themselves (`__init_subclass__`), compiled
@@ -12,43 +12,21 @@ modules, and files that are read.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import sys
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
 
-from repro.code.modules import Definition, Modules
+from repro.code.source import EFFECTS, Definition, Module, parse
 
-CLOSED_BASES = frozenset(
-    [
-        "object",
-        "Protocol",
-        "Generic",
-        "NamedTuple",
-        "TypedDict",
-        "ABC",
-        "Enum",
-        "StrEnum",
-        "IntEnum",
-        "Exception",
-        "ValueError",
-        "TypeError",
-        "RuntimeError",
-        "KeyError",
-        "AttributeError",
-        "ArithmeticError",
-        "UserWarning",
-    ]
-)
-"""Bases from elsewhere that call no method of a subclass but those with two underscores."""
-
-ROUNDS = 2
-"""The distance that a definition's digest covers: what it names, and what that names."""
+_CLOSED_BASES = {"Protocol", "Generic", "NamedTuple", "TypedDict", "ABC", "Enum", "StrEnum"}
+"""Bases that call no method of a subclass but those with two underscores, beside the built-in."""
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(NamedTuple):
     """A name in a module that a run starts from; without a name, all of the module."""
 
     module: str
@@ -56,220 +34,157 @@ class Root:
 
 
 Place = tuple[str, str]
-"""A module and a name in it, a member with its class: `("repro.recipe", "Recipe.clip_at")`."""
+"""A module and a name in it; no name is the module itself."""
+
+
+class Modules(dict[str, Module]):
+    """The modules that can be reached, parsed when they are first asked for.
+
+    `packages` are followed wherever they are installed; others where they are no installed library.
+    """
+
+    def __init__(self, packages: Iterable[str] = ()) -> None:
+        self.packages = {"repro", *packages}
+
+    def __missing__(self, name: str) -> Module:
+        """Parse a module; one without source, or that is not followed, is empty."""
+        top, *rest = name.split(".")
+        paths = [Path(place, *rest) for place in self._places(top)]
+        files = [f for path in paths for f in (path / "__init__.py", path.with_suffix(".py"))]
+        file = next(filter(Path.is_file, files), None)
+        package = name if file in files[::2] else name.rpartition(".")[0]
+        self[name] = parse(file.read_bytes(), package) if file else Module()
+        return self[name]
+
+    def _places(self, top: str) -> list[str]:
+        """Return the folders of a top-level package, or the file of a module, if followed."""
+        try:
+            spec = find_spec(top)
+        except (ImportError, ValueError):
+            return []
+        places = list(spec.submodule_search_locations or [spec.origin or ""]) if spec else []
+        parts = {part for place in places for part in Path(place).parts}
+        is_installed = not parts.isdisjoint({"site-packages", "dist-packages"})
+        is_library = is_installed or top in sys.stdlib_module_names
+        return [] if is_library and top not in self.packages else places
 
 
 def reached(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
-    """Return the definitions that the roots reach, each with a digest of what it computes.
+    """Return the definitions that the roots reach, each with a hash of what it computes.
 
     >>> definitions = reached([Root("repro.recipe", "Recipe")], Modules())
-    >>> "repro.recipe.Stages" in definitions, "repro.recipe.Recipe.lr_factor" in definitions
+    >>> "repro.recipe.Recipe.lr" in definitions, "repro.recipe.Recipe.lr_factor" in definitions
     (True, False)
     """
-    return walk(roots, modules).digests()
-
-
-def contents(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
-    """Return the definitions that the roots reach, each with a hash of its own text alone.
-
-    Unlike the digests of `reached`, these tell the one definition that an edit changed.
-
-    >>> contents([Root("repro.recipe", "Recipe")], Modules())["repro.recipe.Stages"][:4]
-    'ca53'
-    """
-    return walk(roots, modules).contents()
-
-
-def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
-    """Return the top-level names of libraries that the modules reached import, if not stdlib's.
-
-    What modules import whose names begin with `besides` does not count.
-
-    >>> "torch" in libraries([Root("repro.core.train", "train")], Modules(), besides="tests.")
-    True
-    """
-    imported = walk(roots, modules).imported
-    own = [module for module in imported if not f"{module}.".startswith(besides)]
-    tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
-    return {top for top in tops if top not in modules and top not in sys.stdlib_module_names}
+    found = _Walk(roots, modules).definitions
+    return {f"{module}.{name}": found[module, name].digest for module, name in sorted(found)}
 
 
 def digest(definitions: dict[str, str]) -> str:
-    """Return one digest of them all, whatever modules they stand in.
-
-    >>> digest({"here.add": "5e1f"}) == digest({"there.add": "5e1f"})
-    True
-    """
-    return hashlib.sha256("\n".join(sorted(definitions.values())).encode()).hexdigest()
+    """Return one digest of them all, and of where they stand."""
+    lines = [f"{name} {text}" for name, text in sorted(definitions.items())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def walk(roots: Iterable[Root], modules: Modules) -> Walk:
-    """Follow the references of the roots, for whoever asks several things of what they reach.
-
-    >>> "repro.recipe" in walk([Root("repro.recipe", "Recipe")], Modules()).imported
-    True
-    """
-    begun = Walk(modules)
-    for root in roots:
-        begun.start(root)
-    begun.finish()
-    return begun
+def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
+    """Return the installed libraries that what is reached outside of `besides` imports."""
+    imported = _Walk(roots, modules).imported
+    own = [module for module in imported if not f"{module}.".startswith(besides)]
+    tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
+    return {top for top in tops - sys.stdlib_module_names if not modules[top].is_here}
 
 
-class Walk:
-    """Follows references until nothing new is reached."""
+class _Walk:
+    """Follows references from the roots until nothing new is reached."""
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, roots: Iterable[Root], modules: Modules) -> None:
         self.modules = modules
         self.definitions: dict[Place, Definition] = {}
-        self.targets: dict[Place, list[tuple[str, Place]]] = {}
-        self.mentions: set[str] = set()
-        self.waiting: list[Place] = []
-        self.members: dict[str, list[tuple[Place, Definition]]] = defaultdict(list)
-        """Members of reached classes that nobody has mentioned yet, by name."""
         self.imported: set[str] = set()
         """The modules of all that is reached, and those that these import."""
-
-    def start(self, root: Root) -> None:
-        if root.module not in self.modules:
-            raise ModuleNotFoundError(
-                f"There is no Python source for the module {root.module!r}; give the importable"
-                " dotted name of a study's module."
-            )
-        if not root.name:
-            self._reach_all(root.module)
-            return
-        self.mentions.update(root.name.split(".")[1:])  # a root may be a member of a class
-        for place in self._resolve(root.module, root.name):
-            self._reach(place)
-
-    def finish(self) -> None:
+        self.mentions: set[str] = set()
+        self.members: list[tuple[str, str, Definition]] = []
+        """The members of reached classes, which count once somebody mentions them."""
+        self.waiting: list[tuple[str, Definition]] = []
+        for root in roots:
+            if not modules[root.module].is_here:
+                raise ModuleNotFoundError(
+                    f"There is no Python source for the module {root.module!r}; give the importable"
+                    " dotted name of a study's module."
+                )
+            self.mentions.update(root.name.split(".")[1:])  # a root may be a member of a class
+            self._import(root.module)
+            self._reach(root.module, root.name)
         while self.waiting:
-            place = self.waiting.pop()
-            definition = self.definitions[place]
-            self.targets[place] = [
-                (reference, target)
-                for reference in definition.references
-                for target in self._resolve(place[0], reference)
-            ]
-            for _, target in self.targets[place]:
-                self._reach(target)
-            for name in definition.mentions - self.mentions:
-                self.mentions.add(name)
-                for member, its_definition in self.members.pop(name, []):
-                    self._take(member, its_definition)
+            module, definition = self.waiting.pop()
+            for reference in definition.references:
+                self._reach(module, reference)
+            self.mentions |= definition.mentions
+            for place, name, member in self.members if not self.waiting else ():
+                if name in self.mentions:
+                    self._take(place, member)
 
-    def digests(self) -> dict[str, str]:
-        """Return digests that tell definitions of one text apart where they name other things."""
-        known = {place: each.digest for place, each in self.definitions.items()}
-        for _ in range(ROUNDS):
-            known = {place: self._digest(place, known) for place in self.definitions}
-        return {f"{module}.{name}": known[module, name] for module, name in sorted(known)}
+    def _reach(self, module: str, reference: str) -> None:
+        for where, definition in self._resolve(module, reference):
+            self._import(where)
+            self._take(where, definition)
 
-    def contents(self) -> dict[str, str]:
-        """Return hashes of the text of each definition alone."""
-        return {
-            f"{module}.{name}": self.definitions[module, name].digest[:16]
-            for module, name in sorted(self.definitions)
-        }
-
-    def _digest(self, place: Place, known: dict[Place, str]) -> str:
-        named = {f"{reference} {known[target]}" for reference, target in self.targets[place]}
-        text = "\n".join([self.definitions[place].digest, *sorted(named)])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _reach(self, place: Place) -> None:
-        if place in self.definitions:
+    def _take(self, module: str, definition: Definition) -> None:
+        if (module, definition.name) in self.definitions:
             return
-        module, name = place
-        parts = self.modules[module]
-        self._import(module)
-        self._take(place, parts.definitions[name])
-        if name in parts.classes:
-            is_open = self._is_open(module, name)
-            for member, definition in parts.classes[name].members.items():
-                inside = (module, f"{name}.{member}")
-                if is_open or member in self.mentions or member.startswith("__"):
-                    self._take(inside, definition)
-                else:
-                    self.members[member].append((inside, definition))
+        self.definitions[module, definition.name] = definition
+        self.waiting.append((module, definition))
+        is_open = self._is_open(module, definition)
+        for name, member in definition.members.items():
+            self.members.append((module, name, member))
+            if is_open or name.startswith("__"):
+                self._take(module, member)
 
-    def _take(self, place: Place, definition: Definition) -> None:
-        self.definitions[place] = definition
-        self.waiting.append(place)
-
-    def _reach_all(self, module: str) -> None:
-        self._import(module)
-        for name in self.modules[module].definitions:
-            self._reach((module, name))
-
-    def _import(self, module: str) -> None:
+    def _import(self, path: str) -> None:
         """Take in what acts when a module is imported, its packages and its imports with it."""
-        if module in self.imported or module not in self.modules:
-            return
-        self.imported.add(module)
-        parts = module.split(".")
-        for count in range(1, len(parts)):
-            self._import(".".join(parts[:count]))
-        content = self.modules[module]
-        if content.effects:
-            self._take((module, content.effects.name), content.effects)
-        for other in content.executed:
-            self._import(other)
+        parts = path.split(".")
+        for module in {".".join(parts[: count + 1]) for count in range(len(parts))} - self.imported:
+            content = self.modules[module]
+            self.imported.add(module)
+            if EFFECTS in content.definitions:
+                self._take(module, content.definitions[EFFECTS])
+            for other in content.executed:
+                self._import(other)
 
-    def _is_open(self, module: str, name: str) -> bool:
+    def _is_open(self, module: str, definition: Definition) -> bool:
         """Return whether others may call a class's methods, as torch calls `forward`."""
-        for base in self.modules[module].classes[name].bases:
-            if base.rpartition(".")[2] in CLOSED_BASES:
-                continue
-            places = self._resolve(module, base)
-            if not places:
-                return True
-            for where, what in places:
-                if (where, what) == (module, name):  # a library's class, by the same name
+        for base in definition.bases or ():
+            last = base.rpartition(".")[2]
+            if last not in _CLOSED_BASES and not hasattr(builtins, last):
+                found = self._resolve(module, base)
+                others = [each for each in found if each[1] is not definition]
+                if not others or any(self._is_open(*each) for each in others):
                     return True
-                if what in self.modules[where].classes and self._is_open(where, what):
-                    return True
-        return False
+        return definition.bases is None  # no class, but something that one is made from
 
-    def _resolve(self, module: str, reference: str) -> list[Place]:
-        """Return the definitions that a dotted name stands for in a module."""
-        first, *rest = reference.split(".")
-        targets = self._lookup(module, first, set())
-        for part in rest:
-            packages = [target for target in targets if isinstance(target, str)]
-            if not packages:
-                break
-            targets = [each for package in packages for each in self._attribute(package, part)]
-        places: list[Place] = []
-        for target in targets:
-            if isinstance(target, str):  # the module itself is handed on: all of it may be used
-                places += [(target, name) for name in self.modules[target].definitions]
-            else:
-                places.append(target)
-        return places
+    def _resolve(self, module: str, reference: str) -> list[tuple[str, Definition]]:
+        """Return what a dotted name stands for in a module; for no name, all that is in it."""
+        found = [(module, "")]
+        for part in reference.split(".") if reference else ():
+            inside = [self._lookup(at, part) if not name else [(at, name)] for at, name in found]
+            found = [place for places in inside for place in places]
+        return [
+            (where, self.modules[where].definitions[name])
+            for where, only in found
+            for name in ([only] if only else self.modules[where].definitions)
+        ]
 
-    def _lookup(self, module: str, name: str, seen: set[Place]) -> list[Place | str]:
-        """Return the definitions and modules that a name is bound to in a module."""
-        if (module, name) in seen or module not in self.modules:
+    def _lookup(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> list[Place]:
+        """Return the places that a name in a module stands for."""
+        if (module, name) in seen:
             return []
-        seen.add((module, name))
+        seen |= {(module, name)}
         content = self.modules[module]
-        targets: list[Place | str] = [(module, name)] if name in content.definitions else []
-        for base, taken in content.imports.get(name, ()):
-            if taken is None:
-                targets += [base] if base in self.modules else []
-            else:
-                targets += self._attribute(base, taken, seen)
-        if not targets and name not in content.imports:
-            for base in content.stars:
-                targets += self._lookup(base, name, seen)
-        return targets
-
-    def _attribute(
-        self, module: str, name: str, seen: set[Place] | None = None
-    ) -> list[Place | str]:
-        """Return what `module.name` stands for: a definition in it, or a module below it."""
-        inside = self._lookup(module, name, set() if seen is None else seen)
-        below = f"{module}.{name}"
-        return inside or ([below] if below in self.modules else [])
+        found = [(module, name)] if name in content.definitions else []
+        for path in content.imports.get(name, ()):
+            base, _, taken = path.rpartition(".")
+            found += self._lookup(base, taken, seen)
+        for star in content.imports.get("*", ()) if not found else ():
+            found += self._lookup(star.removesuffix(".*"), name, seen)
+        below = f"{module}.{name}".removeprefix(".")
+        return found or ([(below, "")] if self.modules[below].is_here else [])

@@ -9,8 +9,8 @@ from repro.evidence.file import EvidenceFile
 from repro.evidence.record import Record, place_of
 from repro.runs.identity import code_of, definitions_of
 
-MOVED = "the way in which definitions refer to each other"
-"""A change that no single definition shows, such as an import of another module's function."""
+MOVED = "the modules that definitions stand in"
+"""A change that the text of no definition shows: one has moved."""
 
 
 def changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:

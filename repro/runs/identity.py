@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.code import Modules, Root, contents, digest, libraries, reached
+from repro.code import Modules, Root, digest, libraries, reached
 from repro.core.device import torch_version
 from repro.own.arm import OwnArm
 from repro.store import run_key
@@ -105,12 +105,12 @@ def _code(types: frozenset[type]) -> str:
 
     Computed once a process: what was loaded does not change while it runs.
     """
-    return digest(reached(roots(types), _modules(_packages(types))))
+    return digest(_definitions(types))
 
 
 @cache
 def _definitions(types: frozenset[type]) -> dict[str, str]:
-    return contents(roots(types), _modules(_packages(types)))
+    return reached(roots(types), _modules(_packages(types)))
 
 
 @cache
