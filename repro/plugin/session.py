@@ -357,14 +357,10 @@ class ClaimSession:
             keep_simulated(store.root, simulated.told(), version=simulated.version())
 
     @property
-    def is_stopped(self) -> bool:
-        """True where the session ended before everything was trained."""
-        return bool(self.plan.missing)
-
-    @property
     def lacking(self) -> int:
-        """The number of runs that were asked for and have no result."""
-        return sum(self.results.get(run) is None for run in self.asked)
+        """The number of runs that claims wait for in vain: training has failed, or was stopped."""
+        failed = isinstance(self.results, Results) and self.results.failures
+        return len(self.plan.missing) + len(failed or ())
 
 
 class Turns:

@@ -102,6 +102,9 @@ class Workers:
         self.notes = Notes(self._folder)
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._pass_on, name=NAME, daemon=True)
+
+    def pytest_sessionstart(self) -> None:
+        """There is a terminal now, whose display the notes are passed on to."""
         self._thread.start()
 
     def pytest_configure_node(self, node: Any) -> None:
@@ -120,7 +123,8 @@ class Workers:
     def pytest_sessionfinish(self) -> None:
         """The last test has been run."""
         self._is_over.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def pytest_unconfigure(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
