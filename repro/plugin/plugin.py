@@ -158,6 +158,9 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     config = session.config
     marked = [item for item in session.items if _takes_results(item)]
     if SESSION not in config.stash and marked and not config.getoption("collectonly"):
+        if (notes := workers.notes_of(config)) is not None:  # this one may replace another
+            done = notes.done()
+            marked = [item for item in marked if item.nodeid not in done]
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
         import_whole("repro.plugin.session")
         from repro.plugin.session import ClaimSession, Turns
