@@ -367,7 +367,7 @@ class Turns:
     """Runs a claim that can be judged whenever it is a claim's turn.
 
     pytest, and a worker of xdist, go through the tests in the order of their collection; which
-    claim is run at a claim's place is decided here. A plugin of pytest.
+    claim is run at a claim's place is decided here.
     """
 
     def __init__(self, claims: ClaimSession, session: pytest.Session) -> None:
@@ -382,8 +382,8 @@ class Turns:
         if item in self._places and not self._is_running:
             self.next = self._claims.next_item()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        """Run a claim that can be judged in place of this one; None where it is no claim's turn."""
         if self._is_running:
             return None
         if item not in self._places:
@@ -396,7 +396,9 @@ class Turns:
             self._swap(item, chosen)
         # What tests of a module or a folder share is torn down where the next one is in another. An
         # item directly below the session leaves what the whole session shares.
-        following = nextitem and (self._claims.peek() or self._unknown)
+        following = nextitem
+        if nextitem in self._places:
+            following = self._claims.peek() or self._unknown
         self._claims.take_in_hand(chosen)
         self._is_running = True
         try:
