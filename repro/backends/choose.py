@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 from repro.backends.local import LocalBackend
-from repro.backends.slurm.settings import SlurmSettings
+from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.backend import Backend
+from repro.runs.pool import Pool
 from repro.store import Store
 
 NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 'repro-claims[ray]'"
@@ -25,7 +26,7 @@ NO_SLURM = (
     " submitted, such as a login node."
 )
 UNKNOWN_NODES = (
-    "--same-machine cannot be kept with --executor slurm, which does not say what its nodes are;"
+    "--same-machine cannot be kept with --executor {name}, which does not say what its nodes are;"
     " leave it out."
 )
 
@@ -40,7 +41,7 @@ def backend_named(
     same_machine: bool = False,
     session: str | None = None,
     slurm: SlurmSettings | None = None,
-) -> Backend:
+) -> Backend | Pool:
     """Return the backend of that name for one of a session's processes; raises ValueError.
 
     >>> backend_named("local", store, device="cpu", processes=1, project=folder)
@@ -48,23 +49,15 @@ def backend_named(
     if name == "local":
         return LocalBackend(store, device=device, processes=processes, session=session)
     address = require_backend(name)
+    if same_machine:
+        raise ValueError(UNKNOWN_NODES.format(name=name))
     if name == "slurm":
-        if same_machine:
-            raise ValueError(UNKNOWN_NODES)
-        from repro.backends.slurm.backend import SlurmBackend
+        from repro.backends.slurm import SlurmPool
 
-        settings = slurm or SlurmSettings()
-        return SlurmBackend(store, settings, device=device, processes=processes, project=project)
-    from repro.backends.ray.backend import RayBackend
+        return SlurmPool(store, slurm or SlurmSettings(), device=device, project=project)
+    from repro.backends.ray import RayPool
 
-    return RayBackend(
-        store,
-        address=address,
-        device=device,
-        processes=processes,
-        project=project,
-        same_machine=same_machine,
-    )
+    return RayPool(store, address=address, device=device, project=project)
 
 
 def require_backend(name: str) -> str:
@@ -87,7 +80,7 @@ def require_backend(name: str) -> str:
         import ray  # noqa: F401
     except ImportError as error:
         raise ValueError(NO_RAY.format(name=name)) from error
-    from repro.backends.ray.cluster import require_somebody
+    from repro.backends.ray_cluster import require_somebody
 
     require_somebody(address)
     return address

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.backends.slurm.settings import SlurmSettings
+from repro.backends.slurm_settings import SlurmSettings
 from repro.plugin.command_line import OPTIONS, is_set, option
 
 SLURM = "slurm"
@@ -23,7 +23,6 @@ def slurm_settings(config: pytest.Config) -> SlurmSettings:
         gpus=option(config, "slurm-gpus"),
         max_jobs=option(config, "slurm-max-jobs"),
         folder=Path(folder) if folder else None,
-        detach=option(config, "detach"),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmSettings:
-    """The resources of a job, the number of jobs, and the place where nodes and sessions meet.
+    """The resources of a job, the number of jobs, and the folder of their logs.
 
     >>> SlurmSettings(partition="gpu", gpus=1).words
     'partition gpu, 60 min, 1 GPU'
@@ -27,10 +27,10 @@ class SlurmSettings:
     """Jobs that a session has in the queue at once."""
 
     folder: Path | None = None
-    """A folder on a disk that all nodes share; without it, one in the store."""
+    """The folder of submitit's files and of logs, on a disk that all nodes share.
 
-    detach: bool = False
-    """The session ends when everything is submitted, and leaves its jobs."""
+    Without it, one in the store.
+    """
 
     def require_sound(self) -> None:
         """Raise ValueError where a number can be none of a job."""

@@ -1,1 +1,0 @@
-"""Batches as tasks of a Ray cluster. Imported only where that was asked for."""
