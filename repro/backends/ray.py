@@ -39,7 +39,7 @@ from repro.store import Store
 TASKS_A_TRAINER = 2
 """Under way at once: one in training, and one that is there when it ends."""
 
-RETRIES = 8
+RETRIES = 3
 """The number of nodes or processes that a batch may lose before its runs fail."""
 
 LOOK_SECONDS = 2.0

@@ -11,8 +11,8 @@ from repro.own.training_run import PassingFiles
 from repro.runs.pool import Batch, Ended, Failed, Stored, Trained
 from repro.store import Store, run_key
 
-STEPS = 80
-PATIENCE_SECONDS = 120
+STEPS = 60
+PATIENCE_SECONDS = 240
 
 STUDY = '''
 """A line fitted to points; each step leaves a mark, and takes its time while a file says so."""
@@ -78,7 +78,7 @@ class Model:
         with (MARKS / str(self.run.seed)).open("a") as file:
             file.write(".")
         if (MARKS / "slow").exists():
-            time.sleep(0.1)
+            time.sleep(0.15)
         if self.run.arm.target == DIES:
             os.write(2, b"about to end ")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -116,6 +116,11 @@ class Project:
         text = STUDY.format(marks=self.marks, steps=STEPS)
         (self.folder / "studies" / "line.py").write_text(text)
 
+    def clean(self):
+        """Take all marks away."""
+        for mark in self.marks.iterdir():
+            mark.unlink()
+
     @contextmanager
     def entered(self, environment):
         """This process as one of a session on the project."""
@@ -139,7 +144,7 @@ class Project:
 
     @contextmanager
     def slowly(self):
-        """Runs take eight seconds here, for something to happen to them."""
+        """Runs take nine seconds here, for something to happen to them."""
         (self.marks / "slow").touch()
         yield
         (self.marks / "slow").unlink(missing_ok=True)

@@ -135,7 +135,8 @@ class Slurm(Daemons):
         """`kill -9` of all that runs on a node: its daemon, and its jobs with all they started."""
         daemon = self._processes.get(name)
         marks = f"SLURM_CONF={self.folder}/slurm.conf", f"SLURMD_NODENAME={name}"
-        for process in processes_with(*marks, below=[daemon.pid] if daemon else []):
+        processes = processes_with(*marks, below=[daemon.pid] if daemon else [])
+        for process in sorted(processes):  # daemons first: they would tell how their jobs ended
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         self._end(name)
