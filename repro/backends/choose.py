@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 from repro.backends.local import LocalBackend
+from repro.backends.ray_address import require_somebody
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.backend import Backend
 from repro.runs.pool import Pool
@@ -76,21 +78,15 @@ def require_backend(name: str) -> str:
     address = os.environ.get("RAY_ADDRESS") if name == "ray" else name
     if not address:
         raise ValueError(NO_ADDRESS)
-    try:
-        import ray  # noqa: F401
-    except ImportError as error:
-        raise ValueError(NO_RAY.format(name=name)) from error
-    from repro.backends.ray_cluster import require_somebody
-
+    if find_spec("ray") is None:
+        raise ValueError(NO_RAY.format(name=name))
     require_somebody(address)
     return address
 
 
 def _require_slurm() -> None:
-    try:
-        import submitit  # noqa: F401
-    except ImportError as error:
-        raise ValueError(NO_SUBMITIT) from error
+    if find_spec("submitit") is None:
+        raise ValueError(NO_SUBMITIT)
     for name in ("sbatch", "srun", "squeue", "scancel"):
         if shutil.which(name) is None:
             raise ValueError(NO_SLURM.format(name=name))

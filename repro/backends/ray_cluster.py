@@ -1,10 +1,9 @@
-"""A Ray cluster that somebody else runs: found, joined, and asked for its room."""
+"""A Ray cluster that somebody else runs: joined, given the code, and asked for its room."""
 
 from __future__ import annotations
 
 import logging
 import os
-import socket
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -12,39 +11,11 @@ from typing import Any
 import ray
 
 import repro
+from repro.backends.ray_address import ClusterError, require_somebody
 from repro.data.locate import data_folder
-
-CONNECT_SECONDS = 5.0
 
 NO_CODE = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cache")
 """Patterns of what no node needs."""
-
-
-class ClusterError(ValueError):
-    """There is no cluster to train on; says why and what to do."""
-
-
-def require_somebody(address: str) -> None:
-    """Raise `ClusterError` where nobody answers at an address."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and port.isdecimal()):
-        raise ClusterError(
-            f"{address!r} is no address of a Ray cluster; give HOST:PORT or ray://HOST:PORT."
-        )
-    if not answers(address):
-        raise ClusterError(
-            f"Nobody answers at {address}; start a Ray cluster there, or give the address of one."
-        )
-
-
-def answers(address: str) -> bool:
-    """Tell whether somebody listens at an address."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 def join(address: str, environment: dict[str, Any]) -> None:

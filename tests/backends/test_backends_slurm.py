@@ -1,16 +1,18 @@
 """Slurm as a pool: a real one with two nodes, and what can be shown without one."""
 
 import os
-import signal
 import sys
+from unittest import mock
 
 import pytest
 from lines import STEPS, Project, Session, entries
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
+from repro.backends.choose import backend_named, require_backend
+from repro.backends.devices import Demand
 from repro.backends.slurm_settings import SlurmSettings
-from repro.runs.pool import Batch, Failed, TrainingStopped
+from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4
 
@@ -19,7 +21,8 @@ pytest.importorskip("submitit", reason="not installed: submitit")
 from repro.backends import slurm
 from repro.backends.slurm import SlurmPool, device_for
 from repro.backends.slurm_job import BatchJob
-from repro.backends.slurm_queue import JobState, SlurmQueue
+from repro.backends.slurm_queue import KEY_LETTERS, JobState, SlurmQueue
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -115,3 +118,218 @@ def test_a_session_that_stops_cancels_its_jobs(cluster, project, tmp_path):
         assert session.pool.stop() == []
         session.until(lambda: not cluster.jobs())
     assert not any("PENDING" in line for line in cluster.queue())
+
+
+# --- Without a Slurm.
+
+RUNS = [Run(D256_L4.at("ci"), seed) for seed in (1, 2)]
+KEYS = [str(run.seed) * 64 for run in RUNS]
+BATCH = Batch(1, RUNS, KEYS, "loop")
+
+
+class Queue:
+    """A queue whose jobs do what a test says."""
+
+    folder = "/logs"
+
+    def __init__(self):
+        self.jobs, self.answers, self.said, self.cancelled = {}, True, {}, []
+
+    def submit(self, work):
+        name = str(len(self.jobs) + 1)
+        comment = ",".join(key[:KEY_LETTERS] for key in work.batch.keys)
+        self.jobs[name] = JobState("PENDING", "PartitionDown", comment)
+        return name
+
+    def end(self, name, state):
+        self.jobs[name] = self.jobs[name]._replace(name=state)
+
+    def states(self):
+        return dict(self.jobs) if self.answers else None
+
+    def returned(self, job):
+        return self.said.get(job, ())
+
+    def cancel(self, jobs):
+        self.cancelled += sorted(jobs)
+
+    def end_of_log(self, job):
+        return f"the log of {job}"
+
+
+@pytest.fixture
+def queued(tmp_path, monkeypatch):
+    """A pool on a queue without a cluster, which is looked at each time."""
+    for name in ("LOOK_SECONDS", "POLL_SECONDS"):
+        monkeypatch.setattr(slurm, name, 0.0)
+    pool = SlurmPool(Store(tmp_path), SlurmSettings(), device="cpu", project=tmp_path)
+    pool._queue = Queue()
+    return pool
+
+
+def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
+    queue = queued._queue
+    queued.submit(BATCH)
+    queue.end("1", "OUT_OF_MEMORY")
+    assert list(queued.events(0)) == list(queued.events(0)) == []
+    assert sorted(queue.jobs) == ["1", "2", "3"]
+    queue.said["2"] = [Failed(RUNS[0], "its reason")]
+    queue.end("3", "TIMEOUT")
+    told = [*queued.events(0), *queued.events(0)]
+    assert told[0] == Failed(RUNS[0], "its reason")
+    assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in told[1].why
+    assert told[1].details == "the log of 3"
+    assert told[2:] == [Ended(1)]
+
+
+def test_a_cancelled_job_is_not_tried_again(queued):
+    queued.submit(BATCH)
+    queued._queue.end("1", "CANCELLED")
+    told = [*queued.events(0), *queued.events(0)]
+    assert [type(event) for event in told] == [Failed, Failed, Ended]
+
+
+def test_jobs_of_a_session_before_are_waited_for_and_left_alone(queued):
+    queue = queued._queue
+    queue.jobs["9"] = JobState("RUNNING", "", f"0,{KEYS[1][:KEY_LETTERS]}")
+    queue.jobs["8"] = JobState("FAILED", "", KEYS[0][:KEY_LETTERS])
+    queued.submit(BATCH)
+    assert queue.jobs.popitem()[1].comment == KEYS[0][:KEY_LETTERS]
+    assert queued.room() == 98
+    assert queued.stop() == []
+    assert queue.cancelled == ["3"]
+
+
+def test_a_long_wait_is_told_with_the_schedulers_reason(queued):
+    queued.submit(BATCH)
+    assert list(queued.events(0)) == []
+    assert queued.waits_for == ""
+    queued._news -= 60
+    assert queued.waits_for == "Slurm to start its jobs (PartitionDown)"
+    queued._queue.answers = False
+    assert list(queued.events(0)) == []
+    assert queued.waits_for == "Slurm, which does not answer"
+
+
+def test_the_plan_says_what_would_be_submitted(tmp_path):
+    settings = SlurmSettings(partition="gpu", gpus=1, max_jobs=7)
+    pool = SlurmPool(Store(tmp_path), settings, device="auto", project=tmp_path)
+    said = "\n".join(pool.plan_lines(5))
+    for part in ("5 batches", "partition gpu, 60 min, 1 GPU", "at most 7 jobs"):
+        assert part in said
+    assert pool.device == "cuda"
+    assert not (tmp_path / "slurm").exists()
+
+
+def test_the_device_is_what_jobs_are_given():
+    asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
+    found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
+    assert found == ["cpu", "cuda", "cpu", "cuda"]
+
+
+def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeypatch):
+    job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0, provenance={})
+
+    def train(batch, *, device, files):
+        yield Failed(RUNS[0], "its reason")
+        job.checkpoint()
+
+    monkeypatch.setattr("repro.backends.slurm_job.train_here", train)
+    first, second = job()
+    assert first.why == "its reason"
+    assert second.run == RUNS[1]
+    assert "came to no checkpoint within the time limit of 0 min" in second.why
+
+    def save(batch, *, device, files):
+        files.save_checkpoint(RUNS[0], b"half")
+        again = job.checkpoint().function
+        assert (again.batch, again.store) == (BATCH, tmp_path)
+        return []
+
+    monkeypatch.setattr("repro.backends.slurm_job.train_here", save)
+    assert job() == []
+
+
+SBATCH = """#!/bin/sh
+cp "$1" {folder}/script
+{then}
+"""
+
+
+@pytest.fixture
+def sbatch(tmp_path, monkeypatch):
+    """A command that keeps what it is given; `then` is what it does next."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+
+    def make(then):
+        for name in ("sbatch", "srun", "squeue", "scancel"):
+            path = tmp_path / "bin" / name
+            path.write_text(SBATCH.format(folder=tmp_path, then=then))
+            path.chmod(0o755)
+
+    return make
+
+
+def submit(tmp_path, settings, *, demand=None):
+    asked = demand or Demand()
+    with mock.patch("repro.backends.slurm_queue.Demand.of", return_value=asked):
+        queue = SlurmQueue(Store(tmp_path / "store"), settings, project=tmp_path)
+        return queue.submit(BatchJob(tmp_path / "store", BATCH, "cpu", 30, {}))
+
+
+def test_wishes_are_handed_to_sbatch(tmp_path, sbatch):
+    sbatch("echo Submitted batch job 77")
+    settings = SlurmSettings(partition="gpu", account="lab", minutes=30, memory=1.5, gpus=2)
+    assert submit(tmp_path, settings, demand=Demand(threads=2)) == "77"
+    script = (tmp_path / "script").read_text()
+    for line in (
+        *("--partition=gpu", "--account=lab", "--time=30", "--mem=1536M", "--gpus-per-node=2"),
+        *("--cpus-per-task=2", "--requeue", "--signal=USR2@90", "--job-name=repro-"),
+        f"--comment={KEYS[0][:KEY_LETTERS]},{KEYS[1][:KEY_LETTERS]}",
+    ):
+        assert f"#SBATCH {line}" in script, script
+    assert f"env --chdir={tmp_path} " in script
+    assert f"{sys.executable} -u -m submitit" in script
+    for gpus, line in ((0, "--cpus-per-task=3"), (1, "--gpus-per-node=3")):
+        submit(tmp_path, SlurmSettings(gpus=gpus), demand=Demand(devices=3, threads=2))
+        assert f"#SBATCH {line}\n" in (tmp_path / "script").read_text()
+
+
+def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
+    sbatch("echo 'sbatch: error: Invalid account' >&2; exit 1")
+    with pytest.raises(TrainingStopped, match=r"^Slurm did not take the jobs \(Invalid account\)$"):
+        submit(tmp_path, SlurmSettings())
+
+
+def test_what_no_job_can_be_given_is_said():
+    for wrong in ({"max_jobs": 0}, {"minutes": 0}, {"gpus": -1}):
+        with pytest.raises(ValueError, match="is too small; give at least"):
+            SlurmSettings(**wrong).require_sound()
+    with pytest.raises(ValueError, match="--slurm-memory -1 is no memory; give gigabytes"):
+        SlurmSettings(memory=-1).require_sound()
+
+
+def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    for name, address, sentence in (
+        ("slurm", "", "Slurm's commands, and there is no sbatch here; run it where"),
+        ("condor", "", "There is no executor 'condor'; choose local, slurm, ray"),
+        ("ray", "", "set RAY_ADDRESS to HOST:PORT"),
+        ("ray://nowhere", "", "is no address of a Ray cluster"),
+        ("ray", "127.0.0.1:9", "Nobody answers at 127.0.0.1:9"),
+    ):
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(ValueError, match=sentence):
+            require_backend(name)
+    for library, name in (("submitit", "slurm"), ("ray", "ray://127.0.0.1:9")):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ValueError, match=r"pip install 'repro-claims\[(slurm|ray)\]'"):
+            require_backend(name)
+
+
+def test_bits_of_one_machine_cannot_be_asked_of_a_cluster(sbatch, tmp_path):
+    sbatch("exit 1")
+    at = {"device": "cpu", "processes": 1, "project": tmp_path, "same_machine": True}
+    with pytest.raises(ValueError, match="--same-machine cannot be kept with --executor slurm"):
+        backend_named("slurm", Store(tmp_path / "store"), **at)
