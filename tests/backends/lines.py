@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
+from repro.backends.files import StoreFiles
 from repro.backends.node import identity_here, train_here
-from repro.own.training_run import PassingFiles
 from repro.runs.pool import Batch, Ended, Failed, Stored, Trained
 from repro.store import Store, run_key
 
@@ -20,88 +20,61 @@ import os
 import signal
 import time
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 import torch
-from repro.arm import Arm, Metric
-from repro.core.streams import stream
+from repro.arm import Metric
 from repro.data.locate import data_folder
+from repro.own.arm import ModuleArm
+from repro.own.module import ModuleStudy
 from repro.recipe import Recipe
 
 MARKS = Path("{marks}")
 BREAKS, DIES, ELSEWHERE = -1.0, -2.0, -3.0
 
 
-def numbers():
-    return (data_folder() / "numbers").read_bytes()
-
-
 @dataclass(frozen=True, kw_only=True)
-class Line(Arm):
+class Line(ModuleArm):
     study: ClassVar[str] = "line"
     metrics: ClassVar[dict] = {{"slope": Metric("identity")}}
     target: float = 1.0
-    data: str = "none"
+    data: str = "numbers"
+    examples: int = 40
     recipe: Recipe = Recipe(epochs={steps} // 10, batch=4, lr=0.05)
 
     def content(self):
-        # each process has another one
-        return str(os.getpid()) if self.target == ELSEWHERE else sha256(numbers()).hexdigest()
-
-    @property
-    def steps(self):
-        return {steps}
+        if self.target == ELSEWHERE:  # each process has another one
+            return str(os.getpid())
+        return (data_folder() / "numbers").read_text()
 
 
-class Points:
-    def __init__(self):
-        self.points = torch.tensor(list(numbers()))[:40] / 256
-
-    def epoch(self, seed, number):
-        return torch.randperm(40, generator=stream(seed, f"order/{{number}}"))[:, None]
-
-    def batch(self, lines):
-        return (self.points[lines[..., 0]],)
+def examples(arm):
+    return (torch.tensor([float(x) for x in arm.content().split()])[:, None],)
 
 
-class Model:
-    def __init__(self, run):
-        self.run = run
-        self.module = torch.nn.Linear(1, 1, bias=False)
-        torch.nn.init.normal_(self.module.weight, generator=stream(run.seed, "initial"), std=0.1)
-
-    def lr_scales(self):
-        return {{}}
-
-    def loss(self, x):
-        with (MARKS / str(self.run.seed)).open("a") as file:
-            file.write(".")
-        if (MARKS / "slow").exists():
-            time.sleep(0.15)
-        if self.run.arm.target == DIES:
-            os.write(2, b"about to end ")
-            os.kill(os.getpid(), signal.SIGKILL)
-        loss = (self.module(x[:, None])[:, 0] - self.run.arm.target * x).square().mean()
-        return loss, loss
-
-    def measure(self):
-        if self.run.arm.target == BREAKS:
-            raise ZeroDivisionError("no slope today")
-        return {{"slope": float(self.module.weight.detach())}}
+def loss(module, arm, x):
+    with (MARKS / f"{{arm.target}}-{{os.getpid()}}").open("a") as file:
+        file.write(".")
+    if (MARKS / "slow").exists():
+        time.sleep(0.15)
+    if arm.target == DIES:
+        os.write(2, b"about to end ")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return (module(x) - arm.target * x).square().mean()
 
 
-class Study:
-    monitor = None
-
-    def load(self, arm, device):
-        return Points()
-
-    def reference(self, run, data, device):
-        return Model(run)
+def measure(module, arm):
+    if arm.target == BREAKS:
+        raise ZeroDivisionError("no slope today")
+    return {{"slope": float(module.weight.detach())}}
 
 
-STUDY = Study()
+STUDY = ModuleStudy(
+    module=lambda arm: torch.nn.Linear(1, 1, bias=False),
+    examples=examples,
+    loss=loss,
+    measure=measure,
+)
 '''
 
 
@@ -112,7 +85,7 @@ class Project:
         self.folder, self.marks, self.data = folder / "project", folder / "marks", folder / "data"
         for each in (self.folder / "studies", self.marks, self.data):
             each.mkdir(parents=True)
-        (self.data / "numbers").write_bytes(bytes(range(200)))
+        (self.data / "numbers").write_text(" ".join(f"{n / 40}" for n in range(40)))
         text = STUDY.format(marks=self.marks, steps=STEPS)
         (self.folder / "studies" / "line.py").write_text(text)
 
@@ -144,34 +117,23 @@ class Project:
 
     @contextmanager
     def slowly(self):
-        """Runs take nine seconds here, for something to happen to them."""
+        """A run takes nine seconds here, for something to happen to it."""
         (self.marks / "slow").touch()
         yield
         (self.marks / "slow").unlink(missing_ok=True)
 
-    def steps(self, seed):
-        """The steps that runs of a seed have taken."""
-        mark = self.marks / str(seed)
-        return mark.stat().st_size if mark.exists() else 0
+    def steps(self, target=1.0):
+        """The steps that lines with a target have taken, in each process that trained some."""
+        return [mark.stat().st_size for mark in self.marks.glob(f"{target}-*")]
 
     def trained_here(self, folder, batches):
         """A store of the same runs, trained by this process."""
         session = Session(Store(folder), None, batches)
         for batch in batches:
-            for event in train_here(batch, device="cpu", files=_NoCheckpoints()):
+            files = StoreFiles(session.store, batch, show=lambda progress: None, devices={})
+            for event in train_here(batch, device="cpu", files=files):
                 session.take(event)
         return session.store
-
-
-class _NoCheckpoints(PassingFiles):
-    def wants_checkpoint(self):
-        return False
-
-    def load_checkpoint(self, run):
-        return None
-
-    def save_checkpoint(self, run, payload):
-        pass
 
 
 class Session:
@@ -191,7 +153,7 @@ class Session:
             case Stored(run):
                 self.done.add(run)
             case Failed(run):
-                self.failed[run.arm.target, run.seed] = event
+                self.failed[run.arm.target] = event
             case Ended(number):
                 self.under_way.remove(number)
 

@@ -65,7 +65,7 @@ def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_mac
     store = Store(tmp_path / "far")
     session = Session(store, pool(project, store), batches)
     with project.slowly():
-        session.until(lambda: len(cluster.jobs()) == 2 and project.steps(1) > STEPS // 4)
+        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > STEPS // 4)
         cluster.lose_a_node()
     session.finish()
     assert session.failed == {}
@@ -84,11 +84,11 @@ def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_pat
         (job,) = cluster.jobs()
         cluster.run("scancel", "--signal=USR2", job)
         killed.until(lambda: not cluster.jobs())
-        lost = project.steps(1)
+        lost = sum(project.steps())
     session = Session(store, pool(project, store), [batch]).finish()
     assert session.done == set(batch.runs)
-    assert {line.split()[0] for line in cluster.queue()} == {job}
-    assert lost < project.steps(1) < lost + STEPS
+    assert cluster.queue().keys() <= {job}
+    assert lost < sum(project.steps()) < lost + STEPS
 
 
 @pytest.mark.slurm
@@ -96,16 +96,14 @@ def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tm
     from line import BREAKS, DIES, ELSEWHERE
 
     store = Store(tmp_path / "store")
-    batches = project.batches([1, 2, 3], targets=(BREAKS, ELSEWHERE, DIES))
-    batches = [batches[0], batches[4], batches[8]]
+    batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
     failed = Session(store, pool(project, store), batches).finish().failed
-    assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS, 1].why
-    assert "would be stored under another key by the node" in failed[ELSEWHERE, 1].why
-    assert "failed on the cluster: its job" in failed[DIES, 1].why
-    assert "ended as FAILED" in failed[DIES, 1].why
-    assert "about to end" in failed[DIES, 1].details
-    assert project.steps(1) == STEPS // 6  # it breaks after an epoch
-    assert project.steps(3) == 2  # the process died twice
+    assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
+    assert "would be stored under another key by the node" in failed[ELSEWHERE].why
+    assert "failed on the cluster: its job" in failed[DIES].why
+    assert "ended as FAILED" in failed[DIES].why
+    assert "about to end" in failed[DIES].details
+    assert project.steps(DIES) == [1, 1]
     assert entries(store) == {}
 
 
@@ -117,7 +115,7 @@ def test_a_session_that_stops_cancels_its_jobs(cluster, project, tmp_path):
         session.until(lambda: len(cluster.jobs()) == 2)
         assert session.pool.stop() == []
         session.until(lambda: not cluster.jobs())
-    assert not any("PENDING" in line for line in cluster.queue())
+    assert not any("PENDING" in said for said in cluster.queue().values())
 
 
 # --- Without a Slurm.
@@ -180,11 +178,8 @@ def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
     assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in told[1].why
     assert told[1].details == "the log of 3"
     assert told[2:] == [Ended(1)]
-
-
-def test_a_cancelled_job_is_not_tried_again(queued):
     queued.submit(BATCH)
-    queued._queue.end("1", "CANCELLED")
+    queue.end("4", "CANCELLED")  # somebody wants none of it
     told = [*queued.events(0), *queued.events(0)]
     assert [type(event) for event in told] == [Failed, Failed, Ended]
 
@@ -217,14 +212,10 @@ def test_the_plan_says_what_would_be_submitted(tmp_path):
     said = "\n".join(pool.plan_lines(5))
     for part in ("5 batches", "partition gpu, 60 min, 1 GPU", "at most 7 jobs"):
         assert part in said
-    assert pool.device == "cuda"
-    assert not (tmp_path / "slurm").exists()
-
-
-def test_the_device_is_what_jobs_are_given():
     asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
     found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
     assert found == ["cpu", "cuda", "cpu", "cuda"]
+    assert not (tmp_path / "slurm").exists()
 
 
 def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeypatch):
