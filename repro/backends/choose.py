@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro.backends.in_process import InProcessPool
 from repro.backends.places import cores
 from repro.backends.processes import ProcessPool
+from repro.backends.ray_address import require_somebody
+from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.pool import Pool
 from repro.store import Store
-
-if TYPE_CHECKING:
-    from repro.backends.slurm_settings import SlurmSettings
 
 NO_RAY = "--executor {name} needs Ray, which is not installed; run: pip install 'repro-claims[ray]'"
 NO_ADDRESS = (
@@ -30,7 +29,7 @@ NO_SLURM = (
     " submitted, such as a login node."
 )
 UNKNOWN_NODES = (
-    "--same-machine cannot be kept with --executor {name}, whose nodes may be of several kinds;"
+    "--same-machine cannot be kept with --executor {name}, which does not say what its nodes are;"
     " leave it out."
 )
 
@@ -59,12 +58,10 @@ def pool_named(
     if same_machine:
         raise ValueError(UNKNOWN_NODES.format(name=name))
     if name == "slurm":
-        from repro.backends.slurm_jobs import SlurmPool
-        from repro.backends.slurm_settings import SlurmSettings
+        from repro.backends.slurm import SlurmPool
 
-        settings = slurm or SlurmSettings()
-        return SlurmPool(store, settings, device=device, project=project)
-    from repro.backends.ray_tasks import RayPool
+        return SlurmPool(store, slurm or SlurmSettings(), device=device, project=project)
+    from repro.backends.ray import RayPool
 
     return RayPool(store, address=address, device=device, project=project)
 
@@ -85,21 +82,15 @@ def require_executor(name: str) -> str:
     address = os.environ.get("RAY_ADDRESS") if name == "ray" else name
     if not address:
         raise ValueError(NO_ADDRESS)
-    try:
-        import ray  # noqa: F401
-    except ImportError as error:
-        raise ValueError(NO_RAY.format(name=name)) from error
-    from repro.backends.ray_tasks import require_somebody
-
+    if find_spec("ray") is None:
+        raise ValueError(NO_RAY.format(name=name))
     require_somebody(address)
     return address
 
 
 def _require_slurm() -> None:
-    try:
-        import submitit  # noqa: F401
-    except ImportError as error:
-        raise ValueError(NO_SUBMITIT) from error
+    if find_spec("submitit") is None:
+        raise ValueError(NO_SUBMITIT)
     for name in ("sbatch", "srun", "squeue", "scancel"):
         if shutil.which(name) is None:
             raise ValueError(NO_SLURM.format(name=name))

@@ -16,6 +16,7 @@ from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch, Start
 from repro.runs.results import Results
 from repro.store import Store
+from repro.store.locks import most_locks
 
 WIDEST = {"cpu": 16, "mps": 32, "cuda": 128}
 """Runs of one stack at most, by the kind of device; halved where memory does not hold them."""
@@ -55,6 +56,7 @@ class Queue:
         self._parts: list[list[Run]] = []
         self._held: dict[int, ExitStack] = {}
         self._batches: dict[int, Batch] = {}
+        self._may_hold = most_locks()
         self._numbers = itertools.count(1)
         self._narrowed: dict[str, int] = {}
         self.elsewhere: dict[Run, None] = {}
@@ -86,11 +88,16 @@ class Queue:
     def take(self, room: int, *, trainers: int) -> Iterator[Batch]:
         """Yield up to `room` batches, each held by this session until it is `over`."""
         for part in self._parts:
-            while part and room > 0:
+            while part and room > 0 and self._holds < self._may_hold:
                 batch = self._batch(part, trainers)
                 if batch is not None:
                     room -= 1
                     yield batch
+
+    @property
+    def _holds(self) -> int:
+        """The number of runs that it holds."""
+        return sum(len(batch.runs) for batch in self._batches.values())
 
     def over(self, number: int) -> Batch:
         """Let others have what is left of a batch; return it."""

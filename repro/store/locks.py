@@ -9,7 +9,19 @@ from repro import files
 from repro.files import Lock
 from repro.store.errors import StoreError, explained
 
-__all__ = ["Lock", "Locks"]
+__all__ = ["Lock", "Locks", "most_locks"]
+
+
+def most_locks() -> int:
+    """Return how many locks may be held at once: a lock is an open file, and others need some."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 256
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
 
 
 class Locks:

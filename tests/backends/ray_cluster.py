@@ -23,14 +23,9 @@ RAY = str(Path(sys.executable).with_name("ray"))
 
 
 class Cluster:
-    """One head without cores, and workers, some of them to be started later."""
+    """One head without cores, and workers of one core each."""
 
-    executor = "ray"
-    outlives_sessions = False
-    """What a session has begun ends with it."""
-
-    def __init__(self, workers=2, *, later=0, cores=1):
-        self.cores = cores
+    def __init__(self, workers=2):
         self.folder = Path(tempfile.mkdtemp(prefix="rr-", dir="/tmp"))  # sockets need short paths
         self.name = f"rr{secrets.token_hex(3)}"
         self.names = ["head", *(f"worker{n}" for n in range(workers))]
@@ -38,7 +33,7 @@ class Cluster:
         self.addresses = {name: f"{net}{n}" for n, name in enumerate(self.names, start=2)}
         self.port = str(secrets.choice(PORTS))
         self.address = f"{self.addresses['head']}:{self.port}"
-        self.dead, self.later = set(self.names), later
+        self.dead = set(self.names)
         (self.folder / "token").write_text(secrets.token_hex(32))
 
     @property
@@ -47,7 +42,7 @@ class Cluster:
 
     def __enter__(self):
         try:
-            for name in self.names[: len(self.names) - self.later]:
+            for name in self.names:
                 self.start(name)
         except BaseException:
             self.__exit__()
@@ -73,16 +68,8 @@ class Cluster:
             "RAY_health_check_period_ms": "500",
             "RAY_health_check_timeout_ms": "30000",
             "RAY_health_check_failure_threshold": "4",
-            "XDG_CACHE_HOME": str(self.cache(name)),
+            "XDG_CACHE_HOME": str(self.folder / f"cache-{name}"),  # as on a disk of its own
         }
-
-    def cache(self, name):
-        """The folder that a node, which shares the disk with the others, has for its own caches."""
-        return self.folder / f"cache-{name}"
-
-    def command(self, *command):
-        """A command as it is run where sessions are: here."""
-        return list(command)
 
     def revive(self):
         """Start what was killed; without its head the rest is worth nothing."""
@@ -101,7 +88,7 @@ class Cluster:
             what = ["--head", "--port", self.port, "--num-cpus", "0", "--disable-usage-stats"]
             what += ["--include-dashboard=false"]
         else:
-            what = ["--address", self.address, "--num-cpus", str(self.cores)]
+            what = ["--address", self.address, "--num-cpus", "1"]
         started = subprocess.run(
             [RAY, "start", *what, *place],
             env={**self.environment(name), MARK: f"{self.name}-{name}"},

@@ -50,7 +50,6 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,sched_min_interval=10000,batch_sched_delay=0,default_queue_depth=1000
 {nodes}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-PartitionName=closed Nodes=ALL MaxTime=INFINITE State=DOWN
 """
 
 
@@ -65,10 +64,6 @@ def lacking():
 
 class Slurm(Daemons):
     """A controller and some nodes of one core each."""
-
-    executor = "slurm"
-    outlives_sessions = True
-    """What a killed session has begun goes on."""
 
     def __init__(self, nodes=2):
         super().__init__("rs-", ports=1 + nodes)
@@ -103,10 +98,6 @@ class Slurm(Daemons):
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
 
-    def command(self, *command):
-        """A command as it is run where jobs are submitted: here."""
-        return list(command)
-
     def run(self, *command):
         """Return what one of Slurm's commands prints."""
         done = subprocess.run(command, env=self.environment(), capture_output=True, text=True)
@@ -118,14 +109,14 @@ class Slurm(Daemons):
         said = self.run("sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %t")
         return dict(line.split() for line in said.splitlines())
 
-    def queue(self, what="%i %T %r"):
-        """A line for each job in the queue."""
-        return self.run("squeue", "--noheader", "--array", f"--format={what}").splitlines()
+    def queue(self):
+        """The state of each job in the queue, and its node where it runs, by its number."""
+        lines = self.run("squeue", "--noheader", "--format=%i %T %N").splitlines()
+        return {line.split()[0]: line.split()[1:] for line in lines}
 
     def jobs(self):
-        """The node of each job that runs, by the job's name."""
-        lines = (line.split() for line in self.queue("%i %T %N"))
-        return {line[0]: line[2] for line in lines if line[1] == "RUNNING"}
+        """The node of each job that runs, by its number."""
+        return {job: said[1] for job, said in self.queue().items() if said[0] == "RUNNING"}
 
     def start(self, name):
         """Start the daemon of a node."""
@@ -141,10 +132,14 @@ class Slurm(Daemons):
         self._end(name)
 
     def lose_a_node(self):
-        """Lose one of the nodes that train, and all that runs on it."""
+        """Lose one of the nodes that train, and all that runs on it.
+
+        Slurm hears of it first: where it does not, a step that dies a moment before its daemon is
+        taken for a job that failed.
+        """
         node = next(iter(self.jobs().values()))
-        self.kill(node)
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+        self.kill(node)
 
     def revive(self):
         """Empty the queue, start the nodes that were killed, and put all of them up again."""

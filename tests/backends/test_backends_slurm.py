@@ -1,201 +1,244 @@
-"""The backend for Slurm, with this machine in the place of a cluster."""
+"""Slurm as a pool: a real one with two nodes, and what can be shown without one."""
 
 import os
-import subprocess
 import sys
-from contextlib import ExitStack
+from unittest import mock
 
 import pytest
+from lines import STEPS, Project, Session, entries
+from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
 from repro.backends.choose import backend_named, require_backend
 from repro.backends.devices import Demand
-from repro.backends.slurm.settings import SlurmSettings
-from repro.core.speed import Speed
-from repro.runs import identity
-from repro.runs.backend import TrainingStopped
-from repro.runs.jobs import Batch
-from repro.runs.work import Work
+from repro.backends.slurm_settings import SlurmSettings
+from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4
-from tests.local_work import LocalWork, Trains
 
 pytest.importorskip("submitit", reason="not installed: submitit")
 
-from local_queue import HereAndNow, LocalQueue
-
-from repro.backends.slurm import backend as slurm_backend
-from repro.backends.slurm import node
-from repro.backends.slurm.backend import SlurmBackend, device_for
-from repro.backends.slurm.node import NodeJob
-from repro.backends.slurm.queue import JobState, SlurmQueue
-from repro.backends.slurm.snapshot import PROJECT, snapshot
-
-STUDY = '''
-"""Runs that leave a mark, and may kill their process."""
-import os
-import signal
-from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
-
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.outside import OutsideStudy
+from repro.backends import slurm
+from repro.backends.slurm import SlurmPool, device_for
+from repro.backends.slurm_job import BatchJob
+from repro.backends.slurm_queue import KEY_LETTERS, JobState, SlurmQueue
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tiny(OutsideArm):
-    study: ClassVar[str] = "tiny"
-    metrics: ClassVar[dict] = {"seed": Metric("identity")}
-    kills: int = 0
-    data: str = "none"
+@pytest.fixture(scope="module")
+def cluster():
+    """Two nodes of one core each, started once for all tests."""
+    if lacking():
+        pytest.skip(f"no Slurm can be started: {lacking()}")
+    cluster = Slurm()
+    try:
+        cluster.__enter__()
+    except RuntimeError as error:  # a container may let no daemon work: CI says it, with their logs
+        pytest.skip(str(error))
+    yield cluster
+    cluster.__exit__()
 
 
-def train(arm, seed):
-    mark = Path(os.environ["MARKS"]) / str(seed)
-    with mark.open("a") as file:
-        file.write(".")
-    if arm.kills < 0:
-        raise ZeroDivisionError("no seed today")
-    if mark.stat().st_size <= arm.kills:
-        os.write(2, b"about to end ")
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"seed": seed}
-
-
-STUDY = OutsideStudy(train)
-'''
-
-
-class OnSlurm(Trains):
-    """Work over a store whose batches go to a queue; each is one process of a session."""
-
-    def __init__(self, store, project, **settings):
-        self.store = Store(store)
-        self.backend = slurm_backend.SlurmBackend(
-            self.store, SlurmSettings(**settings), device="cpu", processes=1, project=project
-        )
-        self.work = Work(self.store, self.backend, engine="auto", project=project)
-        self.results = self.work.results
-
-    def left_over(self):
-        folder = self.store.root / "slurm"
-        return [p.name for place in ("sent", "batches") for p in (folder / place).iterdir()]
-
-
-CODE = identity._code
+@pytest.fixture(scope="module")
+def entered(cluster, tmp_path_factory):
+    with Project(tmp_path_factory.mktemp("lines")).entered(cluster.environment()) as project:
+        yield project
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "tiny.py").write_text(STUDY)
-    (tmp_path / "marks").mkdir()
-    monkeypatch.setenv("MARKS", str(tmp_path / "marks"))
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path / "marks"))
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(sys.modules, "tiny", raising=False)
-    monkeypatch.setattr(slurm_backend, "SlurmQueue", HereAndNow)
-    monkeypatch.setattr(slurm_backend, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(slurm_backend, "LEAST_SECONDS", 0.05)
-    monkeypatch.setattr(slurm_backend, "MOST_SECONDS", 0.05)
-    yield folder
-    sys.modules.pop("tiny", None)
+def project(entered, cluster, monkeypatch):
+    """The project as no test has changed it, and two nodes that do nothing."""
+    monkeypatch.setattr(slurm, "LOOK_SECONDS", 1.0)
+    cluster.revive()
+    entered.clean()
+    return entered
 
 
-def tiny(seeds, **settings):
-    from tiny import Tiny
-
-    return [Run(Tiny(**settings), seed) for seed in seeds]
+def pool(project, store, **settings):
+    return SlurmPool(store, SlurmSettings(**settings), device="cpu", project=project.folder)
 
 
-def marks(project):
-    return {p.name: p.stat().st_size for p in project.with_name("marks").glob("[0-9]*")}
+@pytest.mark.slurm
+def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
+    cluster, project, tmp_path
+):
+    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
+    store = Store(tmp_path / "far")
+    session = Session(store, pool(project, store), batches)
+    with project.slowly():
+        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > STEPS // 4)
+        cluster.lose_a_node()
+    session.finish()
+    assert session.failed == {}
+    assert len(entries(store)) == 200
+    assert entries(store) == entries(project.trained_here(tmp_path / "here", batches))
 
 
-def test_results_come_back_under_the_keys_of_this_machine(project, tmp_path):
-    runs = tiny([1, 2, 3])
-    done = OnSlurm(tmp_path / "far", project).train(runs)
-    assert done.work.trained == 3
-    here = LocalWork(tmp_path / "here").train(runs)
-    for run in runs:
-        assert done.results.key(run) == here.results.key(run)
-        assert done.results.get(run).values == here.values(run)
-    assert done.left_over() == []
+@pytest.mark.slurm
+def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_path):
+    """Told to end as where its time limit nears, it goes on from its checkpoint."""
+    (batch,) = project.batches([1])
+    store = Store(tmp_path / "store")
+    killed = Session(store, pool(project, store), [batch])
+    with project.slowly():
+        killed.until(lambda: store.checkpoints.load(batch.keys[0]))
+        (job,) = cluster.jobs()
+        cluster.run("scancel", "--signal=USR2", job)
+        killed.until(lambda: not cluster.jobs())
+        lost = sum(project.steps())
+    session = Session(store, pool(project, store), [batch]).finish()
+    assert session.done == set(batch.runs)
+    assert cluster.queue().keys() <= {job}
+    assert lost < sum(project.steps()) < lost + STEPS
 
 
-def test_what_cannot_be_trained_there_fails_with_the_reason(project, tmp_path, monkeypatch):
-    (broken,), (other,) = tiny([1], kills=-1), tiny([2])
-    done = OnSlurm(tmp_path / "store", project).train([broken])
-    assert "failed to train: ZeroDivisionError: no seed today" in done.results.failed(broken)
-    assert 'raise ZeroDivisionError("no seed today")' in done.results.details[broken]
-    identity_here = node.identity_here
+@pytest.mark.slurm
+def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tmp_path):
+    from line import BREAKS, DIES, ELSEWHERE
 
-    def with_other_data(run, **options):
-        return {**identity_here(run, **options), "data": "another"}
-
-    monkeypatch.setattr(node, "identity_here", with_other_data)
-    done = OnSlurm(tmp_path / "store", project).train([other])
-    assert "would be stored under another key by the node" in done.results.failed(other)
-    assert marks(project) == {"1": 1}
-    assert done.left_over() == []
-
-
-def test_a_session_that_is_stopped_stores_what_came_and_lets_go_of_the_rest(project, tmp_path):
-    runs = tiny([1, 2, 3])
-    session = OnSlurm(tmp_path / "store", project, max_jobs=2)
-
-    def stop(status):
-        if marks(project):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        session.train(runs, stop)
-    stored = [session.results.get(run) is not None for run in runs]
-    assert sum(stored) == len(marks(project)) == 2
-    assert session.left_over() == []
-    assert OnSlurm(tmp_path / "store", project).train(runs).work.trained == 1
+    store = Store(tmp_path / "store")
+    batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
+    failed = Session(store, pool(project, store), batches).finish().failed
+    assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
+    assert "would be stored under another key by the node" in failed[ELSEWHERE].why
+    assert "failed on the cluster: its job" in failed[DIES].why
+    assert "ended as FAILED" in failed[DIES].why
+    assert "about to end" in failed[DIES].details
+    assert project.steps(DIES) == [1, 1]
+    assert entries(store) == {}
 
 
-def test_runs_that_start_from_another_find_its_parameters(project, tmp_path):
-    from test_backends_starts import BASE, TUNED
-
-    done = OnSlurm(tmp_path / "store", project)
-    for run in (BASE, TUNED[0]):
-        done.work.engines.settle(run.arm, Speed("loop", 1, 0.5))
-    done.train([*TUNED, BASE])
-    assert done.work.trained == 4
-    ended = done.results.get(BASE).values["measures"]["sum"]
-    for run in TUNED:
-        started = done.results.get(run).values["measures"]["started"]
-        assert started == pytest.approx(ended, rel=1e-6)
+@pytest.mark.slurm
+def test_a_session_that_stops_cancels_its_jobs(cluster, project, tmp_path):
+    store = Store(tmp_path / "store")
+    session = Session(store, pool(project, store), project.batches([1, 2, 3]))
+    with project.slowly():
+        session.until(lambda: len(cluster.jobs()) == 2)
+        assert session.pool.stop() == []
+        session.until(lambda: not cluster.jobs())
+    assert not any("PENDING" in said for said in cluster.queue().values())
 
 
-@pytest.mark.thorough
-def test_a_job_that_kills_its_process_is_tried_again_and_given_up(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(slurm_backend, "SlurmQueue", LocalQueue)
-    monkeypatch.setattr(identity, "_code", CODE)
-    (once,), (twice,) = tiny([1], kills=1), tiny([2], kills=2)
-    done = OnSlurm(tmp_path / "store", project).train([once, twice])
-    assert done.results.get(once).values["measures"] == {"seed": 1}
-    assert marks(project) == {"1": 2, "2": 2}
-    why = done.results.failed(twice)
-    assert why.startswith("tiny kills 2, seed 2, failed on the cluster: its job ")
-    assert "killed for memory?" in why
-    assert "about to end" in done.results.details[twice]
-    assert done.left_over() == []
-    for process in LocalQueue.processes:
-        process.wait(60)
-
+# --- Without a Slurm.
 
 RUNS = [Run(D256_L4.at("ci"), seed) for seed in (1, 2)]
+KEYS = [str(run.seed) * 64 for run in RUNS]
+BATCH = Batch(1, RUNS, KEYS, "loop")
 
 
-def batch():
-    keys = [str(run.seed) * 64 for run in RUNS]
-    return Batch(1, RUNS, keys, Speed("loop", 1, 0.01), None, ExitStack())
+class Queue:
+    """A queue whose jobs do what a test says."""
+
+    folder = "/logs"
+
+    def __init__(self):
+        self.jobs, self.answers, self.said, self.cancelled = {}, True, {}, []
+
+    def submit(self, work):
+        name = str(len(self.jobs) + 1)
+        comment = ",".join(key[:KEY_LETTERS] for key in work.batch.keys)
+        self.jobs[name] = JobState("PENDING", "PartitionDown", comment)
+        return name
+
+    def end(self, name, state):
+        self.jobs[name] = self.jobs[name]._replace(name=state)
+
+    def states(self):
+        return dict(self.jobs) if self.answers else None
+
+    def returned(self, job):
+        return self.said.get(job, ())
+
+    def cancel(self, jobs):
+        self.cancelled += sorted(jobs)
+
+    def end_of_log(self, job):
+        return f"the log of {job}"
+
+
+@pytest.fixture
+def queued(tmp_path, monkeypatch):
+    """A pool on a queue without a cluster, which is looked at each time."""
+    for name in ("LOOK_SECONDS", "POLL_SECONDS"):
+        monkeypatch.setattr(slurm, name, 0.0)
+    pool = SlurmPool(Store(tmp_path), SlurmSettings(), device="cpu", project=tmp_path)
+    pool._queue = Queue()
+    return pool
+
+
+def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
+    queue = queued._queue
+    queued.submit(BATCH)
+    queue.end("1", "OUT_OF_MEMORY")
+    assert list(queued.events(0)) == list(queued.events(0)) == []
+    assert sorted(queue.jobs) == ["1", "2", "3"]
+    queue.said["2"] = [Failed(RUNS[0], "its reason")]
+    queue.end("3", "TIMEOUT")
+    told = [*queued.events(0), *queued.events(0)]
+    assert told[0] == Failed(RUNS[0], "its reason")
+    assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in told[1].why
+    assert told[1].details == "the log of 3"
+    assert told[2:] == [Ended(1)]
+    queued.submit(BATCH)
+    queue.end("4", "CANCELLED")  # somebody wants none of it
+    told = [*queued.events(0), *queued.events(0)]
+    assert [type(event) for event in told] == [Failed, Failed, Ended]
+
+
+def test_jobs_of_a_session_before_are_waited_for_and_left_alone(queued):
+    queue = queued._queue
+    queue.jobs["9"] = JobState("RUNNING", "", f"0,{KEYS[1][:KEY_LETTERS]}")
+    queue.jobs["8"] = JobState("FAILED", "", KEYS[0][:KEY_LETTERS])
+    queued.submit(BATCH)
+    assert queue.jobs.popitem()[1].comment == KEYS[0][:KEY_LETTERS]
+    assert queued.room() == 98
+    assert queued.stop() == []
+    assert queue.cancelled == ["3"]
+
+
+def test_a_long_wait_is_told_with_the_schedulers_reason(queued):
+    queued.submit(BATCH)
+    assert list(queued.events(0)) == []
+    assert queued.waits_for == ""
+    queued._news -= 60
+    assert queued.waits_for == "Slurm to start its jobs (PartitionDown)"
+    queued._queue.answers = False
+    assert list(queued.events(0)) == []
+    assert queued.waits_for == "Slurm, which does not answer"
+
+
+def test_the_plan_says_what_would_be_submitted(tmp_path):
+    settings = SlurmSettings(partition="gpu", gpus=1, max_jobs=7)
+    pool = SlurmPool(Store(tmp_path), settings, device="auto", project=tmp_path)
+    said = "\n".join(pool.plan_lines(5))
+    for part in ("5 batches", "partition gpu, 60 min, 1 GPU", "at most 7 jobs"):
+        assert part in said
+    asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
+    found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
+    assert found == ["cpu", "cuda", "cpu", "cuda"]
+    assert not (tmp_path / "slurm").exists()
+
+
+def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeypatch):
+    job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0, provenance={})
+
+    def train(batch, *, device, files):
+        yield Failed(RUNS[0], "its reason")
+        job.checkpoint()
+
+    monkeypatch.setattr("repro.backends.slurm_job.train_here", train)
+    first, second = job()
+    assert first.why == "its reason"
+    assert second.run == RUNS[1]
+    assert "came to no checkpoint within the time limit of 0 min" in second.why
+
+    def save(batch, *, device, files):
+        files.save_checkpoint(RUNS[0], b"half")
+        again = job.checkpoint().function
+        assert (again.batch, again.store) == (BATCH, tmp_path)
+        return []
+
+    monkeypatch.setattr("repro.backends.slurm_job.train_here", save)
+    assert job() == []
 
 
 SBATCH = """#!/bin/sh
@@ -211,7 +254,7 @@ def sbatch(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
     def make(then):
-        for name in ("sbatch", "srun"):
+        for name in ("sbatch", "srun", "squeue", "scancel"):
             path = tmp_path / "bin" / name
             path.write_text(SBATCH.format(folder=tmp_path, then=then))
             path.chmod(0o755)
@@ -219,119 +262,35 @@ def sbatch(tmp_path, monkeypatch):
     return make
 
 
-TWO_THREADS = Demand(threads=2)
-
-
-def submit(tmp_path, jobs, settings, *, demand=TWO_THREADS):
-    queue = SlurmQueue(tmp_path / "logs", "repro-test", settings)
-    left = [NodeJob(tmp_path, (str(n),), minutes=30) for n in range(jobs)]
-    return queue.submit(left, demand=demand, folder=tmp_path, environment={"MARK": "a b"})
+def submit(tmp_path, settings, *, demand=None):
+    asked = demand or Demand()
+    with mock.patch("repro.backends.slurm_queue.Demand.of", return_value=asked):
+        queue = SlurmQueue(Store(tmp_path / "store"), settings, project=tmp_path)
+        return queue.submit(BatchJob(tmp_path / "store", BATCH, "cpu", 30, {}))
 
 
 def test_wishes_are_handed_to_sbatch(tmp_path, sbatch):
     sbatch("echo Submitted batch job 77")
     settings = SlurmSettings(partition="gpu", account="lab", minutes=30, memory=1.5, gpus=2)
-    assert submit(tmp_path, 3, settings) == ["77_0", "77_1", "77_2"]
+    assert submit(tmp_path, settings, demand=Demand(threads=2)) == "77"
     script = (tmp_path / "script").read_text()
     for line in (
         *("--partition=gpu", "--account=lab", "--time=30", "--mem=1536M", "--gpus-per-node=2"),
-        *("--array=0-2%3", "--cpus-per-task=2", "--requeue", "--signal=USR2@90"),
+        *("--cpus-per-task=2", "--requeue", "--signal=USR2@90", "--job-name=repro-"),
+        f"--comment={KEYS[0][:KEY_LETTERS]},{KEYS[1][:KEY_LETTERS]}",
     ):
-        assert f"#SBATCH {line}\n" in script, script
-    assert f"env --chdir={tmp_path} 'MARK=a b' {sys.executable} -u -m submitit" in script
-
-
-def test_a_job_is_given_the_devices_that_its_runs_ask_for(tmp_path, sbatch):
-    sbatch("echo Submitted batch job 79")
-    demand = Demand(devices=3, threads=2)
-    for gpus, lines in (
-        (0, ["--cpus-per-task=3"]),
-        (1, ["--cpus-per-task=2", "--gpus-per-node=3"]),
-    ):
-        submit(tmp_path, 1, SlurmSettings(gpus=gpus), demand=demand)
-        script = (tmp_path / "script").read_text()
-        assert [line for line in lines if f"#SBATCH {line}\n" not in script] == []
+        assert f"#SBATCH {line}" in script, script
+    assert f"env --chdir={tmp_path} " in script
+    assert f"{sys.executable} -u -m submitit" in script
+    for gpus, line in ((0, "--cpus-per-task=3"), (1, "--gpus-per-node=3")):
+        submit(tmp_path, SlurmSettings(gpus=gpus), demand=Demand(devices=3, threads=2))
+        assert f"#SBATCH {line}\n" in (tmp_path / "script").read_text()
 
 
 def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
     sbatch("echo 'sbatch: error: Invalid account' >&2; exit 1")
     with pytest.raises(TrainingStopped, match=r"^Slurm did not take the jobs \(Invalid account\)$"):
-        submit(tmp_path, 1, SlurmSettings())
-
-
-def test_the_snapshot_has_the_code_that_git_would_add_by_what_is_in_it(tmp_path):
-    code, into = tmp_path / "code", tmp_path / "into"
-    for place in ("a.py", "below/b.py", "__pycache__/a.pyc", "env/pyvenv.cfg", "runs/c.txt"):
-        (code / place).parent.mkdir(parents=True, exist_ok=True)
-        (code / place).write_text("1")
-    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
-    (code / ".gitignore").write_text("runs/\n")
-    first = snapshot(code, tmp_path / "store", into)
-    found = {str(p.relative_to(first)) for p in (first / PROJECT).rglob("*") if p.is_file()}
-    assert found == {"project/.gitignore", "project/a.py", "project/below/b.py"}
-    assert (first / "library" / "repro" / "arm.py").is_file()
-    assert any((first / "library" / "repro" / "_fixtures").iterdir())
-    assert snapshot(code, tmp_path / "store", into) == first
-    (code / "a.py").write_text("2")
-    assert snapshot(code, tmp_path / "store", into) != first
-    assert (first / PROJECT / "a.py").read_text() == "1"
-
-
-def test_the_device_is_what_jobs_are_given():
-    asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
-    found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
-    assert found == ["cpu", "cuda", "cpu", "cuda"]
-
-
-def backend(tmp_path, **settings):
-    return SlurmBackend(
-        Store(tmp_path / "store"),
-        SlurmSettings(**settings),
-        device="cpu",
-        processes=1,
-        project=tmp_path,
-    )
-
-
-def test_the_plan_says_what_would_be_submitted_and_leaves_nothing(tmp_path):
-    lines = backend(tmp_path, partition="gpu", gpus=1, max_jobs=7).plan_lines(timings=2, batches=5)
-    said = "\n".join(lines)
-    for part in ("5 batches", "partition gpu, 60 min, 1 GPU", "2 programs", "at most 7 jobs"):
-        assert part in said
-    assert not (tmp_path / "store" / "slurm").exists()
-
-
-class Stubborn:
-    """A queue whose jobs never start, or that does not even answer."""
-
-    reason = None
-
-    def submit(self, jobs, **_):
-        return [str(n) for n, _ in enumerate(jobs)]
-
-    def states(self, ids):
-        return self.reason and {each: JobState("PENDING", self.reason) for each in ids}
-
-    def cancel(self):
-        pass
-
-
-def test_a_long_wait_is_told_with_the_schedulers_reason(tmp_path, monkeypatch):
-    for name in ("LEAST_SECONDS", "MOST_SECONDS", "POLL_SECONDS"):
-        monkeypatch.setattr(f"repro.backends.slurm.backend.{name}", 0.0)
-    waits = backend(tmp_path)
-    waits._queue = waits._sender._queue = queue = Stubborn()
-    waits.start(batch(), lambda event: None)
-    assert list(waits.events()) == []
-    assert waits.waits_for == ""
-    waits._news -= 60
-    assert list(waits.events()) == []
-    assert waits.waits_for == "Slurm, which does not answer"
-    queue.reason = "PartitionDown"
-    assert list(waits.events()) == []
-    assert waits.waits_for == "Slurm to start 1 job: 1 pending (PartitionDown)"
-    assert waits.room() == 99
-    assert waits.stop() == []
+        submit(tmp_path, SlurmSettings())
 
 
 def test_what_no_job_can_be_given_is_said():
@@ -360,10 +319,8 @@ def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
             require_backend(name)
 
 
-def test_bits_of_one_machine_cannot_be_asked_of_slurm(sbatch, tmp_path):
+def test_bits_of_one_machine_cannot_be_asked_of_a_cluster(sbatch, tmp_path):
     sbatch("exit 1")
-    for name in ("squeue", "scancel"):
-        (tmp_path / "bin" / name).symlink_to(tmp_path / "bin" / "sbatch")
     at = {"device": "cpu", "processes": 1, "project": tmp_path, "same_machine": True}
     with pytest.raises(ValueError, match="--same-machine cannot be kept with --executor slurm"):
         backend_named("slurm", Store(tmp_path / "store"), **at)

@@ -1,0 +1,159 @@
+"""Ray as a pool: a real cluster of a head and two nodes, and what can be shown without one."""
+
+from importlib.util import find_spec
+
+import pytest
+from lines import STEPS, Project, Session, entries
+from ray_cluster import Cluster
+
+from repro.arm import Run
+from repro.backends.devices import Demand
+from repro.backends.node import code_paths
+from repro.runs.pool import Batch, Ended, Start, TrainingStopped
+from repro.store import Store
+from repro.studies.depth_ladder.arms import D256_L4
+
+if find_spec("ray") is None:
+    pytest.skip("not installed: ray", allow_module_level=True)
+
+RUNS = [Run(D256_L4.at("ci"), 1)]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head, and two nodes of one core each, started once for all tests."""
+    with Cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def entered(cluster, tmp_path_factory):
+    with Project(tmp_path_factory.mktemp("lines")).entered(cluster.environment()) as project:
+        yield project
+
+
+@pytest.fixture
+def project(entered, cluster):
+    """The project as no test has changed it, and two nodes that do nothing."""
+    cluster.revive()
+    entered.clean()
+    return entered
+
+
+def pool(project, cluster, store):
+    from repro.backends.ray import RayPool  # Ray reads its environment when it is imported
+
+    return RayPool(store, address=cluster.address, device="auto", project=project.folder)
+
+
+@pytest.mark.cluster
+def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
+    cluster, project, tmp_path
+):
+    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=25)
+    session = Session(Store(tmp_path / "far"), None, batches)
+    session.pool = pool(project, cluster, session.store)
+    with project.slowly():
+        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > STEPS // 4)
+        cluster.lose_a_node()
+    session.finish()
+    session.pool.stop()
+    assert session.failed == {}
+    assert len(entries(session.store)) == 200
+    here = project.trained_here(tmp_path / "here", batches)
+    assert entries(session.store) == entries(here)
+
+
+@pytest.mark.cluster
+def test_what_cannot_be_trained_there_fails_and_a_stopped_pool_begins_anew(
+    cluster, project, tmp_path
+):
+    from line import BREAKS, DIES, ELSEWHERE
+
+    store = Store(tmp_path / "store")
+    slow = Session(store, pool(project, cluster, store), project.batches([5]))
+    with project.slowly():
+        slow.until(project.steps)
+        assert slow.pool.stop() == []
+    taken = project.steps()
+    batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
+    failed = Session(store, slow.pool, batches).finish().failed
+    slow.pool.stop()
+    assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
+    assert "would be stored under another key by the node" in failed[ELSEWHERE].why
+    assert "failed on the cluster: " in failed[DIES].why
+    assert entries(store) == {}
+    assert project.steps() == taken
+
+
+@pytest.mark.cluster
+def test_a_lost_head_is_one_sentence(cluster, project, tmp_path, monkeypatch):
+    monkeypatch.setattr("repro.backends.ray.PATIENCE_SECONDS", 1.0)
+    store = Store(tmp_path / "store")
+    session = Session(store, pool(project, cluster, store), project.batches([1]))
+    with project.slowly():
+        session.until(project.steps)
+        cluster.kill("head")
+        with pytest.raises(TrainingStopped, match=r"The Ray cluster at .* is lost"):
+            session.finish()
+    session.pool.stop()
+
+
+# --- Without a cluster; after those with one, for Ray reads its environment when it is imported.
+
+
+@pytest.fixture
+def joined(tmp_path, monkeypatch):
+    """A pool that has joined a cluster whose largest node has four devices of each kind."""
+    from repro.backends import ray
+
+    monkeypatch.setattr(ray.RayPool, "_join", lambda self: None)
+    monkeypatch.setattr(ray, "device_for", lambda name: name)
+    monkeypatch.setattr(ray, "most", lambda unit: 4)
+    monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 6.0, "GPU": 8.0})
+    return lambda device: ray.RayPool(
+        Store(tmp_path / "store"), address="here:1", device=device, project=tmp_path
+    )
+
+
+def test_tasks_are_given_what_their_runs_ask_for(joined, monkeypatch):
+    demand = Demand(devices=3, threads=32)
+    monkeypatch.setattr("repro.backends.ray.Demand.of", lambda arm: demand)
+    batch = Batch(1, RUNS, ["1" * 64], "loop")
+    assert joined("cuda")._resources(batch) == {"num_cpus": 4, "num_gpus": 3}
+    assert joined("cpu")._resources(batch) == {"num_cpus": 4, "num_gpus": 0}
+    assert joined("cuda").room() == 16
+    demand = Demand(devices=5)
+    pool = joined("cpu")
+    pool.submit(batch)
+    failed, ended = pool.events(0)
+    assert "asks for 5 devices, and the largest node of the Ray cluster has 4 c" in failed.why
+    assert ended == Ended(1)
+
+
+def test_what_starts_from_nothing_fails(joined):
+    pool = joined("cpu")
+    pool.submit(Batch(1, RUNS, ["1" * 64], "loop", Start(RUNS[0], "0" * 64)))
+    failed, _ = pool.events(0)
+    assert "failed to train: ValueError: " in failed.why
+    assert "seed 1, which this starts from, is not stored" in failed.why
+
+
+def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
+    from repro.backends.ray_cluster import environment_of
+
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    environment = environment_of(tmp_path, tmp_path / "runs")
+    assert {"/env", "/runs", ".git"} <= set(environment["excludes"])
+    assert environment["py_modules"][0].endswith("/repro")
+    assert environment["env_vars"] == {"OMP_NUM_THREADS": "1", "REPRO_DATA": str(tmp_path)}
+
+
+def test_nodes_look_for_modules_where_this_process_does(tmp_path, monkeypatch):
+    (tmp_path / "env" / "lib").mkdir(parents=True)
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    for place in ("tests", "env/lib", "."):
+        monkeypatch.syspath_prepend(str(tmp_path / place))
+    assert code_paths(tmp_path) == [".", "tests"]
