@@ -1,4 +1,4 @@
-"""The import of a module that Ctrl-C must not end in the middle."""
+"""What Ctrl-C must not end in the middle, such as the import of a module."""
 
 from __future__ import annotations
 
@@ -6,6 +6,30 @@ import importlib
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block, where it is raised.
+
+    >>> with interrupts_held():
+    ...     event = connection.recv()  # else the next reader would begin in the middle of it
+    """
+    heard = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(heard):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def import_whole(name: str) -> None:
@@ -16,16 +40,7 @@ def import_whole(name: str) -> None:
 
     >>> import_whole("torch")
     """
-    heard = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    if name in sys.modules or not is_main or not callable(heard):
-        importlib.import_module(name)
+    if name in sys.modules:
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
+    with interrupts_held():
         importlib.import_module(name)
-    finally:
-        signal.signal(signal.SIGINT, heard)
-        if came:
-            signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The files of a batch that trains on this machine: they lie in the store."""
+"""The files of a batch that trains where the store is: they lie in it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ from pathlib import Path
 from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
-from repro.runs.jobs import Job, Start, Timing
 from repro.runs.opened import unwatched
+from repro.runs.pool import Batch, Start
 from repro.store import Store
 
 
 class StoreFiles:
-    """Checkpoints and folders by the keys of a job's runs, and the parameters they start from."""
+    """Checkpoints and folders by the keys of a batch's runs, and the parameters they start from."""
 
     def __init__(
         self,
         store: Store,
-        job: Job,
+        batch: Batch,
         *,
         show: Callable[[Progress], None],
         devices: Mapping[str, str],
     ) -> None:
-        self._store, self._start, self._show = store, job.start, show
+        self._store, self._start, self._show = store, batch.start, show
+        self._keys = dict(zip(batch.runs, batch.keys, strict=True))
         self.devices = devices
-        self._keys: Mapping[Run, str] = (
-            {} if isinstance(job, Timing) else dict(zip(job.runs, job.keys, strict=True))
-        )
 
     def load_checkpoint(self, run: Run) -> bytes | None:
         with unwatched():

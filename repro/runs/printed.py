@@ -51,7 +51,7 @@ def printing_into(printed: Printed, events: Iterable[T]) -> Iterator[T]:
         yield event
 
 
-def details_of(error: Exception, printed: str) -> str:
+def details_of(error: BaseException, printed: str) -> str:
     """Return the traceback of an error from where it leaves repro, and what was printed before."""
     told = traceback.TracebackException.from_exception(error, limit=-FRAMES)
     theirs = [frame for frame in told.stack if not frame.filename.startswith(OURS)]

@@ -1,0 +1,129 @@
+"""The pool that trains in the session's own process, one batch at a time.
+
+For whoever wants to see what training prints, or to stop in the middle of it with a debugger. A run
+that Ctrl-C ends goes on from its last checkpoint, which is some seconds old.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import NoReturn
+
+from repro.backends.devices import Demand
+from repro.backends.files import StoreFiles
+from repro.backends.places import Places, places_on
+from repro.backends.trainer import train_batch
+from repro.core.device import machine, resolve_device
+from repro.core.progress import Progress
+from repro.runs.identity import name_of
+from repro.runs.pool import Advanced, Batch, Ended, Event, Failed
+from repro.store import Store
+
+
+class InProcessPool:
+    """A pool that trains in `events`, and nowhere else.
+
+    >>> pool = InProcessPool(store, device="cpu")
+    >>> pool.submit(batch)
+    >>> for event in pool.events(seconds=1.0):
+    ...     print(event)
+    """
+
+    trainers = 1
+
+    def __init__(self, store: Store, *, device: str) -> None:
+        self.device = resolve_device(device)
+        self.remarks: Sequence[str] = ()
+        self._store = store
+        self._batch: Batch | None = None
+
+    @property
+    def machine(self) -> str | None:
+        return machine(self.device)
+
+    @property
+    def waits_for(self) -> str:
+        return self._places.waits_for
+
+    def plan_lines(self, batches: int) -> Sequence[str]:
+        return ()  # the plan has said it all
+
+    def room(self) -> int:
+        return 0 if self._batch is not None else self._places.reserve(1)
+
+    def submit(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        batch = self._batch
+        demand = Demand() if batch is None else Demand.of(batch.arm)
+        most = len(self._places.names)
+        lacking = demand.lacking(most, where="this machine", device=self.device)
+        places = [] if batch is None or lacking else self._places.take(demand.devices)
+        if batch is None or not (places or lacking):
+            time.sleep(seconds)
+            return
+        self._batch = None
+        try:
+            if lacking:
+                yield from (Failed(run, f"{name_of(run)}, {lacking}") for run in batch.runs)
+            else:
+                yield from self._train(batch, places)
+        finally:
+            self._places.give_back(places)
+            self._places.let_go()
+        yield Ended(batch.number)
+
+    def stop(self) -> Sequence[Event]:
+        self._batch = None
+        self._places.let_go()
+        return ()
+
+    @cached_property
+    def _places(self) -> Places:
+        return places_on(self.device)
+
+    def _train(self, batch: Batch, places: Sequence[str]) -> Iterator[Event]:
+        numbers = {name: number for number, name in enumerate(self._places.names)}
+        devices = {f"{self.device}:{numbers[name]}": name for name in places}
+        shown: list[Progress] = []
+        files = StoreFiles(
+            self._store,
+            batch,
+            show=shown.append,
+            devices={} if self.device == "cpu" else devices,
+        )
+        events = train_batch(batch.runs, engine=batch.engine, device=self.device, files=files)
+        while True:
+            with _exit_refused():
+                event = next(events, None)
+            yield from (Advanced(batch.number, progress) for progress in shown)
+            shown.clear()
+            if event is None:
+                return
+            yield Advanced(batch.number, event) if isinstance(event, Progress) else event
+
+
+@contextmanager
+def _exit_refused() -> Iterator[None]:
+    """Raise within the block where the main thread calls `os._exit`, which no session survives.
+
+    With `os._exit(0)` it would even end as if all were well. A forked child may exit.
+    """
+    really_exit, process = os._exit, os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process or threading.current_thread() is not threading.main_thread():
+            really_exit(status)
+        raise RuntimeError(f"it called os._exit({status}), which would end the whole session")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = really_exit

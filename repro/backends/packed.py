@@ -1,0 +1,167 @@
+"""Batches as bytes for another process, with the files that their classes are defined in.
+
+pytest, a script and a second `conftest.py` give modules names that no import finds again, or finds
+another file by. So a class goes as its module's name and file and its own name, and the process
+that unpacks it loads that file under that name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import os
+import pickle
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from repro.runs.pool import Batch
+
+MAIN = "__main__"
+LOADED_MAIN = "__mp_main__"
+"""The name that a script is loaded by, as `multiprocessing` does: its guard then keeps it quiet."""
+
+_being_loaded: list[str] = []
+_loaded: dict[tuple[str, str], ModuleType] = {}
+
+
+class Unsendable(ValueError):
+    """Raised where a batch cannot be sent to another process; says what to change."""
+
+
+def packed(batch: Batch) -> bytes:
+    """Return a batch as bytes; raises `Unsendable` where another process could not read it.
+
+    >>> unpacked(packed(batch)) == batch
+    True
+    """
+    kind, buffer = type(batch.arm), io.BytesIO()
+    study = batch.arm.study
+    try:
+        # a study that is not imported yet will be found there as it would be here
+        loaded = getattr(sys.modules.get(study), "__file__", None)
+        file = _file_of(kind) if study == kind.__module__ else loaded
+        _ByFile(buffer).dump((study, file, batch))
+    except Unsendable:
+        raise
+    except Exception as error:  # whatever the parts of an arm raise
+        raise Unsendable(
+            f"cannot be sent to a trainer process ({error}); give its arm plain data, or use -s to"
+            " train in pytest's own process"
+        ) from error
+    return buffer.getvalue()
+
+
+def unpacked(content: bytes) -> Batch:
+    """Return a batch from bytes, and load the modules of its study and its classes."""
+    importlib.invalidate_caches()  # files may be newer than this process
+    study, file, batch = pickle.loads(content)
+    if file is not None:
+        load(study, file)
+    assert isinstance(batch, Batch)
+    return batch
+
+
+def load(name: str, file: str) -> ModuleType:
+    """Return the module of a file under a name, which is that module's from now on."""
+    if (name, file) not in _loaded:
+        _being_loaded.append(file)
+        try:
+            _loaded[name, file] = _imported(name, file) or _executed(name, file)
+        finally:
+            _being_loaded.pop()
+    module = sys.modules[name] = _loaded[name, file]
+    return module
+
+
+def require_not_loading() -> None:
+    """Raise RuntimeError where this process is loading a script that goes on to train."""
+    if _being_loaded:
+        raise RuntimeError(
+            f"{_being_loaded[0]} trains as soon as it is imported, which a trainer process has to"
+            ' do; put what it does under `if __name__ == "__main__":`'
+        )
+
+
+class _ByFile(pickle.Pickler):
+    """Writes the classes of settings by the files that they are defined in."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, type) and dataclasses.is_dataclass(value):
+            return _class_in, (value.__module__, _file_of(value), value.__qualname__)
+        return NotImplemented
+
+
+def _file_of(kind: type) -> str:
+    """Return the file that a class is defined in; raises `Unsendable` where that cannot be told.
+
+    By the module that the methods of a data class were made in: another one may have its name now.
+    """
+    if "<locals>" in kind.__qualname__:
+        raise Unsendable(
+            f"{kind.__qualname__} is defined in a function, where a trainer process cannot find it;"
+            " define it at the top of its module, or use -s to train in pytest's own process"
+        )
+    names = getattr(kind.__init__, "__globals__", {})  # type: ignore[misc]
+    if names.get("__name__") != kind.__module__:  # those of a parent
+        names = vars(sys.modules[kind.__module__])
+    file: str | None = names.get("__file__")
+    if file is None or not Path(file).exists():
+        raise Unsendable(
+            f"{kind.__qualname__} is defined in no file that a trainer process could load; write it"
+            " into a module, or use -s to train in pytest's own process"
+        )
+    return os.path.abspath(file)
+
+
+def _class_in(module: str, file: str, qualname: str) -> type:
+    """Return the class of this name in the module of a file."""
+    found: Any = load(module, file)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    assert isinstance(found, type)
+    if found.__module__ == LOADED_MAIN:
+        found.__module__ = module  # two arms are the same if they say the same of their class
+    return found
+
+
+def _imported(name: str, file: str) -> ModuleType | None:
+    """Import a module in the usual way, where that leads to this file."""
+    if name == MAIN:
+        return None
+    try:
+        spec = find_spec(name)
+    except (ModuleNotFoundError, ValueError):  # no such package, or a module that has no spec
+        return None
+    if spec is None or spec.origin is None or not Path(spec.origin).exists():
+        return None
+    return importlib.import_module(name) if Path(spec.origin).samefile(file) else None
+
+
+def _executed(name: str, file: str) -> ModuleType:
+    """Make a module of a file, whatever else has its name or could be found by it."""
+    name = LOADED_MAIN if name == MAIN else name
+    _load_parents(name, Path(file))
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _load_parents(name: str, file: Path) -> None:
+    """Load the packages that a module lies in, for what it imports from beside itself."""
+    parent = name.rpartition(".")[0]
+    folder = file.parents[1] if file.name == "__init__.py" else file.parent
+    if not parent or parent in sys.modules:
+        return
+    if (folder / "__init__.py").exists():
+        load(parent, str(folder / "__init__.py"))
+        return
+    _load_parents(parent, folder / "__init__.py")
+    package = sys.modules[parent] = ModuleType(parent)
+    package.__path__ = [str(folder)]

@@ -1,0 +1,169 @@
+"""Trains a batch, wherever it is: in a process of this machine, or on a node of a cluster."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from repro.arm import Run
+from repro.core.device import one_thread, ran_out_of_memory
+from repro.core.files import RunFiles
+from repro.core.progress import Progress
+from repro.imports import import_whole
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+from repro.own.training_run import TrainingFiles
+from repro.runs.identity import name_of
+from repro.runs.opened import Opened
+from repro.runs.packages import packages_of
+from repro.runs.pool import Failed, Narrowed, Trained
+from repro.runs.printed import Printed, details_of, printing_into
+from repro.runs.provenance import provenance
+from repro.store import StoreError
+from repro.studies.find import study_of
+
+if TYPE_CHECKING:
+    from repro.core.train import Finished
+
+SAVE_SECONDS = 5.0
+"""Seconds between two checkpoints."""
+
+LONGEST = 160
+"""Characters that are kept of why a program is not stacked."""
+
+
+class Files(RunFiles, TrainingFiles, Protocol):
+    """The files of a batch's runs, whether they train here or outside."""
+
+
+def train_batch(
+    runs: Sequence[Run],
+    *,
+    engine: str,
+    device: str,
+    files: Files,
+    save_seconds: float = SAVE_SECONDS,
+) -> Iterator[Progress | Trained | Failed | Narrowed]:
+    """Train runs of one program together, or in halves where memory cannot hold them all.
+
+    Where they cannot be stacked, they are trained one after another, and their provenance says so.
+
+    >>> for event in train_batch(batch.runs, engine="stacked", device="cpu", files=files):
+    ...     print(event)
+    """
+    together = _Together(runs, engine, device, files, save_seconds)
+    yield from together.train()
+    if together.not_stacked:
+        why, left = together.not_stacked, together.left
+        together = _Together(left, "loop", device, files, save_seconds, stacking_failed=why)
+        yield from together.train()
+    if not together.shortage:
+        return
+    if len(runs) == 1:
+        yield Failed(
+            runs[0],
+            f"{name_of(runs[0])} does not fit into memory on its own ({together.shortage}); free"
+            " some, or train it on a larger device.",
+        )
+        return
+    half = -(-len(runs) // 2)
+    yield Narrowed(runs[0].arm.program, half)
+    for first in range(0, len(together.left), half):
+        yield from train_batch(
+            together.left[first : first + half],
+            engine=engine,
+            device=device,
+            files=files,
+            save_seconds=save_seconds,
+        )
+
+
+class _Together:
+    """Runs that train together, until they are done or cannot go on in this way.
+
+    `shortage` then has the words of a device that is full, and `not_stacked` the reason why not one
+    step could be stacked. The errors are not kept: they hold the memory of what is unfinished.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        engine: str,
+        device: str,
+        files: Files,
+        save_seconds: float,
+        *,
+        stacking_failed: str = "",
+    ) -> None:
+        self.runs, self.left = runs, list(runs)
+        self.shortage = self.not_stacked = ""
+        self._engine, self._device, self._files = engine, device, files
+        self._save_seconds, self._stacking_failed = save_seconds, stacking_failed
+        self._opened: Opened | None = None
+        self._began = time.monotonic()
+
+    def train(self) -> Iterator[Progress | Trained | Failed]:
+        import_whole("torch")
+        from repro.core.train import Finished
+
+        one_thread()
+        printed, has_begun = Printed(), False
+        try:
+            for event in printing_into(printed, self._events()):
+                has_begun = True
+                if isinstance(event, Finished):
+                    self.left.remove(event.run)
+                    yield Trained(event.run, event.values, self._how(event.run), event.weights)
+                else:
+                    yield event
+        except StoreError:  # it is the store that fails, and no run
+            raise
+        except (Exception, SystemExit) as error:
+            why = f"{type(error).__name__}: {error}"
+            if ran_out_of_memory(error):
+                self.shortage = str(error) or why
+            elif self._engine == "stacked" and self.runs[0].arm.stacks and not has_begun:
+                first = why.partition(". ")[0]
+                self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
+            else:
+                details = details_of(error, printed.text)
+                for run in self.left:
+                    yield Failed(run, f"{name_of(run)}, failed to train: {why}", details)
+
+    def _events(self) -> Iterator[Progress | Finished]:
+        import torch
+
+        from repro.core.train import training
+
+        study, files = study_of(self.runs[0].arm), self._files
+        outside = study if isinstance(study, OutsideStudy) else None
+        kept = [files.folder(run) for run in self.runs if outside is not None]
+        self._opened = Opened(self.runs[0].arm, but=kept)
+        if outside is not None:
+            yield from self._opened.during(outside.training(self.runs, files))
+            return
+        events = training(
+            study,
+            self.runs,
+            engine=self._engine,
+            device=torch.device(self._device),
+            files=files,
+            save_seconds=self._save_seconds,
+        )
+        yield from self._opened.during(events)
+
+    def _how(self, run: Run) -> dict[str, Any]:
+        """Return the provenance of a run that is done."""
+        company = len(self.runs)
+        how = provenance(self._device, (time.monotonic() - self._began) / company, company)
+        how["packages"] = {**how["packages"], **packages_of(run.arm)}
+        how["engine"] = self._engine
+        if self._stacking_failed:
+            how["not_stacked"] = self._stacking_failed
+        if isinstance(run.arm, OutsideArm):
+            how["threads"], how["devices"] = run.arm.threads, run.arm.devices
+        if self._opened is not None and self._opened.unnamed:
+            how["opened"] = self._opened.unnamed
+        return how
