@@ -149,7 +149,7 @@ class _Together:
             self.runs,
             engine=self._engine,
             device=torch.device(self._device),
-            files=files,
+            files=_OfEngine(self._engine, files),
             save_seconds=self._save_seconds,
         )
         yield from self._opened.during(events)
@@ -167,3 +167,18 @@ class _Together:
         if self._opened is not None and self._opened.unnamed:
             how["opened"] = self._opened.unnamed
         return how
+
+
+class _OfEngine:
+    """Files whose checkpoints are marked by their engine: no other one can go on from them."""
+
+    def __init__(self, engine: str, files: Files) -> None:
+        self._mark, self._files = f"{engine}:".encode(), files
+        self.drop_checkpoint, self.load_weights = files.drop_checkpoint, files.load_weights
+
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        saved = self._files.load_checkpoint(run)
+        return saved.removeprefix(self._mark) if saved and saved.startswith(self._mark) else None
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        self._files.save_checkpoint(run, self._mark + payload)
