@@ -12,7 +12,7 @@ from typing import ClassVar
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
-from repro.runs.pool import Batch, Ended, Failed, Trained
+from repro.runs.pool import Advanced, Batch, Ended, Failed, Trained
 from tests.studies.small import LADDER
 
 
@@ -71,10 +71,10 @@ def batch(arm, seeds=range(2), *, number=1, engine="loop"):
     return Batch(number, runs, [f"{number:032x}{run.seed:032x}" for run in runs], engine)
 
 
-def heard(pool, *, until=Ended, seconds=60):
-    """What a pool tells up to the first event of a type, that one too."""
+def heard(pool, *, until=Ended, count=1, seconds=60):
+    """What a pool tells until there are so many events of a type."""
     events, ends_at = [], time.monotonic() + seconds
-    while not any(isinstance(event, until) for event in events):
+    while sum(isinstance(event, until) for event in events) < count:
         assert time.monotonic() < ends_at, events
         events.extend(pool.events(0.5))
     return events
@@ -100,3 +100,12 @@ def eventually(condition, seconds=30):
     while not condition():
         assert time.monotonic() < ends_at
         time.sleep(0.02)
+
+
+def first_step(events):
+    return min(event.progress.step for event in events if isinstance(event, Advanced))
+
+
+def result_of(pool, arm, *given, **named):
+    pool.submit(batch(arm, *given, **named))
+    return heard(pool)
