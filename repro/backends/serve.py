@@ -97,9 +97,12 @@ def serve(connection: Connection, session: int) -> None:
     sys.stdin = _NoInput()
     stopping, tasks = Event(), SimpleQueue[Task | None]()
     Thread(target=_listen, args=(connection, session, tasks, stopping), daemon=True).start()
+    stores: dict[Path, Store] = {}
     with suppress(Stopped, KeyboardInterrupt):
         while (task := tasks.get()) is not None:
-            _Serving(task, connection, stopping).train()
+            if task.root not in stores:
+                stores[task.root] = Store(task.root, report=connection.send)
+            _Serving(task, stores[task.root], connection, stopping).train()
 
 
 def _listen(
@@ -119,8 +122,9 @@ def _listen(
 class _Serving:
     """A task, and the session that is told of it."""
 
-    def __init__(self, task: Task, connection: Connection, stopping: Event) -> None:
-        self._task, self._connection, self._stopping = task, connection, stopping
+    def __init__(self, task: Task, store: Store, connection: Connection, stopping: Event) -> None:
+        self._task, self._store = task, store
+        self._connection, self._stopping = connection, stopping
         self._batch: Batch | None = None
         self._told = -SECONDS_BETWEEN_WORDS
 
@@ -144,12 +148,8 @@ class _Serving:
     def _train(self, batch: Batch) -> None:
         task, every = self._task, _SaveSeconds(SAVE_SECONDS)
         every.stopping = self._stopping
-        files = StoreFiles(
-            Store(task.root, report=self._send),
-            batch,
-            show=self._show,
-            devices=numbered_accelerators(task.device),
-        )
+        devices = numbered_accelerators(task.device)
+        files = StoreFiles(self._store, batch, show=self._show, devices=devices)
         runs = [batch.runs[place] for place in task.runs]
         for event in train_batch(
             runs, engine=batch.engine, device=task.device, files=files, save_seconds=every

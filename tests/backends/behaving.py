@@ -12,8 +12,9 @@ from typing import ClassVar
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
+from repro.recipe import Recipe
 from repro.runs.pool import Advanced, Batch, Ended, Failed, Trained
-from tests.studies.small import LADDER
+from repro.studies.depth_ladder.arms import LadderArm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,10 @@ def train(arm, seed, run):
 
 STUDY = OutsideStudy(train)
 
-SMALL = LADDER.but(trained=1, images=64)
+SMALL = LadderArm(
+    width=16, depth=2, rule="bp", trained=1, data="cifar10-twin", pixels=8, images=64, shift=1,
+    weight_std=0.1, embedding_std=0.1, recipe=Recipe(epochs=1, batch=32, lr=1e-3),
+)  # fmt: skip
 LONG = SMALL.but(recipe=SMALL.recipe.but(epochs=300))
 
 

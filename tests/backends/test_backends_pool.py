@@ -248,6 +248,22 @@ def test_no_more_batches_train_than_there_are_trainers(pool, made, monkeypatch):
     assert pool.room() == 2  # and it can be used again
 
 
+def test_what_came_by_the_end_is_returned_and_a_second_ctrl_c_ends_all(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool.submit(batch(SMALL))
+    made[0].theirs.send((Trained, 1, [{}, {}]))
+    assert trained(pool.stop()) == {1: {}}
+    pool.submit(batch(SMALL))
+    made[1].send = lambda task: True  # it does not end, and Ctrl-C comes while it is waited for
+    monkeypatch.setattr(processes, "wait", interrupted)
+    assert pool.stop() == []
+    assert made[1].connection.closed
+
+
+def interrupted(connections, seconds):
+    raise KeyboardInterrupt
+
+
 def test_a_black_box_waits_for_its_cores_and_nothing_overtakes_it(pool, made, monkeypatch):
     monkeypatch.setattr(MadeUp, "is_slow", True)
     pool.submit(batch(SMALL))
