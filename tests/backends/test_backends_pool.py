@@ -240,6 +240,7 @@ def test_a_trainer_is_kept_for_further_batches(pool, made):
 
 def test_no_more_batches_train_than_there_are_trainers(pool, made, monkeypatch):
     monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool._places = Places(["0", "1", "2"])
     assert pool.room() == 2
     for number in range(3):
         pool.submit(batch(SMALL, number=number))
