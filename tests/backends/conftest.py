@@ -2,6 +2,11 @@
 
 import pytest
 
+from repro.backends.in_process import InProcessPool
+from repro.backends.places import Places
+from repro.backends.processes import ProcessPool
+from repro.store import Store
+
 
 @pytest.fixture(autouse=True)
 def _without_code(request, monkeypatch):
@@ -15,3 +20,20 @@ def _slots_of_this_test(tmp_path, monkeypatch):
     """Sessions are called alike in these tests, which others on this machine run too."""
     (tmp_path / "runtime").mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+
+
+@pytest.fixture
+def here(tmp_path):
+    """A pool that trains in this process."""
+    pool = InProcessPool(Store(tmp_path, report=pytest.fail), device="cpu")
+    yield pool
+    pool.stop()
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """A pool of two processes."""
+    pool = ProcessPool(Store(tmp_path), device="cpu", trainers=2)
+    pool._places = Places(["0", "1"])
+    yield pool
+    pool.stop()

@@ -1,0 +1,308 @@
+"""What the pools of this machine tell of a batch, with trainers that are made up."""
+
+import os
+from multiprocessing import Pipe
+
+import pytest
+import torch
+import torch._dynamo  # as the first optimiser does: a second that is no test's own
+
+from repro.arm import Run
+from repro.backends import processes, trainer_process
+from repro.backends.in_process import InProcessPool
+from repro.backends.places import Places
+from repro.core import train as driver
+from repro.core.progress import Progress
+from repro.core.train import Finished
+from repro.runs.pool import Advanced, Ended, Narrowed, Trained
+from repro.store import Store, StoreError
+from repro.studies.find import study_of
+from tests.backends.behaving import (
+    SMALL,
+    Behaving,
+    batch,
+    failed,
+    first_step,
+    heard,
+    result_of,
+    trained,
+)  # fmt: skip
+
+training = driver.training
+
+
+# Training a batch, in this process
+
+
+def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
+    assert here.room() == 1
+    here.submit(batch(SMALL, engine="stacked", number=7))
+    assert here.room() == 0
+    *_, last = events = heard(here)
+    study, device = study_of(SMALL), torch.device("cpu")
+    plain = driver.train(study, batch(SMALL).runs, engine="stacked", device=device)
+    assert trained(events) == {run.seed: values for run, values in plain}
+    assert last == Ended(7)
+    assert any(isinstance(event, Advanced) for event in events)
+    how = next(event.provenance for event in events if isinstance(event, Trained))
+    assert (how["engine"], how["trained_with"], how["pid"]) == ("stacked", 1, os.getpid())
+    assert "not_stacked" not in how
+
+
+def memory_for(most, monkeypatch, error):
+    """Let a batch of more runs than that fail after its first result; return the sizes tried."""
+    tried = []
+
+    def limited(study, runs, **options):
+        tried.append(len(runs))
+        for event in training(study, runs, **options):
+            yield event
+            if isinstance(event, Finished) and len(runs) > most:
+                raise error
+
+    monkeypatch.setattr(driver, "training", limited)
+    return tried
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("full"), RuntimeError("can't allocate memory: 9 GB")]
+)
+def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(here, error, monkeypatch):
+    roomy = trained(result_of(here, SMALL, range(8), engine="stacked"))
+    tried = memory_for(2, monkeypatch, error)
+    tight = result_of(here, SMALL, range(8), engine="stacked", number=2)
+    assert trained(tight) == roomy
+    assert tried == [8, 4, 2, 1, 3, 2]
+    assert [event.width for event in tight if isinstance(event, Narrowed)] == [4, 2, 2]
+
+
+def raising(error, after=0):
+    """Training that raises in its stacked form, after some events."""
+
+    def train(study, runs, engine, **options):
+        for number, event in enumerate(training(study, runs, engine=engine, **options)):
+            if engine == "stacked" and number == after:
+                raise error
+            yield event
+
+    return train
+
+
+def test_a_run_that_does_not_fit_on_its_own_says_so(here, monkeypatch):
+    monkeypatch.setattr(driver, "training", raising(MemoryError()))
+    why = failed(result_of(here, SMALL, [0], engine="stacked"))[0].why
+    assert "BP k=1, seed 0 does not fit into memory on its own (MemoryError" in why
+
+
+def test_what_cannot_be_stacked_is_trained_one_by_one_and_says_why(here, monkeypatch):
+    plain = trained(result_of(here, SMALL, engine="loop"))
+    monkeypatch.setattr(driver, "training", raising(RuntimeError("no vmap for it. And more")))
+    events = result_of(here, SMALL, engine="stacked", number=2)
+    assert trained(events) == plain
+    how = next(event.provenance for event in events if isinstance(event, Trained))
+    assert (how["engine"], how["not_stacked"]) == ("loop", "RuntimeError: no vmap for it")
+
+
+def test_an_error_in_the_middle_of_training_is_none_of_stacking(here, monkeypatch):
+    monkeypatch.setattr(driver, "training", raising(RuntimeError("broken"), after=1))
+    events = result_of(here, SMALL, engine="stacked")
+    assert list(trained(events)) == [0]
+    assert "seed 1, failed to train: RuntimeError: broken" in failed(events)[1].why
+
+
+def test_an_arm_without_a_stacked_form_says_what_to_do(here):
+    why = failed(result_of(here, SMALL.but(width=20), engine="stacked"))[0].why
+    assert "has no stacked form; leave --engine out" in why
+
+
+def test_what_a_run_prints_is_kept_for_its_failure(here, capfd):
+    failure = failed(result_of(here, Behaving(does="print")))[0]
+    assert "ZeroDivisionError" in failure.why
+    assert "It had printed:\nto be kept" in failure.details
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_cannot_end_the_session_s_process(here):
+    really_exit = os._exit
+    assert "called os._exit(3)" in failed(result_of(here, Behaving(does="exit")))[0].why
+    assert os._exit is really_exit
+
+
+def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
+    arm = SMALL.but(recipe=SMALL.recipe.but(epochs=3))
+    plain = trained(result_of(here, arm, engine="stacked"))
+
+    def stops(study, runs, **options):
+        for event in training(study, runs, **options | {"save_seconds": -1}):
+            yield event
+            if isinstance(event, Progress) and event.step > 1:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "training", stops)
+    with pytest.raises(KeyboardInterrupt):
+        result_of(here, arm, engine="stacked", number=2)
+    assert here.room() == 1
+    assert len(list(here._store.root.glob("checkpoints/*/*"))) == 2
+    monkeypatch.setattr(driver, "training", training)
+    for seed in range(2):  # alone, where they were together
+        events = result_of(here, arm, [seed], engine="stacked", number=2)
+        assert trained(events)[seed] == plain[seed]
+        assert first_step(events) == 4
+    events = result_of(here, arm, [seed], engine="loop", number=2)
+    assert first_step(events) == 2  # the other engine has another form of it
+
+
+def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):
+    reports = []
+    pool = InProcessPool(Store(tmp_path, report=reports.append), device="cpu")
+    key = batch(SMALL).keys[0]
+    pool._store.checkpoints.save(key, b"loop:of another torch")
+    assert trained(result_of(pool, SMALL)).keys() == {0, 1}
+    assert ["seed 0 cannot be used" in line for line in reports] == [True]
+    assert pool._store.checkpoints.load(key) is None
+
+
+# Processes, by trainers that are made up
+
+
+class MadeUp(trainer_process.TrainerProcess):
+    """A trainer that ends with seed 3, and has the result of every other run at once."""
+
+    def __init__(self, visible):
+        self.visible, (self.connection, self.theirs) = visible, Pipe()
+        self.has_tasks, self.ends = [], False
+        self.made.append(self)
+
+    has_ended = property(lambda self: self.ends)
+
+    def send(self, task):
+        seeds = [self.runs[place].seed for place in task.runs] if task else [3]
+        self.has_tasks.append(seeds)
+        self.ends = 3 in seeds
+        if self.ends:
+            self.theirs.close()
+        elif not self.is_slow:
+            for place in task.runs:
+                self.theirs.send((Trained, place, [{}, {}]))
+            self.theirs.send(Ended(0))
+        return True
+
+    def interrupt(self):
+        self.send(None)
+
+    def printed(self):
+        return "a stack of calls"
+
+    def kill(self):
+        self.connection.close()
+        self.theirs.close()
+        return "SIGSEGV: a crash"
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The trainers that a pool starts, which are made up."""
+    made = []
+    monkeypatch.setattr(processes, "TrainerProcess", MadeUp)
+    monkeypatch.setattr(MadeUp, "made", made, raising=False)
+    monkeypatch.setattr(MadeUp, "is_slow", False, raising=False)
+    monkeypatch.setattr(MadeUp, "runs", batch(SMALL, range(9)).runs, raising=False)
+    return made
+
+
+def test_the_run_that_ends_its_process_is_tried_again_alone_and_given_up(pool, made):
+    events = result_of(pool, SMALL, range(5))
+    assert [task for each in made for task in each.has_tasks] == [
+        [0, 1, 2, 3, 4], [0], [1], [2], [3], [4],
+    ]  # fmt: skip
+    assert list(trained(events)) == [0, 1, 2, 4]
+    assert "seed 3, ended its process twice (SIGSEGV: a crash); it is" in failed(events)[3].why
+    assert failed(events)[3].details == "a stack of calls"
+    assert len(made) == 3
+
+
+def test_a_program_whose_runs_keep_ending_processes_is_given_up(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "runs", [Run(SMALL, 3)] * 9)
+    failures = failed(result_of(pool, SMALL, range(5)))
+    assert ["ended its process twice (" in failures[seed].why for seed in range(5)] == [
+        True, True, False, False, False,
+    ]  # fmt: skip
+    again = failed(result_of(pool, SMALL, range(2), number=2))
+    assert all("is not trained: 2 runs of its program" in each.why for each in again.values())
+    assert sum(len(each.has_tasks) for each in made) == 3
+
+
+def test_a_trainer_is_kept_for_further_batches(pool, made):
+    for number in range(3):
+        assert len(trained(result_of(pool, SMALL, number=number))) == 2
+    assert [len(each.has_tasks) for each in made] == [3]
+
+
+def test_no_more_batches_train_than_there_are_trainers(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool._places = Places(["0", "1", "2"])
+    assert pool.room() == 2
+    for number in range(3):
+        pool.submit(batch(SMALL, number=number))
+    assert (len(made), pool.room()) == (2, 0)
+    pool.stop()
+    assert pool.room() == 2  # and it can be used again
+
+
+def test_what_came_by_the_end_is_returned_and_a_second_ctrl_c_ends_all(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool.submit(batch(SMALL))
+    made[0].theirs.send((Trained, 1, [{}, {}]))
+    assert trained(pool.stop()) == {1: {}}
+    pool.submit(batch(SMALL))
+    made[1].send = lambda task: True  # it does not end, and Ctrl-C comes while it is waited for
+    monkeypatch.setattr(processes, "wait", interrupted)
+    assert pool.stop() == []
+    assert made[1].connection.closed
+
+
+def interrupted(connections, seconds):
+    raise KeyboardInterrupt
+
+
+def test_a_black_box_waits_for_its_cores_and_nothing_overtakes_it(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool.submit(batch(SMALL))
+    pool.submit(batch(Behaving(threads=8), number=2))  # more than there are: all of them
+    assert (len(made), pool.room()) == (1, 0)
+    made[0].theirs.send(Ended(0))
+    assert heard(pool) == [Ended(1)]
+    list(pool.events(0))
+    assert [job.places for job in pool._jobs] == [["0", "1"]]
+
+
+def test_more_devices_than_there_are_fail_their_runs_alone(pool, here, made):
+    for each in (pool, here):
+        each._places = Places(["0", "1"])
+        why = failed(result_of(each, Behaving(devices=3)))[0].why
+        assert "seed 0, asks for 3 devices, and this machine has 2 cores" in why
+
+
+def test_a_trainer_sees_its_accelerators_alone_and_no_two_share_one(pool, made):
+    pool.device, pool._places = "cuda", Places(["5", "GPU-7"])
+    result_of(pool, SMALL)
+    result_of(pool, Behaving(devices=2), number=2)
+    assert [each.visible for each in made] == ["5", "5,GPU-7"]
+    assert made[0].connection.closed
+
+
+def test_a_local_class_is_refused_in_a_sentence(pool, made):
+    class Local(Behaving):
+        pass
+
+    (why,) = {event.why for event in failed(result_of(pool, Local(), [0])).values()}
+    assert "defined in a function" in why
+    assert "use -s" in why
+
+
+def test_a_store_that_fails_in_a_trainer_fails_here(pool, made, monkeypatch):
+    monkeypatch.setattr(MadeUp, "is_slow", True)
+    pool.submit(batch(SMALL))
+    made[0].theirs.send(StoreError("The store is full"))
+    with pytest.raises(StoreError, match="is full"):
+        heard(pool)
