@@ -157,7 +157,7 @@ def _load_parents(name: str, file: Path) -> None:
     """Load the packages that a module lies in, for what it imports from beside itself."""
     parent = name.rpartition(".")[0]
     folder = file.parents[1] if file.name == "__init__.py" else file.parent
-    if not parent or parent in sys.modules:
+    if not parent or str(folder) in getattr(sys.modules.get(parent), "__path__", ()):
         return
     if (folder / "__init__.py").exists():
         load(parent, str(folder / "__init__.py"))

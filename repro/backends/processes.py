@@ -100,18 +100,17 @@ class ProcessPool:
         return self._places.reserve(self.trainers - len(self._jobs))
 
     def submit(self, batch: Batch) -> None:
-        places = range(len(batch.runs))
-        most = len(self._places.names)
-        lacking = Demand.of(batch.arm).lacking(most, where="this machine", device=self.device)
+        most, content = len(self._places.names), b""
+        why = Demand.of(batch.arm).lacking(most, where="this machine", device=self.device)
         try:
-            if lacking:
-                raise Unsendable(lacking)
-            job = _Job(batch, packed(batch), list(places))
+            content = packed(batch)
         except Unsendable as error:
-            self._came.extend(Failed(run, f"{name_of(run)}, {error}") for run in batch.runs)
+            why = why or str(error)
+        if why:
+            self._came.extend(Failed(run, f"{name_of(run)}, {why}") for run in batch.runs)
             self._came.append(Ended(batch.number))
             return
-        self._waiting.append(job)
+        self._waiting.append(_Job(batch, content, list(range(len(batch.runs)))))
         self._begin_waiting()
 
     def events(self, seconds: float) -> Iterator[Event]:

@@ -83,9 +83,12 @@ def serve(connection: Connection, session: int) -> None:
     sys.stdin = _NoInput()
     stopping, tasks = Event(), SimpleQueue[Task | None]()
     Thread(target=_listen, args=(connection, session, tasks, stopping), daemon=True).start()
+    stores: dict[Path, Store] = {}
     with suppress(Stopped, KeyboardInterrupt):
         while (task := tasks.get()) is not None:
-            _Serving(task, connection, stopping).train()
+            if task.root not in stores:
+                stores[task.root] = Store(task.root, report=connection.send)
+            _Serving(task, stores[task.root], connection, stopping).train()
 
 
 def _listen(
@@ -105,8 +108,9 @@ def _listen(
 class _Serving:
     """A task, and the session that is told of it."""
 
-    def __init__(self, task: Task, connection: Connection, stopping: Event) -> None:
-        self._task, self._connection, self._stopping = task, connection, stopping
+    def __init__(self, task: Task, store: Store, connection: Connection, stopping: Event) -> None:
+        self._task, self._store = task, store
+        self._connection, self._stopping = connection, stopping
         self._batch: Batch | None = None
         self._told = -SECONDS_BETWEEN_WORDS
 
@@ -130,7 +134,7 @@ class _Serving:
     def _train(self, batch: Batch) -> None:
         task = self._task
         files = StoreFiles(
-            Store(task.root, report=self._send),
+            self._store,
             batch,
             show=self._show,
             devices=numbered_accelerators(task.device),
