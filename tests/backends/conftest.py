@@ -16,13 +16,6 @@ def _without_code(request, monkeypatch):
 
 
 @pytest.fixture
-def _slots_of_this_test(tmp_path, monkeypatch):
-    """Sessions are called alike in these tests, which others on this machine run too."""
-    (tmp_path / "runtime").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
-
-
-@pytest.fixture
 def here(tmp_path):
     """A pool that trains in this process."""
     pool = InProcessPool(Store(tmp_path, report=pytest.fail), device="cpu")

@@ -133,11 +133,12 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
     plain = trained(result_of(here, arm, engine="stacked"))
 
     def stops(study, runs, **options):
-        for event in training(study, runs, **options | {"save_seconds": -1}):
+        for event in training(study, runs, **options):
             yield event
             if isinstance(event, Progress) and event.step > 1:
                 raise KeyboardInterrupt
 
+    monkeypatch.setattr("repro.backends.files.SAVE_SECONDS", -1)
     monkeypatch.setattr(driver, "training", stops)
     with pytest.raises(KeyboardInterrupt):
         result_of(here, arm, engine="stacked", number=2)

@@ -9,7 +9,7 @@ from lines import STEPS, Project, Session, entries
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
-from repro.backends.choose import backend_named, require_backend
+from repro.backends.choose import pool_named, require_executor
 from repro.backends.devices import Demand
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
@@ -312,15 +312,15 @@ def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
     ):
         monkeypatch.setenv("RAY_ADDRESS", address)
         with pytest.raises(ValueError, match=sentence):
-            require_backend(name)
+            require_executor(name)
     for library, name in (("submitit", "slurm"), ("ray", "ray://127.0.0.1:9")):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ValueError, match=r"pip install 'repro-claims\[(slurm|ray)\]'"):
-            require_backend(name)
+            require_executor(name)
 
 
 def test_bits_of_one_machine_cannot_be_asked_of_a_cluster(sbatch, tmp_path):
     sbatch("exit 1")
-    at = {"device": "cpu", "processes": 1, "project": tmp_path, "same_machine": True}
+    at = {"device": "cpu", "trainers": 1, "project": tmp_path, "same_machine": True}
     with pytest.raises(ValueError, match="--same-machine cannot be kept with --executor slurm"):
-        backend_named("slurm", Store(tmp_path / "store"), **at)
+        pool_named("slurm", Store(tmp_path / "store"), **at)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from repro.arm import Arm, Metric, Run
-from repro.core.speed import Speed
 from repro.core.streams import normal, stream
 from repro.data.safetensors import read_tensors
 from repro.evidence.add import add
@@ -15,9 +14,8 @@ from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import pack
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
-from repro.runs.asked import Asked
-from repro.runs.plan import RunsMissing
 from repro.runs.profiles import PROFILES
+from repro.runs.results import RunsMissing
 from tests.local_work import LocalWork
 
 
@@ -115,26 +113,24 @@ BASE = TUNED[0].arm.starts_from
 def test_what_others_start_from_is_trained_first_and_once_and_kept(tmp_path):
     LocalWork(tmp_path).train([BASE])
     done = LocalWork(tmp_path).train([*TUNED, BASE])
-    assert done.work.trained == 3
+    assert done.training.trained == 3
     ended = done.values(BASE)["measures"]["sum"]
     kept = read_tensors(done.store.get(done.results.identity(BASE)).weights)
     assert {name: x.shape for name, x in kept.items()} == {"weight": (1, 3), "bias": (1,)}
     assert float(kept["weight"].sum()) == pytest.approx(ended, rel=1e-6)
     together = LocalWork(tmp_path / "together").train([*TUNED, BASE])
-    assert together.work.trained == 4
+    assert together.training.trained == 4
     for run in TUNED:
         assert done.values(run) == together.values(run)
         assert done.values(run)["measures"]["started"] == pytest.approx(ended, rel=1e-6)
         assert done.store.get(done.results.identity(run)).weights is None
     again = LocalWork(tmp_path).train([*TUNED, BASE])
-    assert again.work.trained == 0
+    assert again.training.trained == 0
 
 
 def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
     done = LocalWork(tmp_path)
     longer = Run(Tuned(of=Base(recipe=Base().recipe.but(epochs=3))), 0)
-    for arm in (BASE.arm, TUNED[0].arm, longer.arm, longer.arm.of):
-        done.engines.settle(arm, Speed("loop", 1, 0.5))
     identities = [done.results.identity(run) for run in (TUNED[0], longer)]
     assert identities[0]["starts_from"] == done.results.key(BASE)
     assert identities[1]["starts_from"] == done.results.key(longer.arm.starts_from)
@@ -143,7 +139,7 @@ def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
 
 
 def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
-    done, asked = LocalWork(tmp_path), Asked()
+    done, asked = LocalWork(tmp_path), {}
     trials = Trials(done.results, PROFILES["ci"].within(2), asked)
     tuned = trials(Tuned())
     with pytest.raises(RunsMissing) as stopped:
@@ -161,7 +157,7 @@ def test_damaged_parameters_are_noticed_and_trained_again(tmp_path):
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     healed = LocalWork(tmp_path, report=reports.append).train([BASE, *TUNED])
-    assert healed.work.trained == 4
+    assert healed.training.trained == 4
     assert len(reports) == 1
     assert file.read_bytes() == whole
     file.unlink()
@@ -171,11 +167,11 @@ def test_damaged_parameters_are_noticed_and_trained_again(tmp_path):
 def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
     there = LocalWork(tmp_path / "there").train([*TUNED, BASE])
     file = tmp_path / "evidence.jsonl.gz"
-    of = {"results": there.results, "engines": there.engines}
-    assert pack(file, TUNED, profile="ci", claims=["900/starts"], **of).runs == 3
+    of = {"profile": "ci", "claims": ["900/starts"], "results": there.results}
+    assert pack(file, TUNED, **of).runs == 3
     here = LocalWork(tmp_path / "here")
-    assert add(EvidenceFile.read(file), here.store, here.engines).added == 3
-    assert here.train(TUNED).work.trained == 0
+    assert add(EvidenceFile.read(file), here.store).added == 3
+    assert here.train(TUNED).training.trained == 0
 
 
 def test_what_starts_from_a_failure_fails_with_its_reason(tmp_path, monkeypatch):
