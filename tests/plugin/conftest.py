@@ -8,12 +8,11 @@ import pytest
 import torch
 
 import repro
-import repro.backends.local
-import repro.backends.slots
 
 # Imported once for all the sessions that run in this process; pytester takes away what they import.
 import repro.core.train
 import repro.plugin.session
+import repro.plugin.summary
 import repro.report.write
 from tests.evidence.packs import read_code_again
 
