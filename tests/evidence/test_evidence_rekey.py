@@ -52,8 +52,17 @@ def test_a_run_of_other_settings_data_versions_or_seed_is_not_found(today):
     assert former.find(WIDE[0], today(WIDE[0])) is not None
 
 
-def test_a_run_that_has_todays_key_is_not_taken_over(today):
-    assert FormerRuns([stored(today(RUN))]).find(RUN, today(RUN)) is None
+def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_path, today):
+    store = Store(tmp_path)
+    for run in SEEDS:
+        store.put(today(run), {"steps": 1}, {})
+    former = FormerRuns([stored(today(RUN)), stored(earlier(SEEDS[1]), SEEDS[1])])
+    results = RekeyedResults(store, former, device="cpu", alone=True)
+    first, second, third = results.of(RUN.arm, [1, 2, 3])
+    assert (first, third) == (stored(today(RUN)), None)
+    assert second.values == values_of(SEEDS[1])
+    assert set(results.found) == {SEEDS[1]}
+    assert set(results.read()) == {RUN, SEEDS[1]}
 
 
 def test_the_last_of_several_former_results_counts(today):
@@ -213,7 +222,6 @@ def test_a_file_of_the_earlier_format_is_refused_until_it_is_taken_over(trained)
         if line["kind"] == "code":
             line["code"] = "c0de"
     path.write_bytes(sealed(lines))
-    (trained.path / "store").rename(trained.path / "away")
     before = session(trained, "--evidence", FILE)
     before.stderr.fnmatch_lines([f"*runs under keys of an earlier*python -m repro rekey *{FILE}"])
     result = command("rekey", FILE)
