@@ -75,6 +75,7 @@ class RekeyedResults(Results):
         self._today: dict[Run, Result] = {}
 
     def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
+        results: list[Result | None]
         results = [None] * len(seeds) if self._alone else super().of(arm, seeds)
         for place, seed in enumerate(seeds):
             run = Run(arm, seed)

@@ -27,11 +27,7 @@ HARMLESS = [
     ("repro/marks.py", '"""Mark a test as the claim of a source.', '"""Make a claim of a test.'),
     ("repro/marks.py", "only_at=only_at", "only_at=only_at, more=1"),
     ("repro/core/train.py", "is larger than an epoch of", "does not fit into an epoch of"),
-    (
-        "repro/core/timing.py",
-        "WARMUP_STEPS, TIMED_STEPS = 2, 6",
-        "WARMUP_STEPS, TIMED_STEPS = 3, 9",
-    ),
+    ("repro/own/timing.py", "rounds: int = 20", "rounds: int = 30"),
     ("repro/studies/early_exit/arms.py", "\nONE_LAYER", "\nPRESET = ExitArm()\nONE_LAYER"),
     ("repro/studies/early_exit/model.py", "from __future__", "# a comment\nfrom __future__"),
 ]
