@@ -51,33 +51,40 @@ class FormerRuns:
                 self._runs[place] = result
 
     def find(self, run: Run, today: Identity) -> Result | None:
-        """Return the result of a run under a former key; None where there is none."""
+        """Return the result of a run under a former key, or today's; None where there is none."""
         for settings in (run.arm.given(), run.arm.settings()):  # the latter in earlier versions
             found = self._runs.get(_place(today, settings))
-            if found is not None and found.identity != today:
+            if found is not None:
                 return found
         return None
 
 
 class RekeyedResults(Results):
-    """The results of today's keys, and those of former ones as if they had today's."""
+    """The results of today's keys, and those of former ones as if they had today's.
 
-    def __init__(self, store: Store, former: FormerRuns, *, device: str) -> None:
+    Those of a file are read `alone`, whatever the store has.
+    """
+
+    def __init__(
+        self, store: Store, former: FormerRuns, *, device: str, alone: bool = False
+    ) -> None:
         super().__init__(store, device=device)
-        self._former = former
+        self._former, self._alone = former, alone
         self.found: dict[Run, Result] = {}
         """The runs that were found under former keys, as they were."""
         self._today: dict[Run, Result] = {}
 
     def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        results = super().of(arm, seeds)
+        results: list[Result | None]
+        results = [None] * len(seeds) if self._alone else super().of(arm, seeds)
         for place, seed in enumerate(seeds):
             run = Run(arm, seed)
             if results[place] is None:
                 today = self.identity(run)
                 former = self._former.find(run, today)
                 if former is not None:
-                    self.found[run] = former
+                    if former.identity != today:
+                        self.found[run] = former
                     made = {"engine": engine_of(former), **former.provenance}
                     known = Result(run_key(today), today, former.values, made)
                     results[place] = self._today.setdefault(run, known)

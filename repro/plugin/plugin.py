@@ -20,7 +20,6 @@ from repro.plugin.completeness import Completeness, claims_among
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, store_folder
 from repro.plugin.orphans import Orphans
-from repro.plugin.verdict import SAID_IN_FULL
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import shown_lines
@@ -247,6 +246,8 @@ def pytest_runtest_makereport(
     session = item.config.stash.get(SESSION, None)
     if not session or call.when != "call" or not item.get_closest_marker("claim"):
         return (yield)
+    from repro.plugin.verdict import SAID_IN_FULL
+
     if not item.config.getoption("fulltrace", False):
         usual = item._traceback_filter  # what pytest cuts out, it cuts out of the whole traceback
         item._traceback_filter = (  # type: ignore[method-assign]

@@ -112,7 +112,9 @@ class Reading:
         self._path, self._profile = path, session.profile.name
         self._store = session.training.store
         self._claims = [claim_id(item) for item in session.trained]
-        self.results: RekeyedResults = RekeyedResults(self._store, former, device=device)
+        self.results: RekeyedResults = RekeyedResults(
+            self._store, former, device=device, alone=path is not None
+        )
         session.read_from(self.results)
         session.read_everything()
 

@@ -198,7 +198,9 @@ class Queue:
         if self._device == "cpu":
             step = max(1.0, arm.recipe.batch * arm.effort)
             widest = max(1, min(widest, int(LARGEST_STEP / step)))
-        even = max(-(-len(part) // trainers), LEAST_WIDTH)
+        batches = [b for b in self._batches.values() if b.arm.program == arm.program]
+        at_once = len(part) + sum(len(batch.runs) for batch in batches)
+        even = max(-(-at_once // trainers), LEAST_WIDTH)
         return min(widest, even, self._narrowed.get(arm.program, widest))
 
 

@@ -138,7 +138,9 @@ class Training:
             return
         if self._is_stale:
             self._queue.fill(plan.missing, claims=plan.missing_by_claim)
-            self._is_stale = False
+            failed = [run for run in plan.missing if run in self.results.failures]
+            plan.look(failed)  # they start from a failure
+            self._is_stale = bool(failed)
         for batch in self._queue.take(room, trainers=self.pool.trainers):
             self._under_way[batch.number] = batch
             self.pool.submit(batch)

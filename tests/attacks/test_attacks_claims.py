@@ -173,19 +173,18 @@ def test_a_bad_option_is_one_sentence(clumsy):
 
 STOPS = """
 import pytest
-from repro.backends.local import LocalBackend
-from repro.runs.backend import TrainingStopped
-from repro.runs.events import Trained
+from repro.backends.processes import ProcessPool
+from repro.runs.pool import Trained, TrainingStopped
 
-whole = LocalBackend.events
+whole = ProcessPool.events
 
-def events(self):
-    for event in whole(self):
+def events(self, seconds):
+    for event in whole(self, seconds):
         yield event
         if isinstance(event, Trained):
             raise TrainingStopped("The cluster at 10.0.0.1:6379 is lost.")
 
-LocalBackend.events = events
+ProcessPool.events = events
 """
 
 

@@ -9,10 +9,10 @@ import sys
 import tempfile
 import unicodedata
 import xml.etree.ElementTree as ET
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 import repro.text
 from repro.__main__ import main
+from repro.arm import Run
 from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
+from repro.own.arm import OutsideArm
 from repro.report import markdown, svg
 from repro.report.figure import LONGEST_NAME, draw
 from repro.report.findings import BEGIN, END, findings_table, with_table
@@ -39,7 +41,7 @@ from repro.report.source_tables import source_of, source_tables
 from repro.report.table import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
-from repro.runs.progress import Status, Training
+from repro.runs.progress import Status
 from repro.text import HIDDEN, LONGEST, shown, shown_lines
 from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm
 from tests.report.records import depth_ladder, every_kind, record
@@ -122,23 +124,29 @@ def test_a_sentence_of_several_lines_stays_readable():
     assert "             “rises and falls again”" in lines
 
 
+@dataclass(frozen=True, kw_only=True)
+class Labelled(OutsideArm):
+    study: ClassVar[str] = "none"
+    text: str
+
+    @property
+    def label(self):
+        return self.text
+
+
+def planned(arm):
+    return plan_text(1, 1, [Run(arm, 1)], profile_named("ci", budget=None))
+
+
 @each_piece
 @given(TEXTS)
 def test_the_lines_of_a_session_are_lines(words):
-    training = Training(name=words, runs=1, step=1, total=2, steps_per_second=0.0)
-    status = Status(claims=1, decided=0, asked=1, missing=1, likely=0, looked_at=0, seconds_left=1,
-                    began=0, done=0, slots=1, training=training)  # fmt: skip
-    assert is_calm(progress_line([status], {}, now=0, width=10_000))
+    status = Status(claims=1, open=1, asked=1, missing=1, under_way=words)
+    assert is_calm(progress_line(status, {}, width=10_000))
     settled = SettledClaim(name=words, verdict="refuted", measured=words, change=words)
     assert is_calm(settled_line(settled, width=10_000))
     assert is_calm(counted_line([settled]))
-    arm = SimpleNamespace(label=words, program=words, steps=1, stops_early=False)
-    forecast = SimpleNamespace(seconds=lambda runs: 1.0, is_timed=lambda run: True)
-    text = plan_text(1, 1, [SimpleNamespace(arm=arm)], forecast, profile_named("ci", budget=None))
-    calm = plan_text(
-        1, 1, [SimpleNamespace(arm=SimpleNamespace(**vars(arm) | {"label": "x"}))], forecast,
-        profile_named("ci", budget=None),
-    )  # fmt: skip
+    text, calm = (planned(Labelled(data="none", text=each)) for each in (words, "x"))
     assert text.count("\n") == calm.count("\n")
     assert all(is_calm(line) for line in text.split("\n"))
 

@@ -34,13 +34,13 @@ STUDY = None
 SEEDS = [Run(Slope(), seed) for seed in (1, 2, 3)]
 RUN = SEEDS[0]
 CODE = {"kind": "code", "code": "c0de", "definitions": {"line.train": "1"}}
-MADE = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5}
+MADE = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5, "engine": "loop"}
 
 
 def identity_of(run, code="c0de"):
     """Return an identity as it is stored, of made-up code."""
-    where = {"code": code, "engine": "loop", "device": "cpu", "torch": "2.9"}
-    return {"arm": plain(run.arm.settings(), "arm"), "seed": run.seed, "data": "points", **where}
+    where = {"code": code, "device": "cpu", "torch": "2.9"}
+    return {"arm": plain(run.arm.given(), "arm"), "seed": run.seed, "data": "points", **where}
 
 
 def values_of(run):
@@ -50,7 +50,7 @@ def values_of(run):
 
 
 def head(runs, **other):
-    fields = {"name": "repro evidence", "format": 1, "profile": "ci", "claims": ["900/rises"]}
+    fields = {"name": "repro evidence", "format": 2, "profile": "ci", "claims": ["900/rises"]}
     return {"kind": "head", **fields, "runs": runs, **other}
 
 

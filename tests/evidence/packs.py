@@ -34,12 +34,17 @@ def read_code_again():
 
 def evidence(*arguments):
     """Run the command `evidence` in the folder of a test's project, in this process."""
+    return command("evidence", *arguments)
+
+
+def command(*arguments):
+    """Run a command of `python -m repro` in the folder of a test's project, in this process."""
     read_code_again()
     path = sys.path[:]
     out, err = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            ret = main(["evidence", *arguments])
+            ret = main(arguments)
     finally:
         for name, module in list(sys.modules.items()):
             if Path(getattr(module, "__file__", None) or "/").is_relative_to(Path.cwd()):

@@ -17,7 +17,7 @@ from repro.evidence.frame import frame_of
 from repro.evidence.pack import pack
 from repro.evidence.results import Evidence, EvidenceResults
 from repro.evidence.use import use_lines, use_of
-from repro.runs.packages import packages_of
+from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
 from repro.store import Store, run_key
 from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
@@ -66,6 +66,9 @@ def test_a_result_that_its_arm_cannot_have_does_not_count(tmp_path):
     for wrong, why in (
         ({"steps": 31}, "31 steps, and takes 30 at most"),
         ({"measures": {"slope": [0.25]}}, "a slope that is a list"),
+        ({"history": {"loss": [0.5] * 4}}, "4 values of loss over its epochs, where 3 are known"),
+        ({"history": {"loss": [0.5] * 2}}, "2 values of loss over its epochs, where 3 are known"),
+        ({"history": {"slope": [0.1] * 3}}, "3 values of slope over its epochs, where 2 are"),
     ):
         results = results_of(file_of(tmp_path, CODE, line(values=VALUES | wrong)))
         assert results.get(RUN) is None
@@ -110,26 +113,11 @@ def test_files_that_contradict_each_other_are_refused_unless_machines_differ(tmp
     assert evidence.measured(line(SEEDS[1])["key"]).values == values_of(SEEDS[1])
 
 
-class NoEngines:
-    """Engines of programs that were never timed."""
-
-    def name_of(self, arm):
-        return "0" * 32
-
-    def of(self, arm):
-        return None
-
-
 def test_the_same_results_are_packed_as_the_same_bytes(tmp_path, results):
     sums = set()
     for name, runs in (("one", SEEDS), ("other", SEEDS[::-1])):
         packed = pack(
-            tmp_path / name,
-            runs,
-            profile="ci",
-            claims=["900/rises"],
-            results=results,
-            engines=NoEngines(),
+            tmp_path / name, runs, profile="ci", claims=["900/rises"], results=results
         )
         assert packed.runs == 3
         sums.add((packed.sha256, (tmp_path / name).read_bytes()))
@@ -143,7 +131,7 @@ def test_runs_are_added_to_a_store_which_keeps_what_it_has(tmp_path):
     path = file_of(tmp_path, CODE, line(), line(SEEDS[1]))
 
     def added():
-        done = add(EvidenceFile.read(path), store, NoEngines())
+        done = add(EvidenceFile.read(path), store)
         return done.added, done.stored, len(done.others), done.without_weights
 
     assert added() == (2, 0, 0, 0)

@@ -7,10 +7,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from repro.arm import Metric
+from repro.arm import Metric, Run
+from repro.backends import trainer
 from repro.own.arm import ModuleArm
 from repro.own.module import ModuleStudy
 from repro.recipe import Recipe
+from repro.runs.pool import Trained
+from tests.run_files import KeptFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +153,14 @@ def measure(module, arm):
 def study(**changed):
     given = {"module": lambda arm: KINDS[arm.kind](), "examples": examples, "loss": loss}
     return ModuleStudy(**{**given, "measure": measure, **changed})
+
+
+def engine_and_why(own, arm, monkeypatch):
+    """The engine of an arm that is to be stacked, and why it is not, by its run's provenance."""
+    monkeypatch.setattr(trainer, "study_of", lambda arm: own)
+    events = trainer.train_batch([Run(arm, 1)], engine="stacked", device="cpu", files=KeptFiles())
+    (done,) = [event for event in events if isinstance(event, Trained)]
+    return done.provenance["engine"], done.provenance.get("not_stacked", "")
 
 
 STUDY = study()

@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 
 from repro.arm import Metric, Run
+from repro.backends.trainer import train_batch
 from repro.own.arm import OutsideArm
 from repro.own.command import CommandStudy
-from repro.runs.batch import train_batch
 from repro.studies.find import study_of
 from tests.own.kept import Kept
 

@@ -9,11 +9,10 @@ from torch import nn
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
-from repro.core.timing import measure_speed
 from repro.core.train import train
 from repro.own.recipe import OwnRecipe
 from repro.recipe import Moment
-from tests.own.modules import FEATURES, KINDS, STUDY, Small, measure, network, study
+from tests.own.modules import FEATURES, KINDS, STUDY, Small, engine_and_why, measure, network, study
 from tests.run_files import KeptFiles, train_until
 
 CPU = torch.device("cpu")
@@ -231,13 +230,13 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_stacked_is_trained_alone_and_says_why():
+def test_what_cannot_be_stacked_is_trained_alone_and_says_why(monkeypatch):
     for build, why in REFUSED:
         own = study(module=lambda arm, build=build: build())
-        pace = measure_speed(own, [Small()], engine="auto", device=CPU)
-        assert pace.engine == "loop"
-        assert why in pace.not_stacked
-    assert measure_speed(STUDY, [Small()], engine="auto", device=CPU).not_stacked == ""
+        engine, said = engine_and_why(own, Small(), monkeypatch)
+        assert engine == "loop"
+        assert why in said
+    assert engine_and_why(STUDY, Small(), monkeypatch) == ("stacked", "")
 
 
 def test_mistakes_are_explained():

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from repro.arm import Metric, Run
-from repro.core.timing import measure_speed
+from repro.backends.trainer import train_batch
 from repro.core.train import train as train_all
 from repro.own.arm import OutsideArm
 from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import TrainingRun
-from repro.runs.batch import train_batch
-from repro.runs.events import Failed
+from repro.runs.identity import engine_of
+from repro.runs.pool import Failed
 from repro.studies.find import study_of
 from tests.own.kept import Kept
 
@@ -84,8 +84,7 @@ def test_the_global_generators_draw_from_the_runs_seed_and_are_left_as_they_were
 def test_nothing_is_known_but_what_it_measured():
     (values, *_) = thrown().values()
     assert values == {"measures": values["measures"], "history": {}, "steps": 0}
-    speed = measure_speed(OutsideStudy(throw), [Dice()], engine="auto", device=CPU)
-    assert speed.engine == "loop"
+    assert engine_of(Dice()) == "loop"
     with pytest.raises(ValueError, match=r"train\(arm, seed\) returned \['total'\], but Dice"):
         thrown(lambda arm, seed: {"total": 1.0})
 

@@ -9,13 +9,12 @@ from torch.optim.lr_scheduler import OneCycleLR
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
-from repro.core.timing import measure_speed
 from repro.core.train import train
 from repro.own.programs import _loop, _stacked
 from repro.own.recipe import OwnRecipe
 from repro.recipe import Moment
 from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
-from tests.own.modules import STUDY, Small, study
+from tests.own.modules import STUDY, Small, engine_and_why, study
 from tests.run_files import KeptFiles, train_until
 from tests.studies.small import LADDER
 
@@ -154,11 +153,11 @@ def test_what_a_study_brings_survives_an_interruption(monkeypatch):
         assert not kept.dropped
 
 
-def test_what_a_study_brings_is_trained_alone_and_says_why():
-    pace = measure_speed(study(**BROUGHT), [Small(recipe=PLAIN)], engine="auto", device=CPU)
-    assert pace.engine == "loop"
-    assert "brings an optimiser or a schedule of its own" in pace.not_stacked
-    assert measure_speed(STUDY, [ARM], engine="auto", device=CPU).not_stacked == ""
+def test_what_a_study_brings_is_trained_alone_and_says_why(monkeypatch):
+    engine, why = engine_and_why(study(**BROUGHT), Small(recipe=PLAIN), monkeypatch)
+    assert engine == "loop"
+    assert "brings an optimiser or a schedule of its own" in why
+    assert engine_and_why(STUDY, ARM, monkeypatch) == ("stacked", "")
 
 
 def test_a_recipe_that_nothing_would_hear_is_refused():

@@ -1,0 +1,251 @@
+"""Runs of other code or of an earlier version: taken over where the same bits are trained again."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from repro.arm import Run
+from repro.core.device import machine
+from repro.evidence import rekey
+from repro.evidence.again import NotTrained
+from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note, runs_of_file
+from repro.runs import identity as identities
+from repro.store import Result, Store, run_key
+from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, head, identity_of, values_of
+from tests.evidence.packs import FILE, command, lines_of, packed, sealed
+from tests.plugin.sessions import run as session
+from tests.plugin.sessions import trained as counts
+
+HERE = {**MADE, "machine": machine("cpu")}
+WIDE = [Run(Slope(width=9), seed) for seed in (1, 2, 3)]
+
+
+@pytest.fixture
+def today(monkeypatch):
+    """Returns the identity of a run by the code of today."""
+    monkeypatch.setattr(identities, "_code", lambda types: "70da7")
+    monkeypatch.setattr(identities, "torch_version", lambda: "2.9")
+    identities._of_arm.cache_clear()
+    yield lambda run: identities.identity(run, device="cpu")
+    identities._of_arm.cache_clear()
+
+
+def stored(identity, run=RUN, **made):
+    return Result(run_key(identity), identity, values_of(run), {**HERE, **made})
+
+
+def earlier(run, **changes):
+    """The identity of a run as an earlier version has it: with its engine, and all settings."""
+    return {**identity_of(run), "engine": "stacked", "arm": run.arm.settings(), **changes}
+
+
+def test_a_run_is_found_under_a_key_of_other_code_and_of_the_earlier_form(today):
+    for former in (stored(identity_of(RUN)), stored(earlier(RUN))):
+        assert FormerRuns([former]).find(RUN, today(RUN)) is former
+
+
+def test_a_run_of_other_settings_data_versions_or_seed_is_not_found(today):
+    others = [{"data": "other points"}, {"torch": "2.8"}, {"device": "cuda"}, {"seed": 2}]
+    others.append({"arm": {**RUN.arm.settings(), "width": 9}})
+    former = FormerRuns([stored(earlier(RUN, **other)) for other in others])
+    assert former.find(RUN, today(RUN)) is None
+    assert former.find(WIDE[0], today(WIDE[0])) is not None
+
+
+def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_path, today):
+    store = Store(tmp_path)
+    for run in SEEDS:
+        store.put(today(run), {"steps": 1}, {})
+    former = FormerRuns([stored(today(RUN)), stored(earlier(SEEDS[1]), SEEDS[1])])
+    results = RekeyedResults(store, former, device="cpu", alone=True)
+    first, second, third = results.of(RUN.arm, [1, 2, 3])
+    assert (first, third) == (stored(today(RUN)), None)
+    assert second.values == values_of(SEEDS[1])
+    assert set(results.found) == {SEEDS[1]}
+    assert set(results.read()) == {RUN, SEEDS[1]}
+
+
+def test_the_last_of_several_former_results_counts(today):
+    times = ["2026-02-01", "2026-03-01", "2026-01-01"]
+    former = [stored(identity_of(RUN, str(n)), finished=time) for n, time in enumerate(times)]
+    assert FormerRuns(former).find(RUN, today(RUN)) is former[1]
+
+
+def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
+    store, made = Store(tmp_path), {k: x for k, x in HERE.items() if k != "engine"}
+    former = replace(stored(earlier(RUN)), provenance=made)
+    results = RekeyedResults(store, FormerRuns([former]), device="cpu")
+    store.put(today(SEEDS[1]), {"steps": 1}, {})
+    first, second, third = results.of(RUN.arm, [1, 2, 3])
+    assert (first.key, first.values) == (run_key(today(RUN)), former.values)
+    assert first.provenance["engine"] == "stacked"  # which the identity said
+    assert (second.values, third) == ({"steps": 1}, None)
+    assert results.found == {RUN: former}
+    results.annotate({RUN: {"rekeyed": "at abc"}})
+    assert results.get(RUN).provenance == {"rekeyed": "at abc"}
+    assert set(results.read()) == {RUN, SEEDS[1]}
+
+
+@dataclass
+class FakeAgain:
+    """Trains every run to the same values as before, but for those that are given."""
+
+    others: dict
+    trained: list
+
+    def __call__(self, engines, *, device):
+        assert device == "cpu"
+        return self
+
+    def values(self, run):
+        self.trained.append(run)
+        values = self.others.get(run, values_of(run))
+        if isinstance(values, Exception):
+            raise values
+        return values
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """Returns what is found of some runs, and which of them were trained again."""
+
+    def checked(found, **others):
+        again = FakeAgain(others.pop("others", {}), [])
+        monkeypatch.setattr(rekey, "Again", again)
+        *_, (_, _, last) = check(found, device="cpu")
+        return last, again.trained
+
+    return checked
+
+
+def of(runs, **made):
+    return {run: stored(identity_of(run), run, **made) for run in runs}
+
+
+def test_two_runs_of_each_kind_are_trained_again_of_different_arms(checked):
+    found = of(SEEDS, seconds=1.0) | of(WIDE, seconds=9.0)
+    found |= of([Run(Slope(width=width), 1) for width in (10, 11, 12)], engine="stacked")
+    last, trained = checked(found)
+    assert last.retrained == {
+        ("tests.evidence.arms", "loop", "Slope"): 2,
+        ("tests.evidence.arms", "stacked", "Slope"): 2,
+    }
+    assert last.refused == {}
+    assert trained[:2] == [SEEDS[0], WIDE[0]]  # the cheapest of each arm
+    assert len(trained) == 4
+
+
+def test_a_kind_with_a_run_of_other_bits_is_refused_alone(checked):
+    found = of(SEEDS) | of(WIDE, engine="stacked")
+    bits = {**values_of(SEEDS[1]), "steps": 29}
+    last, _ = checked(found, others={SEEDS[1]: bits})
+    assert list(last.retrained) == [kind_of(WIDE[0], found[WIDE[0]])]
+    assert last.refused == {kind_of(RUN, found[RUN]): "Slope, seed 2, gives another result now"}
+
+
+def test_a_kind_that_cannot_be_trained_again_here_is_refused(checked):
+    (why,) = checked(of(SEEDS, machine="another chip"))[0].refused.values()
+    assert why == f"none of its runs was trained on {machine('cpu')}"
+    (why,) = checked(of(SEEDS), others={RUN: NotTrained("no seven")})[0].refused.values()
+    assert why == "no seven"
+
+
+def test_provenance_says_that_a_run_was_taken_over():
+    made = note(stored(earlier(RUN)), 2, commit="abc")
+    assert made == {**HERE, "rekeyed": "at abc, 2 retrained"}
+
+
+def test_runs_of_a_file_of_the_earlier_format_are_read(tmp_path):
+    path = tmp_path / FILE
+    run = {"kind": "run", "key": "k", "identity": earlier(RUN), "values": {}, "provenance": {}}
+    path.write_bytes(sealed([head(1, format=1), CODE, {"kind": "timing"}, run]))
+    assert list(runs_of_file(path)) == [Result("k", earlier(RUN), {}, {})]
+    again = file_of(tmp_path, CODE)
+    assert list(runs_of_file(again)) == []
+
+
+def make_former(project, *, form, values=lambda values: values):
+    """Give all runs of a project's store the keys of other code; return how many there are."""
+    store = Store(project.path / "store")
+    results = list(store.entries())
+    for each in results:
+        former = {**each.identity, "code": "c0de"}
+        if form == "earlier":
+            arm = {"target": 1.0, "data": "points", **each.identity["arm"]}
+            former |= {"engine": each.provenance["engine"], "arm": arm}
+        store.put(former, values(each.values), each.provenance)
+        store.remove(each.key)
+    return len(results)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", ["earlier", "today"])
+def test_a_store_is_taken_over_and_nothing_is_trained(trained, form):
+    needed, _ = counts(session(trained))
+    runs = make_former(trained, form=form)
+    result = command("rekey")
+    assert result.ret == 0, result.stderr.str()
+    result.stdout.fnmatch_lines(["line loop Line: 2 trained again: the same bits"])
+    taken = [x for x in Store(trained.path / "store").entries() if x.identity["code"] != "c0de"]
+    assert len(taken) == runs
+    assert {x.provenance["rekeyed"] for x in taken} == {"at no commit, 2 retrained"}
+    assert counts(session(trained)) == (needed, 0)
+    command("rekey").stdout.fnmatch_lines(["Nothing is to be done: *"])
+
+
+@pytest.mark.thorough
+def test_a_store_of_other_bits_is_refused(trained):
+    def others(values):
+        return {**values, "measures": {"slope": values["measures"]["slope"] + 1e-9}}
+
+    runs = make_former(trained, form="earlier", values=others)
+    result = command("rekey")
+    assert result.ret == 1
+    result.stderr.fnmatch_lines(["line loop Line is not taken over: *gives another result now"])
+    entries = list(Store(trained.path / "store").entries())
+    assert [x.identity["code"] for x in entries] == ["c0de"] * runs
+
+
+@pytest.mark.thorough
+def test_a_file_of_the_earlier_format_is_refused_until_it_is_taken_over(trained):
+    path = packed(trained)
+    lines = lines_of(path)
+    whole = path.read_bytes()
+    for line in lines:
+        if line["kind"] == "head":
+            line["format"] = 1
+        if line["kind"] == "run":
+            arm = {"target": 1.0, "data": "points", **line["identity"]["arm"]}
+            line["identity"] |= {"engine": "loop", "arm": arm, "code": "c0de"}
+            line["key"] = run_key(line["identity"])
+            del line["provenance"]["engine"]
+        if line["kind"] == "code":
+            line["code"] = "c0de"
+    path.write_bytes(sealed(lines))
+    before = session(trained, "--evidence", FILE)
+    before.stderr.fnmatch_lines([f"*runs under keys of an earlier*python -m repro rekey *{FILE}"])
+    result = command("rekey", FILE)
+    assert result.ret == 0, result.stderr.str()
+    taken = lines_of(path)
+    for line in taken:
+        assert line.get("provenance", {}).pop("rekeyed", "") in ("", "at no commit, 2 retrained")
+    path.write_bytes(whole)
+    assert sorted(map(repr, taken)) == sorted(map(repr, lines_of(path)))
+
+
+@pytest.mark.thorough
+def test_a_file_of_other_bits_is_refused_and_left_as_it_is(trained):
+    path = packed(trained)
+    lines = lines_of(path)
+    for line in lines:
+        if line["kind"] == "run":
+            line["identity"]["code"] = "c0de"
+            line["key"] = run_key(line["identity"])
+            line["values"]["measures"]["slope"] += 1e-9
+        if line["kind"] == "code":
+            line["code"] = "c0de"
+    path.write_bytes(sealed(lines))
+    before = path.read_bytes()
+    result = command("rekey", FILE)
+    assert result.ret == 1
+    assert path.read_bytes() == before

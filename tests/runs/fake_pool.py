@@ -1,0 +1,125 @@
+"""A pool that trains nothing, arms whose runs cost what their settings say, and claims on them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from repro.arm import Run
+from repro.own.arm import OwnArm
+from repro.recipe import Recipe
+from repro.runs.plan import Plan
+from repro.runs.pool import Ended, Trained
+from repro.runs.results import RunsMissing
+from tests.local_work import LocalWork
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(OwnArm):
+    """An arm of as many steps as it says, which can be stacked if it says so."""
+
+    study: ClassVar[str] = "steps"
+    data: str = "none"
+    count: int = 10
+    together: bool = False
+    size: float = 1.0
+    recipe: Recipe = Recipe(epochs=1, batch=1, lr=1.0)
+
+    @property
+    def steps(self):
+        return self.count
+
+    @property
+    def effort(self):
+        return self.size
+
+    @property
+    def stacks(self):
+        return self.together
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base(Steps):
+    keeps_weights: ClassVar[bool] = True
+    count: int = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(Steps):
+    """An arm whose runs start from the parameters of one of another."""
+
+    @property
+    def starts_from(self):
+        return BASE
+
+
+BASE = Run(Base(), 7)
+
+
+def result_of(run):
+    return Trained(run, {"measures": {"seed": run.seed}}, {"seconds": 1.0})
+
+
+class FakePool:
+    """It returns the seed of each run; `outcome` yields other events of a batch."""
+
+    device, machine, remarks, waits_for = "cpu", "none", (), ""
+
+    def __init__(self, trainers=1, outcome=lambda batch: map(result_of, batch.runs), last=()):
+        self.trainers, self.outcome, self.last = trainers, outcome, last
+        self.submitted, self.under_way = [], []
+
+    @property
+    def seeds(self):
+        """The seeds of each batch that was submitted."""
+        return [[run.seed for run in batch.runs] for batch in self.submitted]
+
+    def plan_lines(self, batches):
+        return [f"{batches} batches"]
+
+    def room(self):
+        return self.trainers - len(self.under_way)
+
+    def submit(self, batch):
+        self.submitted.append(batch)
+        self.under_way.append(batch)
+
+    def events(self, seconds):
+        while self.under_way:
+            batch = self.under_way[0]
+            yield from self.outcome(batch)
+            self.under_way.remove(batch)
+            yield Ended(batch.number)
+
+    def stop(self):
+        self.under_way = []
+        return self.last
+
+
+def reading(results, *runs):
+    """The reading of a claim on some runs."""
+
+    def read():
+        if missing := [run for run in runs if not results.is_settled(run)]:
+            raise RunsMissing(missing)
+
+    return read
+
+
+def session(folder, pool, *claims):
+    """A session with some claims: its work, and its plan."""
+    work = LocalWork(folder, pool=pool)
+    readings = {n: reading(work.results, *runs) for n, runs in enumerate(claims)}
+    return work, Plan(readings, is_settled=work.results.is_settled)
+
+
+def trained(folder, pool, *claims):
+    """Train all that some claims miss; return the work, and the claims in the order of their end."""
+    work, plan = session(folder, pool, *claims)
+    plan.read_all()
+    ready = []
+    for _ in range(100):
+        while (claim := plan.take_ready()) is not None:
+            ready.append(claim)
+        if len(ready) == len(claims):
+            return work, ready
+        work.training.advance(plan, seconds=0.0)
+    raise AssertionError(f"only the claims {ready} came to an end")
