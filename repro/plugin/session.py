@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -268,11 +268,13 @@ class ClaimSession:
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
         assert self.training is not None
-        self._announce_plan(self.training)
         plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
+        capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
-            while plan.take_ready() is None:
-                self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                self._announce_plan(self.training)
+                while plan.take_ready() is None:
+                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
 
