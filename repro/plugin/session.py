@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -253,7 +253,8 @@ class ClaimSession:
             return
         self._has_announced = True
         training.show = self._show
-        for line in [*self.lines_not_ahead(), plan_line(training.status(self.plan))]:
+        waiting = [plan_line(training.status(self.plan))] if self.plan.missing else []
+        for line in [*self.lines_not_ahead(), *waiting]:
             self._display.say(line)
 
     def _show(self, status: Status) -> None:
@@ -268,9 +269,12 @@ class ClaimSession:
         """Train these runs while a claim waits for them in its test."""
         assert self.training is not None
         plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
+        capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
-            while plan.take_ready() is None:
-                self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                self._announce_plan(self.training)
+                while plan.take_ready() is None:
+                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
 
@@ -375,12 +379,18 @@ class Turns:
         self._places = {*claims.items, *claims.figures}
         self._unknown = _Unknown.from_parent(session, name="the next claim")
         self._is_running = False
+        # it leaves out, the next time, whatever was collected before the one that failed
+        self._in_order = bool(session.config.getoption("stepwise", False))
+        self._came: set[pytest.Item | None] = set()
         self.next: pytest.Item | None = None
 
     def wait_for_one(self, item: pytest.Item) -> None:
         """Wait until a claim can be judged, where a claim is due."""
         if item in self._places and not self._is_running:
-            self.next = self._claims.next_item()
+            self.next = item if item in self._came else self._claims.next_item()
+            while self._in_order and self.next is not item:
+                self._came.add(self.next)
+                self.next = self._claims.next_item()
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         """Run a claim that can be judged in place of this one; None where it is no claim's turn."""
@@ -397,7 +407,7 @@ class Turns:
         # What tests of a module or a folder share is torn down where the next one is in another. An
         # item directly below the session leaves what the whole session shares.
         following = nextitem
-        if nextitem in self._places:
+        if nextitem in self._places and not self._in_order:
             following = self._claims.peek() or self._unknown
         self._claims.take_in_hand(chosen)
         self._is_running = True

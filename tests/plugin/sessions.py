@@ -59,6 +59,13 @@ def change(project, old, new):
     study.write_text(study.read_text().replace(old, new))
 
 
+def with_claims(project, claims):
+    """Write these claims in the place of the project's."""
+    head = "import pytest\nfrom repro import claim\nfrom line import Line\n"
+    (project.path / "test_lines.py").write_text(head + claims)
+    return project
+
+
 def counted(shown):
     """Return what the table at the end counts of all that was trained, verdict by verdict."""
     return re.search(r"^all +(.*)$", shown, re.MULTILINE)[1].split()[:4]
