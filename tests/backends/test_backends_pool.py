@@ -148,7 +148,7 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
     for seed in range(2):  # alone, where they were together
         events = result_of(here, arm, [seed], engine="stacked", number=2)
         assert trained(events)[seed] == plain[seed]
-        assert first_step(events) == 4
+        assert first_step(events) == 3
     events = result_of(here, arm, [seed], engine="loop", number=2)
     assert first_step(events) == 2  # the other engine has another form of it
 
