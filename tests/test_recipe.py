@@ -15,7 +15,7 @@ SGD = {"optimiser": "sgd", "momentum": 0.9}
 REFUSED = [
     ({"optimiser": "sgd"}, "optimiser is 'sgd'; choose one of 'adamw', 'adam'"),
     ({"schedule": "onecycle"}, "schedule is 'onecycle'; choose one of 'constant', 'cosine'"),
-    ({"precision": "fp8"}, "precision is 'fp8'; choose one of 'float32', 'bfloat16'"),
+    ({"precision": "fp8"}, "precision is 'fp8'; choose one of 'float32', 'tf32'"),
     ({"epochs": 2.5}, "epochs is 2.5; give a whole number of at least 0"),
     ({"epochs": -1}, "epochs is -1; give a whole number of at least 0"),
     ({"epochs": True}, "epochs is True; give a whole number"),

@@ -16,7 +16,6 @@ from repro.ledger import (
     Ledger,
     LedgerError,
     entries_at,
-    leave_note,
     write_ledgers,
 )
 from repro.ledger.text import text_of
@@ -174,44 +173,3 @@ def test_the_ledger_of_one_file_goes_with_its_last_entry(tmp_path):
     assert path.exists()
     Ledger.read(path).forget(["900/rises"])
     assert not path.exists()
-
-
-# --- notes of a ledger that one process leaves for others ---------------------------------------
-
-NOTED = entry("steeper targets", past=[(1.0, 0.25, 5), (0.5, None, 8)])
-
-
-@pytest.fixture
-def path(tmp_path):
-    Ledger(tmp_path / "ledger.toml", []).accept([NOTED])
-    return tmp_path / "ledger.toml"
-
-
-def noted(tmp_path, path):
-    return list(Ledger.read(path, notes=tmp_path).entries.values())
-
-
-def test_a_note_says_what_the_ledger_says(tmp_path, path, monkeypatch):
-    leave_note(tmp_path, path)
-    monkeypatch.setattr("repro.ledger.file.entries_in", None)  # the text is not read
-    assert noted(tmp_path, path) == [NOTED]
-
-
-def test_a_note_is_sound_and_about_one_text_or_it_is_not_used(tmp_path, path):
-    assert noted(tmp_path, path) == [NOTED]  # nobody left one
-    leave_note(tmp_path, path)
-    (note,) = tmp_path.glob("*.ledger")
-    for damaged in ("", "{}", '[{"claim": 1}]', "null"):
-        note.write_text(damaged)
-        assert noted(tmp_path, path) == [NOTED]
-    leave_note(tmp_path, path)
-    path.write_text(path.read_text().replace('"reproduced"', '"refuted"'))
-    assert [each.verdict for each in noted(tmp_path, path)] == ["refuted"]
-
-
-def test_of_a_ledger_that_is_none_there_is_no_note(tmp_path):
-    (tmp_path / "ledger.toml").write_text("<<<<<<< HEAD")
-    leave_note(tmp_path, tmp_path / "ledger.toml")
-    leave_note(tmp_path, tmp_path / "another.toml")
-    leave_note(tmp_path / "no folder", tmp_path / "ledger.toml")
-    assert not list(tmp_path.glob("*.ledger"))
