@@ -13,7 +13,6 @@ from repro.runs.opened import unwatched
 from repro.runs.pool import Batch, Start
 from repro.store import Store
 
-
 SAVE_SECONDS = 5.0
 """Seconds between two checkpoints."""
 

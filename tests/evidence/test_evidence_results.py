@@ -116,9 +116,7 @@ def test_files_that_contradict_each_other_are_refused_unless_machines_differ(tmp
 def test_the_same_results_are_packed_as_the_same_bytes(tmp_path, results):
     sums = set()
     for name, runs in (("one", SEEDS), ("other", SEEDS[::-1])):
-        packed = pack(
-            tmp_path / name, runs, profile="ci", claims=["900/rises"], results=results
-        )
+        packed = pack(tmp_path / name, runs, profile="ci", claims=["900/rises"], results=results)
         assert packed.runs == 3
         sums.add((packed.sha256, (tmp_path / name).read_bytes()))
     assert len(sums) == 1
