@@ -55,10 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), orphans.NAME)
+    config.pluginmanager.register(_TakesTurns())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
         return
@@ -156,6 +158,9 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     config = session.config
     marked = [item for item in session.items if _takes_results(item)]
     if SESSION not in config.stash and marked and not config.getoption("collectonly"):
+        if (notes := workers.notes_of(config)) is not None:  # this one may replace another
+            done = notes.done()
+            marked = [item for item in marked if item.nodeid not in done]
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
         import_whole("repro.plugin.session")
         from repro.plugin.session import ClaimSession, Turns
@@ -163,7 +168,6 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
         claims = ClaimSession.of(config, marked)
         config.stash[SESSION] = claims
         config.stash[TURNS] = Turns(claims, session)
-        config.pluginmanager.register(config.stash[TURNS])
         gc.freeze()  # thousands of claims stay: Python need not search them again and again
     found: ClaimSession | None = config.stash.get(SESSION, None)
     return found
@@ -176,6 +180,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         claim_session(item.session)
         item.config.stash[TURNS].wait_for_one(item)
     return (yield)
+
+
+class _TakesTurns:
+    """Lets the claims take turns. It is there before they are, so that the first one does too."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        turns = item.config.stash.get(TURNS, None)
+        return None if turns is None else turns.run(item, nextitem)
 
 
 def _takes_results(item: pytest.Item) -> bool:

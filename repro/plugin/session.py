@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -253,7 +253,8 @@ class ClaimSession:
             return
         self._has_announced = True
         training.show = self._show
-        for line in [*self.lines_not_ahead(), plan_line(training.status(self.plan))]:
+        waiting = [plan_line(training.status(self.plan))] if self.plan.missing else []
+        for line in [*self.lines_not_ahead(), *waiting]:
             self._display.say(line)
 
     def _show(self, status: Status) -> None:
@@ -268,9 +269,12 @@ class ClaimSession:
         """Train these runs while a claim waits for them in its test."""
         assert self.training is not None
         plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
+        capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
-            while plan.take_ready() is None:
-                self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                self._announce_plan(self.training)
+                while plan.take_ready() is None:
+                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
 
@@ -371,23 +375,29 @@ class Turns:
     """Runs a claim that can be judged whenever it is a claim's turn.
 
     pytest, and a worker of xdist, go through the tests in the order of their collection; which
-    claim is run at a claim's place is decided here. A plugin of pytest.
+    claim is run at a claim's place is decided here.
     """
 
     def __init__(self, claims: ClaimSession, session: pytest.Session) -> None:
-        self._claims = claims
+        self._claims, self._session = claims, session
         self._places = {*claims.items, *claims.figures}
         self._unknown = _Unknown.from_parent(session, name="the next claim")
         self._is_running = False
+        # it leaves out, the next time, whatever was collected before the one that failed
+        self._in_order = bool(session.config.getoption("stepwise", False))
+        self._came: set[pytest.Item | None] = set()
         self.next: pytest.Item | None = None
 
     def wait_for_one(self, item: pytest.Item) -> None:
         """Wait until a claim can be judged, where a claim is due."""
         if item in self._places and not self._is_running:
-            self.next = self._claims.next_item()
+            self.next = item if item in self._came else self._claims.next_item()
+            while self._in_order and self.next is not item:
+                self._came.add(self.next)
+                self.next = self._claims.next_item()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        """Run a claim that can be judged in place of this one; None where it is no claim's turn."""
         if self._is_running:
             return None
         if item not in self._places:
@@ -397,9 +407,12 @@ class Turns:
         else:
             assert self.next is not None, "there are as many claims as places for them"
             chosen = self.next
+            self._swap(item, chosen)
         # What tests of a module or a folder share is torn down where the next one is in another. An
         # item directly below the session leaves what the whole session shares.
-        following = nextitem and (self._claims.peek() or self._unknown)
+        following = nextitem
+        if nextitem in self._places and not self._in_order:
+            following = self._claims.peek() or self._unknown
         self._claims.take_in_hand(chosen)
         self._is_running = True
         try:
@@ -407,6 +420,12 @@ class Turns:
         finally:
             self._is_running = False
         return True
+
+    def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
+        """Let the tests change places: a worker of xdist reports by place what it has run."""
+        items = self._session.items
+        here, there = items.index(item), items.index(chosen)
+        items[here], items[there] = chosen, item
 
 
 class _Unknown(pytest.Item):

@@ -12,7 +12,7 @@ import json
 import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
 """Names among what the workers are told."""
 
 _CLAIMS, _IN_HAND, _LINES, _STATUS = "claims.json", "in-hand", "lines", "status.json"
+_DONE = "done.json"
 
 
 class Notes:
@@ -50,6 +51,14 @@ class Notes:
         """Return the names of the tests that are claims or figures; none where no worker said."""
         found: list[str] = json.loads(self._text(_CLAIMS) or "[]")
         return found
+
+    def leave_done(self, nodeids: Iterable[str]) -> None:
+        """Leave the names of the tests that a worker which takes another's place has not to run."""
+        write_beside(self._folder / _DONE, json.dumps(sorted(nodeids)))
+
+    def done(self) -> set[str]:
+        """Return the names of the tests that this worker has not to run."""
+        return set(json.loads(self._text(_DONE) or "[]"))
 
     def leave_in_hand(self, nodeid: str) -> None:
         """Leave the name of the claim that is being read or judged; empty while there is none."""
@@ -100,6 +109,8 @@ class Workers:
         self._config = config
         self._folder = Path(tempfile.mkdtemp(prefix="repro-workers-"))
         self.notes = Notes(self._folder)
+        self._finished: set[str] = set()
+        """The names of the tests that were run, whichever place they were dealt at; or crashed."""
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._pass_on, name=NAME, daemon=True)
         self._thread.start()
@@ -114,7 +125,11 @@ class Workers:
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Deal tests out as said above, unless somebody chose how they are dealt out."""
-        return ClaimsTogether(self.notes) if config.getoption("dist") == "load" else None
+        is_usual = config.getoption("dist") == "load"
+        return ClaimsTogether(self.notes, self._finished) if is_usual else None
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._finished.add(nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -138,8 +153,8 @@ class ClaimsTogether:
     had is dealt out again, but for the test that it crashed in.
     """
 
-    def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+    def __init__(self, notes: Notes, finished: set[str]) -> None:
+        self._notes, self._finished = notes, finished
         self._sent: dict[Any, list[int]] = {}
         """The places of the tests that each worker has to run, in order."""
         self._collections: dict[Any, Sequence[str]] = {}
@@ -199,14 +214,26 @@ class ClaimsTogether:
         """Take what a lost worker had; return the test that it crashed in, if there is one."""
         left = self._sent.pop(node)
         self._collections.pop(node, None)
-        if node is not self._of_claims:
-            crashed = left.pop(0) if left else None
-            self._others[:0] = left
-            return None if crashed is None else self._names[crashed]
-        self._of_claims = None
-        name = self._notes.in_hand()  # claims are not run in the order in which they were dealt
-        self._claims = [place for place in left if self._names[place] != name]
-        return name if name in {self._names[place] for place in left} else None
+        crashed: int | None = None
+        in_hand = ""
+        if node is self._of_claims:  # its claims were not run in the order in which they were dealt
+            self._of_claims = None
+            in_hand, claims = self._notes.in_hand(), set(self._notes.claims())
+            left = [place for place in left if self._names[place] not in claims]
+            self._claims = [
+                place
+                for place, name in enumerate(self._names)
+                if name in claims and name not in self._finished
+            ]
+            crashed = next((n for n in self._claims if self._names[n] == in_hand), None)
+        if crashed is not None:
+            self._claims.remove(crashed)
+            self._finished.add(in_hand)
+        elif left:
+            crashed = left.pop(0)
+        self._others[:0] = left
+        self._notes.leave_done(self._finished)
+        return None if crashed is None else self._names[crashed]
 
     def _begin(self) -> None:
         first, *others = self._collections.values()
@@ -219,6 +246,8 @@ class ClaimsTogether:
 
     def _deal(self, node: Any) -> None:
         """Send a worker what it is to run next: one test ahead, for it holds the last one back."""
+        if node.shutting_down:
+            return
         if len(self._sent) == 1:  # the tests that wait for no training first
             places, self._others, self._claims = [*self._others, *self._claims], [], []
             self._of_claims = node
@@ -231,5 +260,5 @@ class ClaimsTogether:
         if places:
             self._sent[node] += places
             node.send_runtest_some(places)
-        if (node is self._of_claims or not self._others) and not node.shutting_down:
+        if node is self._of_claims or not self._others:
             node.shutdown()  # once it has run what it was sent

@@ -61,6 +61,7 @@ class Training:
         self._began: float | None = None
         self._looked = self._showed = self._busy = 0.0
         self._done = 0.0
+        self._plan: Plan[Any] | None = None
         self._is_stale = True
         """True where claims want other runs than the queue has."""
 
@@ -69,6 +70,8 @@ class Training:
 
         Raises `TrainingStopped` where nothing more can be trained.
         """
+        self._is_stale |= plan is not self._plan
+        self._plan = plan
         try:
             self._begin()
             self._look(plan)

@@ -4,7 +4,7 @@ import re
 from typing import ClassVar
 
 from repro.arm import Run
-from repro.runs.plan import RunsMissing
+from repro.runs.results import RunsMissing
 from repro.store import Result
 
 
@@ -43,8 +43,8 @@ class Made:
 
 
 def run(project, *arguments):
-    """Run a session in this process."""
-    return project.runpytest_inprocess("-v", "-p", "no:cacheprovider", *arguments)
+    """Run a session in this process, which trains in it too."""
+    return project.runpytest_inprocess("-v", "-n", "0", "-p", "no:cacheprovider", *arguments)
 
 
 def run_apart(project, *arguments):
@@ -57,6 +57,13 @@ def change(project, old, new):
     study = project.path / "line.py"
     assert old in study.read_text()
     study.write_text(study.read_text().replace(old, new))
+
+
+def with_claims(project, claims):
+    """Write these claims in the place of the project's."""
+    head = "import pytest\nfrom repro import claim\nfrom line import Line\n"
+    (project.path / "test_lines.py").write_text(head + claims)
+    return project
 
 
 def counted(shown):

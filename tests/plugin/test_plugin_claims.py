@@ -6,11 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from repro import claim
-from repro.judge import Outcome
 from repro.marks import figure
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
 from repro.plugin.completeness import Completeness
-from repro.plugin.gate import change
 from repro.plugin.plugin import MARKERS
 
 HEAD = """
@@ -117,15 +115,6 @@ def test_pytest_tells_of_every_word_of_a_marker(function):
     assert words == list(inspect.signature(function).parameters)
 
 
-def test_a_verdict_is_worse_only_where_it_was_reproduced():
-    assert change("reproduced", Outcome("refuted")) == "worse (was reproduced)"
-    assert change("inconclusive", Outcome("refuted")) == "other (was inconclusive)"
-    assert change("refuted", Outcome("reproduced")) == "better (was refuted)"
-    assert change(None, Outcome("refuted")) == "new"
-    assert change("refuted", Outcome("refuted")) == ""
-    assert change("reproduced", Outcome("not run")) == ""
-
-
 def test_a_claim_that_nobody_reports_fails_the_session():
     watch = Completeness()
     watch.collected = {"one", "two"}
@@ -134,7 +123,10 @@ def test_a_claim_that_nobody_reports_fails_the_session():
         shouldfail=False,
         shouldstop=False,
         exitstatus=pytest.ExitCode.OK,
-        config=SimpleNamespace(getoption=lambda *given: None),
+        config=SimpleNamespace(
+            getoption=lambda *given: None,
+            pluginmanager=SimpleNamespace(getplugin=lambda name: None),
+        ),
     )
     watch.pytest_sessionfinish(session, pytest.ExitCode.OK)
     assert watch.lost == ["two"]

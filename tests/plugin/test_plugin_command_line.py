@@ -3,7 +3,7 @@
 import pytest
 
 from repro.plugin.command_line import option, set_option
-from repro.plugin.evidence import ABOUT_TRAINING, check_evidence
+from repro.plugin.options import ABOUT_TRAINING, check_evidence
 from tests.plugin.sessions import run, run_apart
 
 OTHER = """

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from repro.arm import Metric, Needs
-from repro.ledger import Entry, Ledger
+from repro.ledger import Entry, Ledger, Ledgers
 from repro.own.arm import OutsideArm
-from repro.plugin.gate import NOTHING_JUDGED, Gate
+from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
-from repro.runs.asked import Asked
+from repro.plugin.verdict import NOTHING_JUDGED
+from repro.report.settled import PROPERTY
 from repro.runs.profiles import PROFILES
-from tests.plugin.sessions import Made, counted, run
+from tests.plugin.sessions import Made
 
 RISEN = [1.0, 1.1, 0.9, 1.05, 0.95] * 6
 OPEN = [0.2, 1.9, 0.3, -0.2, 1.1, *[0.1, 1.4, -0.3] * 9]
@@ -64,17 +65,17 @@ class Held:
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
         usual = {"accept": False, "insist": False, "sparing": False, "seeds": 12, "reference": 20}
-        self.gate = Gate(**usual | options)
+        self.gate = Gate(ledgers=Ledgers(), **usual | options)
 
     def __call__(self, test, slopes=RISEN):
         """Return the report of a test that found these slopes."""
-        trials, raised = Trials(found(slopes), PROFILES["ci"], Asked()), None
+        trials, raised = Trials(found(slopes), PROFILES["ci"], {}), None
         try:
             test(trials)
         except (AssertionError, Needs) as error:
-            raised = SimpleNamespace(value=error)
+            raised = error
         report = SimpleNamespace(outcome="failed" if raised else "passed", user_properties=[])
-        self.gate.judge(self.item, SimpleNamespace(excinfo=raised), report, trials)
+        self.gate.judge(self.item, raised, report, trials)
         kept = dict(report.user_properties).get("repro.record")
         report.record = json.loads(kept)["record"] if kept else None
         report.is_expected = report.outcome == "skipped" and hasattr(report, "wasxfail")
@@ -155,26 +156,20 @@ def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(besi
     assert "--require-verdict asks for a verdict" in report.longrepr
 
 
-def test_a_test_that_contradicts_its_findings_fails(beside):
-    for claim in (beside(), beside(replace(KNOWN, verdict="refuted", past=[]))):
-        for test, slopes, words in (
-            (judges_nothing, RISEN, NOTHING_JUDGED),
-            (denies, OPEN, "The test passed although one of its findings is inconclusive"),
-            (denies, [-x for x in RISEN], "The test passed although one of its findings is ref"),
-            (denies, RISEN, "The assertion that failed is none of the claim's findings"),
-        ):
-            report = claim(test, slopes)
-            assert report.outcome == "failed"
+def test_a_claim_without_a_verdict_fails_though_it_is_expected_to(beside):
+    for entries in ((), (replace(KNOWN, verdict="refuted", past=[]),)):
+        for test, words in ((judges_nothing, NOTHING_JUDGED), (denies, "Assert each finding")):
+            report = beside(*entries)(test)
+            assert (report.outcome, report.record) == ("failed", None)
             assert words in report.longrepr
-            assert report.record is None
+            assert json.loads(dict(report.user_properties)[PROPERTY])["verdict"] == "error"
 
 
 def test_a_failure_is_none_that_was_expected(beside):
     """A mark of pytest's own expects it to fail, which is no entry of the ledger."""
     claim = beside()
     report = SimpleNamespace(outcome="skipped", wasxfail="for now", user_properties=[])
-    trials = Trials(found(RISEN), PROFILES["ci"], Asked())
-    claim.gate.judge(claim.item, SimpleNamespace(excinfo=None), report, trials)
+    claim.gate.judge(claim.item, None, report, Trials(found(RISEN), PROFILES["ci"], {}))
     assert report.outcome == "failed"
     assert not hasattr(report, "wasxfail")
 
@@ -200,25 +195,3 @@ def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
         why = claim.gate.spared(claim.item, "ci", ["points"])
         assert (why is not None) == is_spared, entry
         assert why is None or f"it is {entry.verdict} in the ledger" in why
-
-
-# --- whole sessions -----------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-def test_a_session_trains_what_can_fail_and_no_more(outside_project):
-    # expected to fail is the claim that is refuted; skipped, the one of the documented size only
-    run(outside_project, "--update-ledger").assert_outcomes(passed=2, xfailed=1, skipped=1)
-    ledger = outside_project.path / "ledger" / "test_lines.toml"
-    before = ledger.read_text()
-    result = run(outside_project, "--gate", "--update-ledger", "--store", "empty")
-    result.assert_outcomes(passed=2, skipped=2)
-    assert counted(result.stdout.str()) == ["2", "·", "·", "2"]
-    result.stdout.fnmatch_lines(
-        [
-            "NOT RUN      900/flatter",
-            "*skipped by --gate: it is refuted in the ledger, so it cannot fail",
-            "*the build. Run without --gate to judge it.",
-        ]
-    )
-    assert ledger.read_text() == before

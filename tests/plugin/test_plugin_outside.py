@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from repro.runs import identity, opened, packages
+from repro.runs import identity, opened
 from tests.plugin.sessions import run, trained
 
 pytestmark = pytest.mark.thorough
@@ -53,7 +53,13 @@ def black_box(project):
 
 def run_anew(project, *arguments):
     """Run a session as another process would: nothing is known of the code."""
-    of_code = (identity._of_arm, identity._code, identity._modules, identity._libraries)
+    of_code = (
+        identity._of_arm,
+        identity._code,
+        identity._definitions,
+        identity._modules,
+        identity._libraries,
+    )
     for known in (*of_code, opened.project_of):
         known.cache_clear()
     return run(project, *arguments)
@@ -112,10 +118,10 @@ def test_another_version_of_a_library_is_told(black_box, monkeypatch):
     project = black_box(
         "import filelock\ndef train(arm, seed):\n    return {'slope': 1.0 + seed / 100}"
     )
-    known = packages.metadata.version
+    known = identity.metadata.version
     newer = {"filelock": "99"}
     assert "was trained with" not in run_anew(project).stdout.str()
-    monkeypatch.setattr(packages.metadata, "version", lambda n: newer.get(n) or known(n))
+    monkeypatch.setattr(identity.metadata, "version", lambda n: newer.get(n) or known(n))
     result = run_anew(project)
     assert trained(result) == (5, 0)
     result.stdout.fnmatch_lines(["Line was trained with filelock *, and 99 is here now: *"])

@@ -3,69 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from repro.arm import Arm, Metric, Needs
-from repro.judge import Measured, Outcome, conjunction, either
-from repro.plugin.gathered import contradiction, outcome_of
+from repro.arm import Needs
+from repro.judge import Measured, Outcome
 from repro.plugin.trials import Trials
-from repro.recipe import Recipe
-from repro.runs.asked import Asked
-from repro.runs.plan import RunsMissing
 from repro.runs.profiles import Profile
-from tests.plugin.sessions import Made
-
-RECIPE = Recipe(epochs=5, batch=1, lr=1.0, measure_every=2)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reader(Arm):
-    study: ClassVar[str] = "none"
-    metrics: ClassVar[dict] = {
-        "perplexity": Metric("log"),
-        "alignment": Metric("identity", listed=True),
-    }
-    data: str = "none"
-    recipe: Recipe = RECIPE
-
-    def at(self, profile):
-        return self
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line(Reader):
-    """An arm whose slope is its target, give or take."""
-
-    metrics: ClassVar[dict] = {
-        "slope": Metric("identity"),
-        "right": Metric("log-odds", examples=9),
-        "weights": Metric("log", exact=True),
-    }
-    target: float = 1.0
-    data: str = "points"
-
-    @property
-    def label(self):
-        return f"line {self.target}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class OfOtherSeeds(Line):
-    documented_seeds: ClassVar[tuple] = (42,)
-
-
-def stored(by_seed):
-    """Results of every line, and of readers with these seeds."""
-    return Made(lambda run: line_of(run) if isinstance(run.arm, Line) else by_seed.get(run.seed))
-
-
-def line_of(run):
-    noise = np.random.default_rng([run.seed, int(run.arm.target)]).normal(0, 0.3)
-    return {"measures": {"slope": run.arm.target + noise, "right": 0.5, "weights": 25_450}}
+from repro.runs.results import RunsMissing
+from tests.plugin.lines import RECIPE, SLOPES, TWO, Line, Reader, ended, stored
 
 
 def values(seed):
@@ -85,7 +32,7 @@ def values(seed):
 
 def trial(by_seed=None):
     known = {seed: values(seed) for seed in range(1, 9)} if by_seed is None else by_seed
-    return Trials(stored(known), Profile("ci", (8,)), Asked())(Reader())
+    return Trials(stored(known), Profile("ci", (8,)), {})(Reader())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +43,7 @@ class ToldTheTruth(Reader):
 
 def test_one_value_of_a_list_can_be_exact_and_the_others_not():
     runs = {1: {"measures": {"alignment": [0.3, 1.0]}}}
-    told = Trials(stored(runs), Profile("ci", (8,)), Asked())(ToldTheTruth())
+    told = Trials(stored(runs), Profile("ci", (8,)), {})(ToldTheTruth())
     assert told.alignment[1].matches(1.0, tolerance=1e-4).outcome is Outcome.REPRODUCED
     with pytest.raises(RunsMissing):
         told.alignment[0].matches(0.3, tolerance=0.1)
@@ -142,7 +89,7 @@ def test_a_curve_asks_for_its_runs_like_any_measure():
 
 def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
     results = stored({seed: values(seed) for seed in range(1, 9)})
-    trials = Trials(results, Profile("ci", (8,)), Asked())
+    trials = Trials(results, Profile("ci", (8,)), {})
     many = trials([Reader(recipe=RECIPE.but(lr=0.1 * rate)) for rate in range(1, 10)])
     many.perplexity.climbs()
     assert results.looked_up == 9 * 8
@@ -153,7 +100,7 @@ def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
 
 def scored(baseline, shared):
     """Trials of two arms, and their scores on eight seeds each."""
-    trials = Trials(stored({}), Profile("ci", (5, 8)), Asked())
+    trials = Trials(stored({}), Profile("ci", (5, 8)), {})
     arms = [
         Measured(judge=trials.judge, label=label, metric="score", values=lambda n, v=v: v[:n])
         for label, v in (("baseline", np.asarray(baseline)), ("shared", np.asarray(shared)))
@@ -188,85 +135,8 @@ def test_models_that_guess_are_called_alike_no_more_often_than_the_level():
     assert judged <= 0.005 * samples + 3.5 * (0.005 * samples) ** 0.5
 
 
-WORDS = {"Line": Line, "OfOtherSeeds": OfOtherSeeds, "either": either, "conjunction": conjunction}
-WORDS |= {"np": np, "Path": Path, "pytest": pytest}
-SLOPES = "hi, lo = (t.slope for t in trials(Line(target=4.0), Line(target=1.0)))"
-TWO = "a, b = trials(Line(), Line(target=2.0))"
-
-
-def ended(*lines, **options):
-    """Return what a claim's test of these lines raised, and the trials that it took."""
-    trials = Trials(stored({}), Profile("ci", (5,)), Asked(), **options)
-    try:
-        exec("\n".join(lines), {"trials": trials, **WORDS})
-    except (Exception, pytest.skip.Exception, pytest.xfail.Exception) as raised:
-        return raised, trials
-    return None, trials
-
-
-CONTRADICTORY = [
-    "assert lo > hi or hi > lo",
-    "assert any([lo > hi, hi > lo])",
-    "assert not (lo > hi)",
-    "assert not (hi > lo)",
-    "assert (0 if lo > hi else 1)",
-    "found = lo > hi; assert hi > lo",
-    "found = lo > hi; assert 1 + 1 == 3",
-    "assert 1 + 1 == 3",
-    "assert lo > hi or hi < lo",
-    "assert (hi > lo) and 1 + 1 == 3",
-    "assert all([lo > hi, hi < lo])",
-    "assert (hi > lo) != (hi > 0)",
-    "assert (hi > lo) is not None",
-    "assert [hi > lo]",
-    "hi > lo",
-    "assert hi > lo; hi > 0",
-]
-"""Python's logic around findings: an error, and never a verdict."""
-
-AGREEING = {
-    "assert hi > lo": "reproduced",
-    "assert hi > lo; assert lo > hi": "refuted",
-    "assert hi > lo or lo > hi": "reproduced",
-    "assert (hi > lo) & (hi > 0)": "reproduced",
-    "assert (hi > lo) & (lo > hi)": "refuted",
-    "assert either(lo > hi, hi > lo)": "reproduced",
-    "assert either(lo > hi, hi < lo)": "refuted",
-    "trials.require(hi > lo, 'a rise'); assert hi > 0": "reproduced",
-    "assert either(lo > hi, hi > lo) & (hi > 0)": "reproduced",
-    "assert either(lo > hi, hi > lo) & (lo > hi)": "refuted",
-    "assert conjunction(hi > lo, hi > 0)": "reproduced",
-    "assert conjunction(hi > lo, lo > hi)": "refuted",
-    "assert conjunction(lo > hi, hi < lo)": "refuted",
-    "assert conjunction(either(lo > hi, hi > lo), hi > 0)": "reproduced",
-    "assert all(a > b for a, b in [(hi, lo), (lo, hi), (hi, lo)])": "refuted",
-}
-"""What agrees with its findings, and the verdict that it is."""
-
-
-def test_what_contradicts_its_findings_is_an_error_with_a_sentence():
-    said = {line: contradiction(*ended(SLOPES, line)) for line in CONTRADICTORY}
-    assert [
-        line for line in CONTRADICTORY if "Assert each finding by itself" not in said[line]
-    ] == []
-
-
 def test_settings_that_python_calls_equal_are_different_arms():
     assert len({Line(target=target) for target in (1, True, 1.0, 0.0, -0.0)}) == 5
-
-
-def test_what_agrees_with_its_findings_is_a_verdict():
-    ends = {line: ended(SLOPES, line) for line in AGREEING}
-    assert {line: contradiction(*end) for line, end in ends.items()} == dict.fromkeys(AGREEING, "")
-    assert {line: outcome_of(*end) for line, end in ends.items()} == AGREEING
-
-
-def test_a_claim_that_has_judged_something_is_not_left_out():
-    for leaves in ('pytest.skip("why")', 'pytest.xfail("why")'):
-        for judged in ("found = hi > lo", "assert hi > lo"):
-            said = contradiction(*ended(SLOPES, judged, leaves))
-            assert "The test was left out after it had judged something" in said, (judged, leaves)
-        assert contradiction(*ended(SLOPES, leaves)) == ""
 
 
 INSTEAD = [
