@@ -1,7 +1,8 @@
-"""Sessions killed without warning leave nothing that changes the results of the next."""
+"""Processes that end without warning: what is named, what is judged, and what the next one finds."""
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -9,9 +10,123 @@ import time
 
 import pytest
 
-from tests.plugin.sessions import change, counted
+from tests.plugin.sessions import change, counted, run, run_apart, with_claims
+
+pytestmark = pytest.mark.thorough
 
 KILLS = 2
+
+ENDING = """
+@claim("the first one ends its process", source="900, Text")
+def test_ends(trials):
+    steep, flat = trials(Line(target=13.0), Line(target=1.0))
+    assert steep.slope > flat.slope
+
+@claim("flat targets give flat lines", source="900, Text")
+def test_goes_on(trials):
+    steep, flat = trials(Line(target=4.0), Line(target=1.0))
+    assert steep.slope > flat.slope
+"""
+
+
+@pytest.fixture
+def ending(outside_project):
+    """A project in which one run ends its process, by these words."""
+
+    def by(words):
+        with_claims(outside_project, ENDING)
+        lines = f"import os, signal\n    if (arm.target, seed) == (13.0, 3):\n        {words}"
+        change(outside_project, "time.sleep(0)", lines)
+        return outside_project
+
+    return by
+
+
+def test_a_trainer_that_crashes_names_its_run_and_the_other_claim_is_judged(ending):
+    result = run_apart(ending("os.kill(os.getpid(), signal.SIGSEGV)"), "-n", "2")
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
+    result.stdout.fnmatch_lines(
+        ["*line*, seed 3, ended its process twice (SIGSEGV: a crash in nat*"]
+    )
+    assert "crashed while running" not in result.stdout.str()
+
+
+def test_an_exit_of_its_own_is_no_exit_of_the_session(ending):
+    result = run(ending("os._exit(0)"))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*seed 3, failed to train: *it called os._exit(0), which*"])
+    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
+
+
+OF_A_CLAIM = """
+@claim("cheap", source="900")
+@pytest.mark.parametrize("target", [1.0, 2.0, 3.0])
+def test_cheap(trials, target):
+    assert trials(Line(target=target)).slope > -9
+
+@claim("it exits", source="900")
+def test_exits(trials):
+    import os
+    if {when}trials(Line(target=2.5)).slope > -9:
+        os._exit(0)
+
+@claim("dear", source="900")
+def test_dear(trials):
+    assert trials(Line(target=9.0)).slope > -9
+
+@pytest.mark.parametrize("n", range(3))
+def test_unit(n): pass
+"""
+
+
+@pytest.mark.parametrize("when", ["", "not "], ids=["once it is judged", "as it is read"])
+def test_a_claim_that_ends_its_worker_is_named_once_and_all_others_are_judged(
+    outside_project, when
+):
+    result = run_apart(with_claims(outside_project, OF_A_CLAIM.format(when=when)), "-n", "2")
+    assert result.ret == 1
+    result.assert_outcomes(passed=7, failed=1)
+    shown = result.stdout.str()
+    assert len(re.findall("crashed while running 'test_lines.py::test_exits'", shown)) == 1
+    assert "never judged" not in shown
+    assert set(re.findall(r"^reproduced +900/(\S+)", shown, re.MULTILINE)) == {
+        *("cheap[1.0]", "cheap[2.0]", "cheap[3.0]", "dear"),
+    }
+
+
+KILLS_THE_WAITING = """
+import os
+import signal
+
+import repro.runs.training as training
+
+usual = training.Training.advance
+
+def advance(self, plan, *, seconds):
+    if self.trained and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    usual(self, plan, seconds=seconds)
+
+training.Training.advance = advance
+"""
+
+
+def test_where_the_worker_of_the_claims_is_killed_as_it_waits_another_goes_on(outside_project):
+    (outside_project.path / "conftest.py").write_text(KILLS_THE_WAITING)
+    result = run_apart(outside_project, "-n", "2")
+    assert (outside_project.path / "killed").exists()
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert counted(result.stdout.str()) == ["2", "1", "·", "1"]
+
+
+def test_the_time_limit_of_a_test_is_not_that_of_its_training(outside_project):
+    pytest.importorskip("pytest_timeout")
+    change(outside_project, "sleep(0)", "sleep(0.2)")
+    result = run(outside_project, "-p", "pytest_timeout", "--timeout", "1")
+    result.assert_outcomes(passed=2, failed=1, skipped=1)
 
 
 def results(store):
@@ -22,11 +137,10 @@ def command(store):
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "--store", store]
 
 
-@pytest.mark.thorough
 def test_killed_sessions_end_in_the_results_of_an_undisturbed_one(outside_project):
     project = outside_project
     undisturbed, killed = project.path / "undisturbed", project.path / "killed"
-    project.runpytest_inprocess("-p", "no:cacheprovider", "--store", str(undisturbed))
+    run(project, "--store", str(undisturbed))
     change(project, "sleep(0)", "sleep(0.2)")  # slow enough to be killed at its work
     moments = random.Random(4)
     for _ in range(KILLS):

@@ -52,7 +52,7 @@ def test_null(trials, pair, line):
 @pytest.mark.thorough
 def test_of_200_true_nulls_no_more_are_settled_than_the_level_allows(project):
     project.makepyfile(lines=STUDY, test_lines=CLAIMS)
-    project.runpytest_inprocess("-p", "no:cacheprovider", "--junitxml=out.xml")
+    project.runpytest_inprocess("-n", "0", "-p", "no:cacheprovider", "--junitxml=out.xml")
     verdicts = re.findall(
         'name="repro.verdict" value="([^"]+)"', (project.path / "out.xml").read_text()
     )

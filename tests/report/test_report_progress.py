@@ -11,6 +11,19 @@ def status(**more):
     return Status(**given | TWO_HOURS | more)
 
 
+def test_the_time_left_is_the_time_so_far_in_proportion_to_what_is_left():
+    assert status(seconds=30.0, done=2.0, left=6.0, trainers=4).seconds_left == 90.0
+
+
+def test_the_time_left_is_a_guess_from_the_size_before_anything_is_done():
+    assert status(seconds=30.0, done=0.0, left=8 * RATE, trainers=4).seconds_left == 2.0
+
+
+def test_a_status_goes_to_another_process_as_text():
+    there = status(under_way="BP x4 1/2")
+    assert Status.from_json(there.as_json()) == there
+
+
 def test_it_counts_claims_that_can_be_judged_by_verdict():
     settled = {"reproduced": 10, "refuted": 2, "not run": 6, "error": 3}
     assert progress_line(status(), settled, width=200) == (

@@ -112,7 +112,7 @@ def session(folder, pool, *claims):
 
 
 def trained(folder, pool, *claims):
-    """Train all that claims miss; return the work, and the claims in the order of their end."""
+    """Train all that some claims miss; return the work, and the claims as they came to an end."""
     work, plan = session(folder, pool, *claims)
     plan.read_all()
     ready = []

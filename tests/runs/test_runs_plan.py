@@ -8,7 +8,6 @@ import pytest
 from repro.arm import Run
 from repro.own.arm import OutsideArm
 from repro.runs.plan import Plan
-from repro.runs.progress import RATE, Status
 from repro.runs.results import RunsMissing
 from repro.store import StoreError
 
@@ -52,15 +51,9 @@ def test_a_claim_is_read_again_only_when_all_its_runs_have_come():
     assert claims.plan.missing_by_claim == [[FIRST], [LAST]]
     assert claims.store(FIRST)
     assert claims.read == ["a", "b", "c", "c", "a"]
+    assert not claims.plan.look([LAST])  # it has not come
     assert claims.plan.missing == [LAST]
     assert claims.plan.open == 1
-
-
-def test_runs_that_have_not_come_change_nothing():
-    claims = Claims(a=[FIRST])
-    claims.plan.read_all()
-    assert not claims.plan.look([FIRST, LAST])
-    assert claims.plan.missing == [FIRST]
 
 
 def test_each_claim_is_ready_once_and_no_more_are_read_than_it_takes():
@@ -123,11 +116,6 @@ def test_a_claim_that_asks_for_other_arms_each_time_ends_after_its_first():
         read()
 
 
-def test_a_claim_may_ask_for_more_once_it_has_judged_some():
-    stored = set()
-    assert trained(asking(lambda: (Wide(width=n) for n in range(9)), stored), stored) == 18
-
-
 def test_a_claim_may_choose_its_arms_by_the_results():
     stored = set()
 
@@ -151,20 +139,3 @@ def test_what_another_session_trains_between_two_readings_is_no_change_of_mind()
             raise
 
     assert trained(read, stored) == 6
-
-
-STATUS = {"claims": 5, "open": 2, "asked": 10, "missing": 4}
-
-
-def test_the_time_left_is_the_time_so_far_in_proportion_to_what_is_left():
-    assert Status(**STATUS, seconds=30.0, done=2.0, left=6.0, trainers=4).seconds_left == 90.0
-
-
-def test_the_time_left_is_a_guess_from_the_size_before_anything_is_done():
-    assert Status(**STATUS, seconds=30.0, left=8 * RATE, trainers=4).seconds_left == 2.0
-
-
-def test_a_status_goes_to_another_process_as_text():
-    status = Status(**STATUS, under_way="BP x4 1/2")
-    assert Status.from_json(status.as_json()) == status
-    assert status.stored == 6

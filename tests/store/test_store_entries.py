@@ -198,6 +198,16 @@ def test_what_writers_of_elsewhere_left_is_swept_once_it_is_old(store):
     assert set(scratch.iterdir()) == {young, mine}
 
 
+def test_runs_under_keys_of_an_earlier_form_are_counted_until_they_are_taken_over(tmp_path):
+    store = Store(tmp_path)
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    assert Store(tmp_path).runs_of_former_keys == 0
+    (tmp_path / "keys").unlink()  # as an earlier version leaves a store
+    assert [Store(tmp_path).runs_of_former_keys for _ in range(2)] == [1, 1]
+    store.has_keys_of_today()
+    assert Store(tmp_path).runs_of_former_keys == 0
+
+
 def test_the_documented_examples_run(tmp_path):
     failed = {}
     for name in ("key", "locks", "checkpoints", "store"):
