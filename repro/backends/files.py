@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from repro.arm import Run
+from repro.backends.opened import unwatched
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
-from repro.runs.opened import unwatched
 from repro.runs.pool import Batch, Start
 from repro.store import Store
 

@@ -24,11 +24,11 @@ from typing import NoReturn
 from repro.backends.devices import numbered_accelerators
 from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
+from repro.backends.printed import Printed, details_of
 from repro.backends.trainer import train_batch
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Ended, Failed, Trained
-from repro.runs.printed import Printed, details_of
 from repro.store import Store, StoreError
 
 SECONDS_BETWEEN_LOOKS = 1.0

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from repro.arm import Run
+from repro.backends.opened import Opened
+from repro.backends.printed import Printed, details_of, printing_into
 from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
@@ -16,9 +18,7 @@ from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.own.training_run import TrainingFiles
 from repro.runs.identity import name_of, packages_of
-from repro.runs.opened import Opened
 from repro.runs.pool import Failed, Narrowed, Trained
-from repro.runs.printed import Printed, details_of, printing_into
 from repro.runs.provenance import provenance
 from repro.store import StoreError
 from repro.studies.find import study_of

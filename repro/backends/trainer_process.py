@@ -13,10 +13,10 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from typing import Any
 
+from repro.backends.printed import MOST
 from repro.backends.serve import Task
 from repro.own.outside import THREADS, VISIBLE
 from repro.runs.pool import TrainingStopped
-from repro.runs.printed import MOST
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"

@@ -30,6 +30,10 @@ def short_source(source: str) -> str:
     return ", ".join([name, *years])
 
 
+class LedgerError(Exception):
+    """A ledger that cannot be read or written; says where and what to do."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """The accepted verdict of one claim."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.ledger.errors import LedgerError
+from repro.ledger.entry import LedgerError
 from repro.store import has_stored_runs
 
 NAME = "ledger.toml"

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from repro.ledger.entry import Entry
-from repro.ledger.errors import LedgerError
+from repro.ledger.entry import Entry, LedgerError
 from repro.ledger.file import Ledger
 from repro.ledger.place import FOLDER, NAME, ledger_of, ledgers_in
 

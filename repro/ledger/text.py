@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from repro.ledger.entry import KINDS, VERDICTS, Entry
-from repro.ledger.errors import LedgerError
+from repro.ledger.entry import KINDS, VERDICTS, Entry, LedgerError
 from repro.text import HIDDEN
 
 _HEAD = """\

@@ -272,7 +272,7 @@ def test_what_it_reads_in_its_folder_needs_no_name(tmp_path, monkeypatch):
         return {"accuracy": float((run.folder / "state").read_text()) / 2}
 
     monkeypatch.setattr(study_of(RUN.arm), "train", train)
-    monkeypatch.setattr("repro.runs.opened.project_of", lambda study: Path(tmp_path))
+    monkeypatch.setattr("repro.backends.opened.project_of", lambda study: Path(tmp_path))
     (event,) = train_batch([RUN], engine="loop", device="cpu", files=Kept(tmp_path / "run"))
     assert "opened" not in event.provenance
     assert TrainingRun(RUN, Kept(tmp_path / "run")).folder.is_dir()
