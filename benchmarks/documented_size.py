@@ -26,7 +26,7 @@ from repro.core.device import ran_out_of_memory, resolve_device
 from repro.core.program import ENGINES, parameters_of
 from repro.core.weights import load_data
 from repro.recipe import Moment
-from repro.runs.engines import USUAL_RATE
+from repro.runs.progress import RATE
 from repro.studies.context_vector.arms import ADVANCED, BASELINE
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import STANDARD, WIKITEXT
@@ -92,7 +92,7 @@ def measured(name: str, device: str, seconds: float) -> str:
     parameters = sum(p.numel() for p in parameters_of(program.states()[0]).values())
     return (
         f"| {name} | {parameters:,} | {arm.steps:,} | {a_step:.3g} |"
-        f" {arm.steps * a_step / 3600:.2g} | {arm.work / USUAL_RATE / 3600:.2g} |"
+        f" {arm.steps * a_step / 3600:.2g} | {arm.work / RATE / 3600:.2g} |"
         f" {peak(there) / 2**20:,.0f} MiB |"
     )
 

@@ -25,8 +25,9 @@ from jax import Array
 from repro.arm import Arm, Run
 from repro.core.program import ENGINES
 from repro.core.study import Data, Study
-from repro.core.timing import measure_speed
 from repro.recipe import Moment
+from repro.runs.identity import engine_of
+from repro.runs.queue import widest
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import STANDARD, WIKITEXT
 from repro.studies.early_exit.model import NORM_EPSILON, ROTARY_BASE
@@ -181,12 +182,12 @@ def main() -> None:
     for name, (documented, loss) in PROGRAMS.items():
         arm = documented.at("ci").located()
         study = study_of(arm)
-        speed = measure_speed(study, [arm], engine="auto", device=CPU)
+        engine, width = engine_of(arm), widest(arm, "cpu")
         data = study.load(arm, CPU)
-        runs = [Run(arm, seed) for seed in range(max(speed.width, *WIDTHS))]
-        core = rate(by_core(study, runs[: speed.width], data, speed.engine), speed.width)
+        runs = [Run(arm, seed) for seed in range(max(width, *WIDTHS))]
+        core = rate(by_core(study, runs[:width], data, engine), width)
         jaxs = max(rate(ByJax(study, runs[:width], data, loss), width) for width in WIDTHS)
-        print(f"{name:24}{f'{speed.engine} x{speed.width}':>14}{core / jaxs:>12.2f}", flush=True)
+        print(f"{name:24}{f'{engine} x{width}':>14}{core / jaxs:>12.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -36,11 +36,11 @@ from torch.utils.flop_counter import (
 from repro.arm import Arm, Run
 from repro.core.initial import as_gpt2
 from repro.core.program import ENGINES
-from repro.core.speed import Speed
 from repro.core.study import Data
-from repro.core.timing import measure_speed
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
+from repro.runs.identity import engine_of
+from repro.runs.queue import widest
 from repro.studies.context_vector.arms import ADVANCED, BASELINE
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import ASYMMETRIC, ONE_LAYER, STANDARD, WIKITEXT
@@ -117,13 +117,13 @@ def batches(data: Data, runs: Sequence[Run]) -> Iterator[tuple[torch.Tensor, ...
             yield data.batch(epoch[:, start : start + size])
 
 
-def by_core(name: str, *, speed: Speed) -> Step:
+def by_core(name: str, *, engine: str, width: int) -> Step:
     arms = arms_of(name)
     runs = sorted(
-        (Run(arms[i % len(arms)], i) for i in range(speed.width)), key=lambda run: -run.arm.effort
+        (Run(arms[i % len(arms)], i) for i in range(width)), key=lambda run: -run.arm.effort
     )
     data = data_of(arms[0])
-    program = ENGINES[speed.engine](study_of(arms[0]), runs, data, CPU)
+    program = ENGINES[engine](study_of(arms[0]), runs, data, CPU)
     coming = batches(data, runs)
 
     def step() -> int:
@@ -233,15 +233,15 @@ def main() -> None:
         arms = arms_of(name)
         torch.set_num_threads(1)
         study, weights = study_of(arms[0]), start_of(arms[0])
-        speed = measure_speed(study, arms, engine="auto", device=CPU, files=weights)
-        core = partial(by_core, name, speed=speed)
+        engine, width = engine_of(arms[0]), widest(arms[0], "cpu")
+        core = partial(by_core, name, engine=engine, width=width)
         alone = together(core, threads=1, processes=1)
         share = alone * products(core) / peak()
         default = together(partial(by_plain_loop, name, fused=None), threads=cores, processes=1)
         ours = together(core, threads=1, processes=processes)
         best = together(partial(by_plain_loop, name, fused=True), threads=1, processes=processes)
         print(
-            f"{name:28}{f'{speed.engine} x{speed.width}':>12}"
+            f"{name:28}{f'{engine} x{width}':>12}"
             f"{alone / default:>10.2f}{ours / best:>8.2f}{share:>14.0%}",
             flush=True,
         )

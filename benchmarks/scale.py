@@ -26,12 +26,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
-from repro.backends.local import LocalBackend
-from repro.core.speed import Speed
 from repro.own.arm import OutsideArm
+from repro.runs.identity import identity
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import provenance
-from repro.runs.work import Work
 from repro.store import Store, entry, run_key
 
 STUDY = """
@@ -184,21 +182,18 @@ def fill(folder: Path, root: Path, count: int) -> None:
     sys.path.insert(0, str(folder))
     from made_up import Made  # type: ignore[import-not-found]
 
-    backend = LocalBackend(store, device="cpu", processes=1)
-    work = Work(store, backend, engine="auto", project=folder)
     seeds = PROFILES["ci"].looks[-1]
     for number in range(count):
         for better in (False, True):
-            add(store, work, Made(number=number, better=better), seeds)
+            add(store, Made(number=number, better=better), seeds)
 
 
-def add(store: Store, work: Work, arm: OutsideArm, seeds: int) -> None:
-    work.engines.settle(arm, Speed("loop", 1, 0.0))
+def add(store: Store, arm: OutsideArm, seeds: int) -> None:
     for seed in arm.seeds(seeds):
         run = Run(arm, seed)
         value = random.Random(f"{arm.label} {seed}").gauss(2.0 * ("better" in arm.label), 1.0)
         values = {"measures": {"score": value}, "history": {}, "steps": 0}
-        write(store, work.results.identity(run), values)
+        write(store, identity(run, device="cpu"), values)
 
 
 def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:

@@ -41,6 +41,18 @@ def _work_of(arm: Arm) -> float:
     return arm.work or UNKNOWN_WORK
 
 
+def widest(arm: Arm, device: str) -> int:
+    """Return how many runs of an arm are stacked at most on a kind of device.
+
+    >>> widest(D256_L4.at("ci"), "cpu")
+    16
+    """
+    if device != "cpu":
+        return WIDEST[device]
+    step = max(1.0, arm.recipe.batch * arm.effort)
+    return max(1, min(WIDEST[device], int(LARGEST_STEP / step)))
+
+
 class Queue:
     """The missing runs, in the order in which they settle claims soonest.
 
@@ -194,14 +206,11 @@ class Queue:
         arm = part[0].arm
         if self._engine_of(arm) == "loop":
             return len(part)
-        widest = WIDEST[self._device]
-        if self._device == "cpu":
-            step = max(1.0, arm.recipe.batch * arm.effort)
-            widest = max(1, min(widest, int(LARGEST_STEP / step)))
+        most = widest(arm, self._device)
         batches = [b for b in self._batches.values() if b.arm.program == arm.program]
         at_once = len(part) + sum(len(batch.runs) for batch in batches)
         even = max(-(-at_once // trainers), LEAST_WIDTH)
-        return min(widest, even, self._narrowed.get(arm.program, widest))
+        return min(most, even, self._narrowed.get(arm.program, most))
 
 
 def _cost(claim: Sequence[Run]) -> float:
