@@ -232,7 +232,6 @@ def main() -> None:
     for name in (name for name in PROGRAMS if options.only in name):
         arms = arms_of(name)
         torch.set_num_threads(1)
-        study, weights = study_of(arms[0]), start_of(arms[0])
         engine, width = engine_of(arms[0]), widest(arms[0], "cpu")
         core = partial(by_core, name, engine=engine, width=width)
         alone = together(core, threads=1, processes=1)
