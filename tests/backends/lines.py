@@ -158,7 +158,7 @@ class Session:
             case Stored(run):
                 self.done.add(run)
             case Failed(run):
-                self.failed[run.arm.target] = event
+                self.failed[run] = event
             case Ended(number):
                 self.under_way.remove(number)
 

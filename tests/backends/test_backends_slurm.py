@@ -98,7 +98,8 @@ def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tm
 
     store = Store(tmp_path / "store")
     batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
-    failed = Session(store, pool(project, store), batches).finish().failed
+    session = Session(store, pool(project, store), batches).finish()
+    failed = {run.arm.target: event for run, event in session.failed.items()}
     assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
     assert "would be stored under another key by the node" in failed[ELSEWHERE].why
     assert "failed on the cluster: its job" in failed[DIES].why
