@@ -88,10 +88,12 @@ def main() -> None:
 
             pool = SlurmPool(store, SlurmSettings(), device="cpu", project=folder)
         print(f"{'batches':>10}{'seconds':>10}{'ms each':>10}")
-        for count, first in ((1, 0), (options.batches, 1)):
-            took = seconds(pool, store, count, first=first)
-            print(f"{count:>10}{took:>10.1f}{1000 * took / count:>10.0f}")
-        pool.stop()
+        try:
+            for count, first in ((1, 0), (options.batches, 1)):
+                took = seconds(pool, store, count, first=first)
+                print(f"{count:>10}{took:>10.1f}{1000 * took / count:>10.0f}", flush=True)
+        finally:
+            pool.stop()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Any
 
 import ray
 
-import repro
 from repro.backends.ray_address import ClusterError, require_somebody
 from repro.data.locate import data_folder
 
@@ -38,7 +37,7 @@ def join(address: str, environment: dict[str, Any]) -> None:
 
 
 def environment_of(project: Path, store: Path) -> dict[str, Any]:
-    """Return what Ray brings to the nodes: the project as it is, and repro if it lies elsewhere.
+    """Return what Ray brings to the nodes: the project as it is, with uncommitted changes.
 
     Left out are what `.gitignore` names, the store, data, and virtual environments.
     """
@@ -46,15 +45,11 @@ def environment_of(project: Path, store: Path) -> dict[str, Any]:
     below = [each.absolute() for each in folders if each.absolute().is_relative_to(project)]
     places = [f"/{each.relative_to(project)}" for each in below if each != project]
     data = {"REPRO_DATA": os.environ["REPRO_DATA"]} if os.environ.get("REPRO_DATA") else {}
-    environment: dict[str, Any] = {
+    return {
         "working_dir": str(project),
         "excludes": [*NO_CODE, *places],
         "env_vars": {"OMP_NUM_THREADS": "1", **data},
     }
-    package = Path(repro.__file__).parent
-    if package.parent != project:
-        environment["py_modules"] = [str(package)]
-    return environment
 
 
 def device_for(name: str) -> str:

@@ -8,10 +8,13 @@ from unittest import mock
 from repro.arm import Run
 from repro.backends.files import StoreFiles
 from repro.backends.node import identity_here, train_here
+from repro.recipe import Recipe
 from repro.runs.pool import Batch, Ended, Failed, Stored, Trained
 from repro.store import Store, run_key
 
-STEPS = 60
+LONG = 6
+"""Epochs of a run that is saved on its way: ten steps each, of 0.15 s where they are slow."""
+
 PATIENCE_SECONDS = 240
 
 STUDY = '''
@@ -40,7 +43,7 @@ class Line(ModuleArm):
     target: float = 1.0
     data: str = "numbers"
     examples: int = 40
-    recipe: Recipe = Recipe(epochs={steps} // 10, batch=4, lr=0.05)
+    recipe: Recipe = Recipe(epochs=1, batch=4, lr=0.05)
 
     def content(self):
         if self.target == ELSEWHERE:  # each process has another one
@@ -86,7 +89,7 @@ class Project:
         for each in (self.folder / "studies", self.marks, self.data):
             each.mkdir(parents=True)
         (self.data / "numbers").write_text(" ".join(f"{n / 40}" for n in range(40)))
-        text = STUDY.format(marks=self.marks, steps=STEPS)
+        text = STUDY.format(marks=self.marks)
         (self.folder / "studies" / "line.py").write_text(text)
 
     def clean(self):
@@ -103,11 +106,13 @@ class Project:
             yield self
         sys.modules.pop("line", None)
 
-    def batches(self, seeds, *, targets=(1.0,), width=1):
+    def batches(self, seeds, *, targets=(1.0,), width=1, epochs=1):
         """All runs of lines with these targets and seeds, in batches of one engine."""
         from line import Line
 
-        runs = [Run(Line(target=target), seed) for seed in seeds for target in targets]
+        recipe = Recipe(epochs=epochs, batch=4, lr=0.05)
+        arms = [Line(target=target, recipe=recipe) for target in targets]
+        runs = [Run(arm, seed) for seed in seeds for arm in arms]
         found = []
         for first in range(0, len(runs), width):
             of = Batch(first, runs[first : first + width], [], "loop")
@@ -117,7 +122,7 @@ class Project:
 
     @contextmanager
     def slowly(self):
-        """A run takes nine seconds here, for something to happen to it."""
+        """Runs take long here, for something to happen to them."""
         (self.marks / "slow").touch()
         yield
         (self.marks / "slow").unlink(missing_ok=True)
@@ -153,7 +158,7 @@ class Session:
             case Stored(run):
                 self.done.add(run)
             case Failed(run):
-                self.failed[run.arm.target] = event
+                self.failed[run] = event
             case Ended(number):
                 self.under_way.remove(number)
 

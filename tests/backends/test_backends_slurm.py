@@ -5,12 +5,13 @@ import sys
 from unittest import mock
 
 import pytest
-from lines import STEPS, Project, Session, entries
+from lines import LONG, Project, Session, entries
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
 from repro.backends.choose import pool_named, require_executor
 from repro.backends.devices import Demand
+from repro.backends.node import train_here
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store
@@ -65,7 +66,7 @@ def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_mac
     store = Store(tmp_path / "far")
     session = Session(store, pool(project, store), batches)
     with project.slowly():
-        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > STEPS // 4)
+        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
         cluster.lose_a_node()
     session.finish()
     assert session.failed == {}
@@ -76,7 +77,7 @@ def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_mac
 @pytest.mark.slurm
 def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_path):
     """Told to end as where its time limit nears, it goes on from its checkpoint."""
-    (batch,) = project.batches([1])
+    (batch,) = project.batches([1], epochs=LONG)
     store = Store(tmp_path / "store")
     killed = Session(store, pool(project, store), [batch])
     with project.slowly():
@@ -88,7 +89,7 @@ def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_pat
     session = Session(store, pool(project, store), [batch]).finish()
     assert session.done == set(batch.runs)
     assert cluster.queue().keys() <= {job}
-    assert lost < sum(project.steps()) < lost + STEPS
+    assert lost < sum(project.steps()) < lost + 10 * LONG
 
 
 @pytest.mark.slurm
@@ -97,7 +98,8 @@ def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tm
 
     store = Store(tmp_path / "store")
     batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
-    failed = Session(store, pool(project, store), batches).finish().failed
+    session = Session(store, pool(project, store), batches).finish()
+    failed = {run.arm.target: event for run, event in session.failed.items()}
     assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
     assert "would be stored under another key by the node" in failed[ELSEWHERE].why
     assert "failed on the cluster: its job" in failed[DIES].why
@@ -110,7 +112,7 @@ def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tm
 @pytest.mark.slurm
 def test_a_session_that_stops_cancels_its_jobs(cluster, project, tmp_path):
     store = Store(tmp_path / "store")
-    session = Session(store, pool(project, store), project.batches([1, 2, 3]))
+    session = Session(store, pool(project, store), project.batches([1, 2, 3], epochs=LONG))
     with project.slowly():
         session.until(lambda: len(cluster.jobs()) == 2)
         assert session.pool.stop() == []
@@ -239,6 +241,16 @@ def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeyp
 
     monkeypatch.setattr("repro.backends.slurm_job.train_here", save)
     assert job() == []
+
+
+def test_a_node_refuses_runs_that_have_another_key_there(monkeypatch):
+    refused = list(train_here(BATCH, device="cpu", files=None))
+    assert [event.run for event in refused] == RUNS
+    assert all("stored under another key by the node" in event.why for event in refused)
+    there = mock.Mock(side_effect=OSError("no such data"))
+    monkeypatch.setattr("repro.backends.node.identity_here", there)
+    first, _ = train_here(BATCH, device="cpu", files=None)
+    assert first.why.endswith("cannot be trained on the node that it was sent to: no such data")
 
 
 SBATCH = """#!/bin/sh
