@@ -3,8 +3,8 @@
 import pytest
 
 from repro.plugin.command_line import option, set_option
-from repro.plugin.options import ABOUT_TRAINING, check_evidence
-from tests.plugin.sessions import run, run_apart
+from repro.plugin.options import ABOUT_TRAINING, check_evidence, check_options, reference_of
+from tests.plugin.sessions import run
 
 OTHER = """
     def pytest_addoption(parser):
@@ -27,7 +27,7 @@ def with_other_plugin(outside_project):
 def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     mine = ("--repro-profile", "ci", "--repro-device", "cpu")
     theirs = ("--profile", "--device", "iPhone 13")
-    result = run_apart(with_other_plugin, "-p", "other", *mine, *theirs)
+    result = run(with_other_plugin, "-p", "other", *mine, *theirs)
     result.stdout.fnmatch_lines(["theirs: True iPhone 13"])
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
@@ -36,7 +36,7 @@ def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
 def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
     conftest = outside_project.path / "conftest.py"
     conftest.write_text((conftest.read_text() if conftest.exists() else "") + _dedented(OTHER))
-    result = run_apart(outside_project, "--device", "iPhone 13", "--seed-budget", "5")
+    result = run(outside_project, "--device", "iPhone 13", "--seed-budget", "5")
     result.stdout.fnmatch_lines(["theirs: False iPhone 13"])
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 
@@ -45,7 +45,7 @@ def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
 def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
     elsewhere = outside_project.mkdir("paper")
     (elsewhere / "conftest.py").write_text("raise RuntimeError('read')")
-    result = run_apart(outside_project, "--profile", "paper", "--plan", "test_lines.py")
+    result = run(outside_project, "--profile", "paper", "--plan", "test_lines.py")
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 
@@ -56,16 +56,21 @@ def test_the_project_sets_options_by_addopts(outside_project):
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 
-@pytest.mark.thorough
-def test_workers_have_what_the_command_line_says_against_the_settings(outside_project):
-    outside_project.makeini("[pytest]\naddopts = --profile paper --seed-budget 4\n")
-    result = run_apart(outside_project, "-n", "2", "--profile", "ci", "--seed-budget", "5")
-    result.assert_outcomes(passed=2, skipped=1, failed=1)
-    result.stdout.fnmatch_lines(["reproduced    900/steeper* 5 seeds"])
-
-
 def _dedented(text):
     return "\n".join(line.removeprefix("    ") for line in text.splitlines()) + "\n"
+
+
+def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):
+    config = outside_project.parseconfig()
+    set_option(config, "reference-seeds", 3)
+    with pytest.raises(pytest.UsageError, match="give --update-ledger too"):
+        check_options(config)
+    set_option(config, "update-ledger", True)
+    check_options(config)
+    assert reference_of(config) == 3
+    set_option(config, "reference-seeds", -1)
+    with pytest.raises(pytest.UsageError, match="-1 is no number of seeds"):
+        check_options(config)
 
 
 def test_evidence_goes_with_no_option_of_training(outside_project):

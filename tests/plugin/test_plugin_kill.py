@@ -1,4 +1,4 @@
-"""Processes that end without warning: what is named, what is judged, and what the next one finds."""
+"""Processes that end without warning: what is named, what is judged, and what comes after."""
 
 import os
 import random
@@ -47,9 +47,7 @@ def test_a_trainer_that_crashes_names_its_run_and_the_other_claim_is_judged(endi
     assert result.ret == 1
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
-    result.stdout.fnmatch_lines(
-        ["*line*, seed 3, ended its process twice (SIGSEGV: a crash in nat*"]
-    )
+    result.stdout.fnmatch_lines(["*line*, seed 3, ended its process twice (SIGSEGV: a crash*"])
     assert "crashed while running" not in result.stdout.str()
 
 

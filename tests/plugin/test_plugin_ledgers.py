@@ -3,7 +3,7 @@
 import pytest
 
 from repro.ledger import Ledger
-from tests.plugin.sessions import run
+from tests.plugin.sessions import run, run_apart
 
 pytestmark = pytest.mark.thorough
 
@@ -116,15 +116,19 @@ def renamed(project):
 def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split):
     renamed(split)
     line = "*test_lines.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"
-    for workers in ((), ("-n", "2")):
-        result = run(split, *workers)
+    for result in (run(split), run_apart(split, "-n", "2")):
         assert result.ret == 1
         result.stdout.fnmatch_lines([line])
+    other = ledger(split, "more")
+    before = other.stat()
     result = run(split, "--update-ledger", "--reference-seeds", "0")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*entries without a claim were removed: 900/steeper*"])
     assert claims_in(ledger(split, "lines"))[0] == "900/flatter"
     assert "900/steeper[1.0]" not in claims_in(ledger(split, "lines"))
+    after = other.stat()
+    written = (before.st_mtime_ns, before.st_ino), (after.st_mtime_ns, after.st_ino)
+    assert written[0] == written[1], "a ledger in which nothing changes is left alone"
 
 
 def test_claims_that_are_not_selected_are_there(split):

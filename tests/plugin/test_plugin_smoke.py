@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.evidence.packs import evidence
-from tests.plugin.sessions import change, run, trained
+from tests.plugin.sessions import change, run, run_apart, trained
 
 WRONG = """
 from repro import claim
@@ -95,7 +95,13 @@ def test_the_ledger_gates(project):
     lost.assert_outcomes(passed=1, failed=1, skipped=1)
     lost.stdout.fnmatch_lines(["*worse (was reproduced)*"])
     ledger.write_text(known)
-    run(project, "--gate", "--seed-budget", "5").assert_outcomes(passed=1, skipped=2)
+    gated = run(project, "--gate", "--update-ledger", "--store", "empty")
+    gated.assert_outcomes(passed=1, skipped=2)  # what it leaves out is not trained
+    gated.stdout.fnmatch_lines(["10 distinct runs needed: 10 *"])
+    gated.stdout.fnmatch_lines(
+        ["*skipped by --gate: it is refuted in the ledger, so it cannot fail"]
+    )
+    assert ledger.read_text() == known
     claims = project.path / "test_lines.py"
     claims.write_text(claims.read_text().replace("test_steeper", "test_more_steep"))
     renamed = run(project)
@@ -167,9 +173,11 @@ def test_a_bad_option_is_one_sentence(project):
 def test_workers_judge_as_one_process_does(project):
     accept = ("--update-ledger", "--reference-seeds", "0", "--report", "found")
     ledger = project.path / "ledger" / "test_lines.toml"
-    result = run(project, "-n", "2", "--store", "of-two", *accept)
+    result = run_apart(project, "-n", "2", "--store", "of-two", *accept)
     result.assert_outcomes(passed=1, xfailed=1, skipped=1)
     by_two = ledger.read_bytes()
     ledger.unlink()
     run(project, *accept)
     assert ledger.read_bytes() == by_two
+    profile = run_apart(project, "-n", "2", "--repro-profile", "ci", "--seed-budget", "4")
+    profile.stdout.fnmatch_lines(["reproduced    900/steeper* 4 seeds"])
