@@ -179,10 +179,10 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    given = item.config.getoption
-    if _takes_results(item) and not (given("setupplan") or given("setuponly")):
+    if _takes_results(item):
         claim_session(item.session)
-        item.config.stash[TURNS].wait_for_one(item)
+        if not _is_only_set_up(item.config):
+            item.config.stash[TURNS].wait_for_one(item)
     return (yield)
 
 
@@ -192,7 +192,14 @@ class _TakesTurns:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         turns = item.config.stash.get(TURNS, None)
-        return None if turns is None else turns.run(item, nextitem)
+        if turns is None or _is_only_set_up(item.config):
+            return None
+        return turns.run(item, nextitem)
+
+
+def _is_only_set_up(config: pytest.Config) -> bool:
+    """Tell whether fixtures are shown, and no test is run."""
+    return bool(config.getoption("setupplan") or config.getoption("setuponly"))
 
 
 def _takes_results(item: pytest.Item) -> bool:

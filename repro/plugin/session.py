@@ -216,10 +216,13 @@ class ClaimSession:
 
         None where all have been run.
         """
-        item = self._first.popleft() if self._first else self.plan.take_ready()
-        if self.plan.missing and self.training is not None:
-            self.plan.read_all()
-            item = self._trained_for(item, self.training)
+        try:
+            item = self._first.popleft() if self._first else self.plan.take_ready()
+            if self.plan.missing and self.training is not None:
+                self.plan.read_all()
+                item = self._trained_for(item, self.training)
+        except StoreError as error:
+            pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
         item = item or (self._last.popleft() if self._last else None)
         self.take_in_hand(item)
         return item

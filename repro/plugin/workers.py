@@ -220,6 +220,9 @@ class ClaimsTogether:
         self._collections.pop(node, None)
         crashed: int | None = None
         in_hand = ""
+        if not left:  # it has come to its end
+            self._of_claims = None if node is self._of_claims else self._of_claims
+            return None
         if node is self._of_claims:  # its claims were not run in the order in which they were dealt
             self._of_claims = None
             in_hand, claims = self._notes.in_hand(), set(self._notes.claims())

@@ -151,8 +151,8 @@ class Results:
             self._sound.add(arm)
 
     def is_settled(self, run: Run) -> bool:
-        """Return whether a run needs no more training: it is stored, or has failed."""
-        return run in self.failures or self.get(run) is not None
+        """Return whether a run needs no more training: it is stored, or will never be."""
+        return self.stopped_because is not None or run in self.failures or self.get(run) is not None
 
     def key(self, run: Run) -> str:
         """Return the key that a run is stored under."""

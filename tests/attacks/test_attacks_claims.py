@@ -93,8 +93,8 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 2  # two sound ones are open
     shown = result.stdout.str()
-    assert "900/sound" in shown
-    assert "901/clumsy " in shown
+    assert "claimed (900, Text): steeper targets give steeper lines\n" in shown
+    assert "claimed (901, Text): it holds\n" in shown
     assert all(f"test_clumsy_{number}" in shown for number in range(len(CLUMSY)))
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
