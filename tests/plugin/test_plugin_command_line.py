@@ -4,7 +4,7 @@ import pytest
 
 from repro.plugin.command_line import option, set_option
 from repro.plugin.options import ABOUT_TRAINING, check_evidence, check_options, reference_of
-from tests.plugin.sessions import run
+from tests.plugin.sessions import run, run_apart
 
 OTHER = """
     def pytest_addoption(parser):
@@ -27,7 +27,7 @@ def with_other_plugin(outside_project):
 def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
     mine = ("--repro-profile", "ci", "--repro-device", "cpu")
     theirs = ("--profile", "--device", "iPhone 13")
-    result = run(with_other_plugin, "-p", "other", *mine, *theirs)
+    result = run_apart(with_other_plugin, "-p", "other", *mine, *theirs)
     result.stdout.fnmatch_lines(["theirs: True iPhone 13"])
     result.assert_outcomes(passed=2, skipped=1, failed=1)
 

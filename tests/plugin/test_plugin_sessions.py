@@ -51,7 +51,7 @@ def test_a_store_that_cannot_be_written_to_stops_the_session_in_a_sentence(proje
     monkeypatch.setattr(Store, "put", put)
     result = run(project)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*The disk is full; free some space."])
+    result.stdout.fnmatch_lines(["*The disk is full; free some space.*"])
     assert "Traceback" not in result.stdout.str()
     with unprivileged():
         read_only = run(project, "--store", "/usr/store")

@@ -86,7 +86,8 @@ def test_a_project_is_judged_and_nothing_is_trained_twice(project):
 
 def test_the_ledger_gates(project):
     ledger = project.path / "ledger" / "test_lines.toml"
-    accepting = run(project, "--update-ledger", "--reference-seeds", "0")
+    accept = ("--update-ledger", "--reference-seeds", "0")
+    accepting = run(project, *accept)
     accepting.assert_outcomes(passed=1, xfailed=1, skipped=1)
     known = ledger.read_text()
     assert known.count("[[claim]]") == 2
@@ -95,7 +96,7 @@ def test_the_ledger_gates(project):
     lost.assert_outcomes(passed=1, failed=1, skipped=1)
     lost.stdout.fnmatch_lines(["*worse (was reproduced)*"])
     ledger.write_text(known)
-    gated = run(project, "--gate", "--update-ledger", "--store", "empty")
+    gated = run(project, "--gate", *accept, "--store", "empty")
     gated.assert_outcomes(passed=1, skipped=2)  # what it leaves out is not trained
     gated.stdout.fnmatch_lines(["10 distinct runs needed: 10 *"])
     gated.stdout.fnmatch_lines(
