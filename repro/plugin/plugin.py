@@ -13,13 +13,12 @@ from _pytest._code.code import Traceback
 
 from repro.arm import Arm
 from repro.imports import import_whole
-from repro.plugin import completeness, orphans, workers
+from repro.plugin import completeness, workers
 from repro.plugin.claims import name_or_none, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.completeness import Completeness, claims_among
+from repro.plugin.completeness import Completeness, Orphans, claims_among
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, store_folder
-from repro.plugin.orphans import Orphans
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import shown_lines
@@ -59,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    config.pluginmanager.register(Orphans(), orphans.NAME)
+    config.pluginmanager.register(Orphans(), completeness.ORPHANS)
     config.pluginmanager.register(_TakesTurns())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
@@ -167,7 +166,8 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
             marked = [item for item in marked if item.nodeid not in done]
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
         import_whole("repro.plugin.session")
-        from repro.plugin.session import ClaimSession, Turns
+        from repro.plugin.session import ClaimSession
+        from repro.plugin.turns import Turns
 
         claims = ClaimSession.of(config, marked)
         config.stash[SESSION] = claims
@@ -298,7 +298,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[completeness.CLAIMS] = claims_among(session.items)
-        output[orphans.NAME] = session.config.pluginmanager.getplugin(orphans.NAME).told()
+        output[completeness.ORPHANS] = session.config.pluginmanager.getplugin(
+            completeness.ORPHANS
+        ).told()
     if claims is not None and output is not None:
         from repro.plugin.summary import account_of
 

@@ -44,8 +44,7 @@ def _read(session: ClaimSession) -> Wanted:
 
     from repro.arm import Needs
     from repro.judge import Outcome
-    from repro.plugin.calling import call, quiet
-    from repro.plugin.claims import claim_id
+    from repro.plugin.claims import call, claim_id, quiet
     from repro.recorded.design import RunsWanted
     from repro.recorded.errors import RecordedError
     from repro.recorded.wanted import Wanted

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
 
+import repro
+from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.evidence.use import Use, use_lines, use_of
 from repro.judge import Outcome
 from repro.ledger import NAME, Entry, Ledger, LedgerError, leave_one_file, write_ledgers
-from repro.plugin import orphans
-from repro.plugin.about import session_of
+from repro.plugin import completeness
 from repro.plugin.command_line import option
 from repro.plugin.options import evidence_of, store_folder
 from repro.plugin.session import ClaimSession
@@ -26,10 +30,12 @@ from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import FirstOf, StoredRuns
+from repro.report.session import SessionData, project_name, way_from, web_address
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.report.written import replace_report
+from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
 from repro.text import counted, shown
@@ -130,7 +136,7 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        _update(accepted, config.pluginmanager.getplugin(orphans.NAME).files())
+        _update(accepted, config.pluginmanager.getplugin(completeness.ORPHANS).files())
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
@@ -192,6 +198,28 @@ def _write_report(
         terminal.write_line(f"the report is {paths[0]}")
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error
+
+
+def session_of(config: pytest.Config, *, report: Path) -> SessionData:
+    """Return what is known of a session whose report goes into this folder.
+
+    >>> session_of(request.config, report=Path("report")).profile
+    'ci'
+    """
+    project = config.rootpath
+    at, (remote, below) = commit_of(project), place_of(project)
+    commit = at["commit"] or ""
+    return SessionData(
+        project=project_name(project),
+        version=repro.__version__,
+        commit=commit,
+        uncommitted_changes=bool(commit) and at["uncommitted_changes"],
+        date=datetime.now(UTC).isoformat(timespec="minutes"),
+        command=shlex.join(["pytest", *config.invocation_params.args]),
+        profile=option(config, "profile"),
+        machine=f"{machine('cpu')}, {os.cpu_count()} cores",
+        files=web_address(remote, commit, below) or way_from(report, project),
+    )
 
 
 def _is_acceptable(record: ClaimRecord) -> bool:

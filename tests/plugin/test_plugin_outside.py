@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from repro.runs import identity, opened
+from repro.backends import opened
+from repro.runs import identity
 from tests.plugin.sessions import run, trained
 
 pytestmark = pytest.mark.thorough
