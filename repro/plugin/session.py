@@ -259,8 +259,12 @@ class ClaimSession:
             return
         self._has_announced = True
         training.show = self._show
-        waiting = [plan_line(training.status(self.plan))] if self.plan.missing else []
-        for line in [*self.lines_not_ahead(), *waiting]:
+        lines = self.lines_not_ahead()
+        if self.plan.missing:
+            lines.append(plan_line(training.status(self.plan)))
+        if trainers_of(self.config) == 0:
+            lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
+        for line in lines:
             self._display.say(line)
 
     def _show(self, status: Status) -> None:
