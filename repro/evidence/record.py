@@ -141,7 +141,7 @@ def _taken(table: Mapping[str, Any], name: str, kind: type) -> Any:
 
 
 def _require_values(record: Record) -> None:
-    """Raise `Unsound` where values are not those of a run: no numbers, or too many epochs."""
+    """Raise `Unsound` where values are not those of a run, such as what is no number."""
     values, name = record.result.values, record.name
     history = _taken(values, "history", dict)
     if not all(isinstance(each, list) and _are_numbers(each) for each in history.values()):

@@ -102,11 +102,13 @@ class Training:
 
     def status(self, plan: Plan[Any]) -> Status:
         """Return how far the plan is."""
+        missing = dict.fromkeys(plan.missing)
         under_way = sum(
-            share * sum(map(work_of, self._under_way[number].runs))
+            share * work_of(run)
             for number, (_, share) in self._shares.items()
+            for run in self._under_way[number].runs
+            if run in missing
         )
-        missing = plan.missing
         now = time.monotonic()
         return Status(
             claims=plan.claims,

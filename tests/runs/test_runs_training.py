@@ -183,3 +183,14 @@ def test_the_status_counts_what_is_done_of_what_is_under_way(tmp_path):
     work.training._take(Advanced(1, Progress(1, 5, 10)))
     after = work.training.status(plan)
     assert (after.done, after.left, after.under_way) == (5.0, before.left - 5.0, "steps x1 5/10")
+
+
+def test_the_status_counts_a_run_of_a_batch_under_way_once(tmp_path):
+    work, plan = session(tmp_path, FakePool(), STACKED[:2])
+    plan.read_all()
+    work.training._hand_over(plan)
+    for event in (Advanced(1, Progress(2, 10, 10)), result_of(STACKED[0])):
+        work.training._take(event)
+    plan.look(STACKED[:1])
+    status = work.training.status(plan)
+    assert (status.done, status.left) == (2 * STACKED[0].arm.work, 0.0)
