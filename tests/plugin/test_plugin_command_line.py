@@ -1,5 +1,7 @@
 """Options have two names, of which the short one is ours where nobody else has it."""
 
+from pathlib import Path
+
 import pytest
 
 from repro.plugin.command_line import option, set_option
@@ -71,6 +73,17 @@ def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):
     set_option(config, "reference-seeds", -1)
     with pytest.raises(pytest.UsageError, match="-1 is no number of seeds"):
         check_options(config)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_in_a_sentence(outside_project, monkeypatch):
+    config = outside_project.parseconfig()
+    monkeypatch.setattr("os.access", lambda place, mode: place != Path("/usr"))
+    for name in ("store", "report", "slurm-folder"):
+        before = option(config, name)
+        set_option(config, name, "/usr/there")
+        with pytest.raises(pytest.UsageError, match=f"--{name} .*: /usr may not be written to"):
+            check_options(config)
+        set_option(config, name, before)
 
 
 def test_evidence_goes_with_no_option_of_training(outside_project):

@@ -66,33 +66,25 @@ def run_anew(project, *arguments):
     return run(project, *arguments)
 
 
-def test_a_module_beside_the_study_is_code_by_default(black_box):
-    project = black_box(
-        "import script\ndef train(arm, seed):\n    return {'slope': script.slope(seed)}",
-        script="def slope(seed):\n    return 1.0 + seed / 100\n",
-    )
-    assert trained(run_anew(project)) == (5, 5)
-    assert trained(run_anew(project)) == (5, 0)
-    project.makepyfile(script="def slope(seed):\n    return 2.0 + seed / 100\n")
-    assert trained(run_anew(project)) == (5, 5)
-
-
-READS = """import json
+READS = """import json, script
 def train(arm, seed):
     config = json.loads(Path(__file__).with_name("config.json").read_text())
-    return {"slope": config["slope"] + seed / 100}
+    return {"slope": config["slope"] * script.slope(seed)}
 """
 
 
-def test_a_file_that_the_arm_names_is_part_of_the_key(black_box):
+def test_a_module_beside_the_study_and_a_file_that_the_arm_names_are_part_of_the_key(black_box):
     arm = ARM + "    reads: ClassVar[tuple] = ('config.json',)\n"
-    project = black_box(READS, arm=arm)
+    project = black_box(READS, arm=arm, script="def slope(seed):\n    return 1.0 + seed / 100\n")
     config = project.path / "config.json"
     config.write_text('{"slope": 1.0}')
     first = run_anew(project)
     assert trained(first) == (5, 5)
     assert "does not name" not in first.stdout.str()
+    assert trained(run_anew(project)) == (5, 0)
     config.write_text('{"slope": 2.0}')
+    assert trained(run_anew(project)) == (5, 5)
+    project.makepyfile(script="def slope(seed):\n    return 2.0 + seed / 100\n")
     assert trained(run_anew(project)) == (5, 5)
     config.unlink()
     result = run_anew(project)

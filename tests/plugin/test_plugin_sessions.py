@@ -13,7 +13,6 @@ import pytest
 import repro
 from repro.store import Store, StoreError
 from tests.plugin.sessions import change, run, run_apart, trained
-from tests.unprivileged import unprivileged
 
 pytestmark = pytest.mark.thorough
 
@@ -53,10 +52,6 @@ def test_a_store_that_cannot_be_written_to_stops_the_session_in_a_sentence(proje
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*The disk is full; free some space.*"])
     assert "Traceback" not in result.stdout.str()
-    with unprivileged():
-        read_only = run(project, "--store", "/usr/store")
-    assert read_only.ret == pytest.ExitCode.USAGE_ERROR
-    read_only.stderr.fnmatch_lines(["*--store /usr/store cannot be used: /usr may not be written*"])
 
 
 def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
