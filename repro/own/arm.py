@@ -134,7 +134,7 @@ class ModuleArm(OwnArm):
 
     @property
     def stacks(self) -> bool:
-        return True  # timing finds out where its module does not stack, and the session says so
+        return True  # a module that does not stack is trained run by run, and the session says so
 
 
 @dataclass(frozen=True, kw_only=True)
