@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,9 @@ def _rekey(chosen: argparse.Namespace) -> int:
         print("Nothing is to be done: no run has the key of another version of the code.")
         return 0
     commit = commit_of(Path.cwd())["commit"]
+    for path in chosen.files if checked.refused else ():
+        shutil.copy2(path, f"{path}.former")
+        print(f"{path}.former has what is not taken over")
     for reading in readings:
         notes = {
             run: note(old, checked.retrained[kind], commit=commit)
