@@ -176,8 +176,7 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    given = item.config.getoption
-    if _takes_results(item) and not (given("setupplan") or given("setuponly")):
+    if _is_turn(item):
         claim_session(item.session)
         item.config.stash[TURNS].wait_for_one(item)
     return (yield)
@@ -188,8 +187,16 @@ class _TakesTurns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        if nextitem is not None and _is_turn(nextitem):  # what follows is known to the claims alone
+            claim_session(item.session)
         turns = item.config.stash.get(TURNS, None)
         return None if turns is None else turns.run(item, nextitem)
+
+
+def _is_turn(item: pytest.Item) -> bool:
+    """Tell whether a claim or a figure is run at the place of a test."""
+    given = item.config.getoption
+    return _takes_results(item) and not (given("setupplan") or given("setuponly"))
 
 
 def _takes_results(item: pytest.Item) -> bool:
