@@ -191,6 +191,8 @@ class _TakesTurns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        if nextitem is not None and _takes_results(nextitem):  # claims alone know which one follows
+            claim_session(item.session)
         turns = item.config.stash.get(TURNS, None)
         if turns is None or _is_only_set_up(item.config):
             return None

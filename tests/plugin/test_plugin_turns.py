@@ -54,6 +54,7 @@ def test_after_the_first_failure_nothing_more_is_trained(project):
     assert trainings(project) == ["2.0"] * 5
 
 
+@pytest.mark.thorough
 def test_stepwise_leaves_no_claim_out_that_was_not_judged(project):
     with_claims(project, DEAR_FIRST.format(bound=9))
     first = project.runpytest_inprocess("-v", "-n", "0", "--sw")
@@ -177,6 +178,14 @@ def test_fixtures_of_every_scope_are_there_for_claims_in_any_order(scoped):
     assert [trial for test in tests for trial in re.findall(r"\d\.0", test)] == sorted(TRIALS)
     assert not any("one" in test or "other" in test for test in tests[:9]), "units wait for nothing"
     assert len(set(tests)) == 18
+
+
+def test_a_module_is_torn_down_where_the_first_claim_to_run_is_in_another(scoped):
+    for name in ("a/test_b.py", "b/test_c.py"):
+        text = (scoped.path / name).read_text()
+        (scoped.path / name).write_text(re.sub(r"def test_(before|between|after)", "def no", text))
+    run(scoped, "a/test_a.py", "b/test_c.py", "-k", "after or 9 or 1").assert_outcomes(passed=3)
+    assert [name[2:8] for name in order_in(scoped)] == ["test_a", "test_c", "test_a"]
 
 
 @pytest.mark.thorough
