@@ -159,22 +159,25 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     So a worker of xdist that gets no claim makes none, and imports nothing for it.
     """
     config = session.config
+    if SESSION in config.stash:
+        known: ClaimSession = config.stash[SESSION]
+        return known
     marked = [item for item in session.items if _takes_results(item)]
-    if SESSION not in config.stash and marked and not config.getoption("collectonly"):
-        if (notes := workers.notes_of(config)) is not None:  # this one may replace another
-            done = notes.done()
-            marked = [item for item in marked if item.nodeid not in done]
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
-        import_whole("repro.plugin.session")
-        from repro.plugin.session import ClaimSession
-        from repro.plugin.turns import Turns
+    if not marked or config.getoption("collectonly"):
+        return None
+    if (notes := workers.notes_of(config)) is not None:  # this worker may replace another one
+        done = notes.done()
+        marked = [item for item in marked if item.nodeid not in done]
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+    import_whole("repro.plugin.session")
+    from repro.plugin.session import ClaimSession
+    from repro.plugin.turns import Turns
 
-        claims = ClaimSession.of(config, marked)
-        config.stash[SESSION] = claims
-        config.stash[TURNS] = Turns(claims, session)
-        gc.freeze()  # thousands of claims stay: Python need not search them again and again
-    found: ClaimSession | None = config.stash.get(SESSION, None)
-    return found
+    claims = ClaimSession.of(config, marked)
+    config.stash[SESSION] = claims
+    config.stash[TURNS] = Turns(claims, session)
+    gc.freeze()  # thousands of claims stay: Python need not search them again and again
+    return claims
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test

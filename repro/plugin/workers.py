@@ -167,7 +167,6 @@ class ClaimsTogether:
         self._others: list[int] = []
         self._of_claims: Any = None
         """The worker that has the claims."""
-        self._workers = 0
 
     @property
     def nodes(self) -> list[Any]:
@@ -175,7 +174,7 @@ class ClaimsTogether:
 
     @property
     def collection_is_completed(self) -> bool:
-        return bool(self._names) or len(self._collections) >= self._workers
+        return bool(self._collections)  # claims do not wait until the other workers have collected
 
     @property
     def tests_finished(self) -> bool:
@@ -188,13 +187,14 @@ class ClaimsTogether:
 
     def add_node(self, node: Any) -> None:
         self._sent[node] = []
-        self._workers = max(self._workers, len(self._sent))
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        if self._names and list(collection) != self._names:
+            raise pytest.UsageError("The workers of xdist have collected different tests.")
         self._collections[node] = list(collection)
 
     def schedule(self) -> None:
-        """Deal tests out, once all workers have collected the same, or another one has."""
+        """Deal tests out to the workers that have collected them: when each of them has."""
         if not self._names:
             self._begin()
         for node in self._sent:
@@ -243,12 +243,9 @@ class ClaimsTogether:
         return None if crashed is None else self._names[crashed]
 
     def _begin(self) -> None:
-        first, *others = self._collections.values()
-        if any(other != first for other in others):
-            raise pytest.UsageError("The workers of xdist have collected different tests.")
-        self._names = first
+        self._names = next(iter(self._collections.values()))
         claims = set(self._notes.claims())
-        for place, name in enumerate(first):
+        for place, name in enumerate(self._names):
             (self._claims if name in claims else self._others).append(place)
 
     def _deal(self, node: Any) -> None:
