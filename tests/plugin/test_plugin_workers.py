@@ -34,9 +34,9 @@ class Session:
         for node in self.nodes:
             self.deals.add_node(node)
         for node in self.nodes:
-            assert not self.deals.collection_is_completed
             self.deals.add_node_collection(node, TESTS)
-        self.deals.schedule()
+            assert self.deals.collection_is_completed, "claims do not wait for the other workers"
+            self.deals.schedule()
 
     def replacement(self):
         node = Node()
@@ -127,9 +127,9 @@ def test_workers_that_collect_different_tests_end_the_session(session):
     for node in nodes:
         dealt.add_node(node)
     dealt.add_node_collection(nodes[0], TESTS)
-    dealt.add_node_collection(nodes[1], TESTS[1:])
+    dealt.schedule()
     with pytest.raises(pytest.UsageError, match="different tests"):
-        dealt.schedule()
+        dealt.add_node_collection(nodes[1], TESTS[1:])
 
 
 def test_what_a_worker_says_is_shown_once(tmp_path):
