@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from repro.ledger import Entry, Ledger, entries_at, read_ledgers
-from repro.ledger.text import text_of
+from repro.ledger.entry import text_of
 
 ROOT = Path(__file__).parents[1]
 FILES = 20

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import NoReturn
 
-from repro.backends.devices import Demand
 from repro.backends.files import StoreFiles
-from repro.backends.places import Places, places_on
+from repro.backends.places import Demand, Places, places_on
 from repro.backends.trainer import train_batch
 from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress

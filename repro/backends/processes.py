@@ -16,9 +16,8 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from repro.arm import Run
-from repro.backends.devices import Demand
 from repro.backends.packed import Unsendable, packed, require_not_loading
-from repro.backends.places import Places, places_on
+from repro.backends.places import Demand, Places, places_on
 from repro.backends.serve import Task, Unread
 from repro.backends.trainer_process import TrainerProcess
 from repro.core.device import machine, resolve_device

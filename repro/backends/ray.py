@@ -18,9 +18,9 @@ import ray
 from ray.exceptions import RayError
 
 from repro.arm import Run
-from repro.backends.devices import Demand, numbered_accelerators
 from repro.backends.files import stored_weights
 from repro.backends.node import code_paths, train_here
+from repro.backends.places import Demand, numbered_accelerators
 from repro.backends.ray_address import ClusterError, answers
 from repro.backends.ray_cluster import device_for, environment_of, in_short, join, most
 from repro.core.progress import Progress

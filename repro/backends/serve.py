@@ -21,11 +21,10 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import NoReturn
 
-from repro.backends.devices import numbered_accelerators
 from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
-from repro.backends.printed import Printed, details_of
-from repro.backends.trainer import train_batch
+from repro.backends.places import numbered_accelerators
+from repro.backends.trainer import Printed, details_of, train_batch
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Ended, Failed, Trained

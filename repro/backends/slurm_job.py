@@ -15,9 +15,9 @@ from typing import Any
 from submitit.helpers import DelayedSubmission
 
 from repro.arm import Run
-from repro.backends.devices import numbered_accelerators
 from repro.backends.files import StoreFiles
 from repro.backends.node import identity_here, part_of, train_here
+from repro.backends.places import numbered_accelerators
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Failed, Narrowed, Trained

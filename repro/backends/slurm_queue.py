@@ -14,8 +14,8 @@ from typing import NamedTuple
 from submitit import SlurmExecutor, SlurmJob
 from submitit.core.utils import FailedJobError, FailedSubmissionError, UncompletedJobError
 
-from repro.backends.devices import Demand
 from repro.backends.node import code_paths
+from repro.backends.places import Demand
 from repro.backends.slurm_job import BatchJob
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.pool import Batch, Failed, Narrowed, TrainingStopped

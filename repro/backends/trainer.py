@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repro.arm import Run
 from repro.backends.opened import Opened
-from repro.backends.printed import Printed, details_of, printing_into
 from repro.core.device import one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
@@ -175,3 +178,55 @@ class _OfEngine:
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         self._files.save_checkpoint(run, self._mark + payload)
+
+
+T = TypeVar("T")
+
+MOST = 4000
+"""Characters that are kept of what was printed, the last ones."""
+
+FRAMES = 12
+"""Frames of a traceback that are shown, the innermost ones."""
+
+OURS = str(Path(__file__).parents[1])
+
+
+class Printed(io.TextIOBase):
+    """A file that keeps the end of what is written to it.
+
+    >>> printed = Printed()
+    >>> print("epoch 1", file=printed)
+    >>> printed.text
+    'epoch 1\\n'
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.text = (self.text + text)[-MOST:]
+        return len(text)
+
+
+def printing_into(printed: Printed, events: Iterable[T]) -> Iterator[T]:
+    """Yield events; what is printed on the way to each goes into a file and not on the screen."""
+    coming = iter(events)
+    while True:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            event = next(coming, None)
+        if event is None:
+            return
+        yield event
+
+
+def details_of(error: BaseException, printed: str) -> str:
+    """Return the traceback of an error from where it leaves repro, and what was printed before."""
+    told = traceback.TracebackException.from_exception(error, limit=-FRAMES)
+    theirs = [frame for frame in told.stack if not frame.filename.startswith(OURS)]
+    first = told.stack.index(theirs[0]) if theirs else 0
+    told.stack = traceback.StackSummary.from_list(told.stack[first:])
+    text = "".join(told.format())
+    return f"{text}It had printed:\n{printed}" if printed.strip() else text

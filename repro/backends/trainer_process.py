@@ -13,8 +13,8 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from typing import Any
 
-from repro.backends.printed import MOST
 from repro.backends.serve import Task
+from repro.backends.trainer import MOST
 from repro.own.outside import THREADS, VISIBLE
 from repro.runs.pool import TrainingStopped
 

@@ -1,12 +1,18 @@
-"""One entry of a ledger: the verdict of a claim that was last accepted, and what it rests on."""
+"""One entry of a ledger: the verdict that was last accepted of a claim, and how it is written."""
 
 from __future__ import annotations
 
 import itertools
+import json
+import math
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args
+
+from repro.text import HIDDEN
 
 VERDICTS = ("reproduced", "refuted", "inconclusive")
 """The verdicts that can be accepted; a claim that was not run has none."""
@@ -64,3 +70,115 @@ class Entry:
     def place(self) -> tuple[str, str, str]:
         """The key of the entry; no two entries of a ledger share it."""
         return self.claim, self.profile, self.data
+
+
+_HEAD = """\
+# The verdicts that were last accepted, one entry a claim, profile and data set.
+# Written by `pytest claims --update-ledger`; a change here is a change of what is known.
+"""
+
+
+def entries_in(content: bytes) -> list[Entry]:
+    """Return the entries in the text of a ledger; raises ValueError where one is not sound.
+
+    >>> entries_in(b"")
+    []
+    """
+    return list(_entries_in(content))
+
+
+@lru_cache(maxsize=64)  # a session reads a ledger several times
+def _entries_in(content: bytes) -> tuple[Entry, ...]:
+    tables = tomllib.loads(content.decode())
+    if unknown := tables.keys() - {"claim"}:
+        raise ValueError(f"it has {sorted(unknown)[0]!r} where only [[claim]] tables belong")
+    entries: dict[tuple[str, str, str], Entry] = {}
+    for table in _listed(tables.get("claim", [])):
+        entry = _entry(table)
+        if entry.place in entries:
+            raise ValueError(f"{entry.claim} has two entries at {entry.profile} on {entry.data}")
+        entries[entry.place] = entry
+    return tuple(entries.values())
+
+
+def text_of(entries: Iterable[Entry]) -> bytes:
+    """Return entries as a text, sorted; raises LedgerError where there is none for one of them.
+
+    >>> text_of([])[:13]
+    b'# The verdict'
+    """
+    blocks = map(_encoded, sorted(entries, key=lambda entry: entry.place))
+    return _HEAD.encode() + b"".join(blocks)
+
+
+def _listed(tables: object) -> list[dict[str, Any]]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError("it has [claim] where [[claim]] belongs")
+    return tables
+
+
+def _entry(table: dict[str, Any]) -> Entry:
+    name = table.get("claim", "an entry")
+    try:
+        past = {"past": _past(table)} if "past" in table else {}
+        entry = Entry(**{**table, **past})
+    except TypeError as error:
+        raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
+    for key, value in vars(entry).items():
+        if key != "past" and not isinstance(value, str):
+            raise ValueError(f"{name}: its {key} is {value!r} and no text")
+    if entry.verdict not in VERDICTS:
+        raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
+    if entry.kind not in KINDS:
+        raise ValueError(f"{name}: its kind {entry.kind!r} is none of {', '.join(KINDS)}")
+    return entry
+
+
+def _past(table: dict[str, Any]) -> list[tuple[float, float | None, int]]:
+    """Return the distances in a table of a file; raises ValueError where one is not sound."""
+    rows = table.get("past", [])
+    if not isinstance(rows, list) or not all(map(_is_distance, rows)):
+        name = table.get("claim", "an entry")
+        raise ValueError(f"{name}: its past is no list of [mean, spread, seeds] or [mean, seeds]")
+    return [(row[0], row[1] if len(row) == 3 else None, row[-1]) for row in rows]
+
+
+def _is_distance(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) in (2, 3)
+        and all(isinstance(number, int | float) and math.isfinite(number) for number in row)
+        and (len(row) == 2 or row[1] >= 0)
+        and isinstance(row[-1], int)
+        and row[-1] >= 2
+    )
+
+
+def _encoded(entry: Entry) -> bytes:
+    usual = {"kind": "source", "machine": "", "past": []}
+    past = [[part for part in each if part is not None] for each in entry.past]
+    lines = [
+        f"{name} = {_quoted(value)}"
+        for name, value in {**vars(entry), "past": past}.items()
+        if name not in usual or value != usual[name]
+    ]
+    said = _quoted(" ".join(entry.place))[1:-1]
+    try:
+        return "\n".join([f"\n[[claim]]  # {said}", *lines, ""]).encode()
+    except UnicodeEncodeError as error:
+        raise LedgerError(
+            f"The ledger cannot hold the half character {error.object[error.start]!a} that is"
+            f" in the entry of {entry.claim!a}; remove it from the claim."
+        ) from error
+
+
+def _quoted(value: Any) -> str:
+    return HIDDEN.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(hidden: re.Match[str]) -> str:
+    """Return a hidden character as TOML writes it; half a character stays, TOML has none."""
+    code = ord(hidden[0])
+    if 0xD800 <= code <= 0xDFFF:
+        return hidden[0]
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

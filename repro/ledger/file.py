@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.files import explained, write_beside
-from repro.ledger.entry import Entry, LedgerError
+from repro.ledger.entry import Entry, LedgerError, entries_in, text_of
 from repro.ledger.place import FOLDER, NAME, is_package, ledger_of
-from repro.ledger.text import entries_in, text_of
 
 
 class Ledger:

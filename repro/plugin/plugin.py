@@ -146,7 +146,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     claims = claim_session(session)
     if claims is None:
         return None
-    from repro.plugin.plan_description import describe_plan
+    from repro.plugin.summary import describe_plan
 
     config.stash[PLAN_TEXT] = describe_plan(claims)
     session.testsfailed += len(claims.unreadable) + len(claims.refused)

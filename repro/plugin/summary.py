@@ -1,6 +1,16 @@
-"""The end of a session: one table of verdicts, one line of counts, the ledger, the report."""
+"""The end of a session: a table of verdicts, a line of counts, the ledger, the report; or a plan."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repro.plugin.claims import claim_id
+from repro.recorded.results import recorded_lines
+from repro.report.plan_text import plan_text
+from repro.text import shown
+
+if TYPE_CHECKING:
+    from repro.plugin.session import ClaimSession
 
 import os
 import shlex
@@ -23,7 +33,7 @@ from repro.plugin.command_line import option
 from repro.plugin.options import evidence_of, store_folder
 from repro.plugin.session import ClaimSession
 from repro.plugin.verdict import OPEN_AT
-from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
+from repro.recorded.results import RecordedRuns, ToldRuns
 from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
@@ -38,7 +48,7 @@ from repro.report.written import replace_report
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
-from repro.text import counted, shown
+from repro.text import counted
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 """Lines of each that the end of a session has without -v, so that all of it has at most 40."""
@@ -262,3 +272,25 @@ def _entry(record: ClaimRecord) -> Entry:
         machine=record.machine,
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
     )
+
+
+def describe_plan(session: ClaimSession) -> str:
+    """Return what a session would train."""
+    training, plan, profile = session.training, session.plan, session.profile
+    assert training is not None, "--plan with --evidence is refused"
+    plan.read_all()
+    cannot = {
+        **{claim_id(item): why for item, why in session.unreadable.items()},
+        **{item.nodeid: why for item, why in session.refused.items()},
+    }
+    lines = [
+        plan_text(len(session.items), len(session.asked), plan.missing, profile),
+        *training.plan_lines(plan),
+        *recorded_lines([session.known.files]),
+        *session.lines_not_ahead(),
+        *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),
+    ]
+    if session.gate.reference > profile.looks[0]:
+        seeds = session.gate.reference
+        lines.append(f"what is reproduced takes {seeds} seeds, for the ledger")
+    return "\n".join(lines)

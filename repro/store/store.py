@@ -16,12 +16,11 @@ from typing import Any
 
 from repro.files import Lock, remove, write_beside
 from repro.store import entry
-from repro.store.checkpoints import Checkpoints
+from repro.store.checkpoints import Checkpoints, Scratch
 from repro.store.entry import Damaged, Result
 from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
 from repro.store.locks import Locks
-from repro.store.scratch import Scratch
 
 RUNS = "runs"
 """The folder of stored runs in a store."""

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from repro.backends import places
-from repro.backends.devices import accelerators
-from repro.backends.places import Places, places_folder, places_on
+from repro.backends.places import Places, accelerators, places_folder, places_on
 from repro.runs.pool import TrainingStopped
 from repro.store.locks import Locks
 from tests.backends.behaving import Behaving

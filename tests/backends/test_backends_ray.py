@@ -7,8 +7,8 @@ from lines import LONG, Project, Session, entries
 from ray_cluster import Cluster
 
 from repro.arm import Run
-from repro.backends.devices import Demand
 from repro.backends.node import code_paths
+from repro.backends.places import Demand
 from repro.runs.pool import Batch, Ended, Start, TrainingStopped
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4

@@ -10,8 +10,8 @@ from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
 from repro.backends.choose import pool_named, require_executor
-from repro.backends.devices import Demand
 from repro.backends.node import train_here
+from repro.backends.places import Demand
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store

@@ -18,7 +18,7 @@ from repro.ledger import (
     entries_at,
     write_ledgers,
 )
-from repro.ledger.text import text_of
+from repro.ledger.entry import text_of
 
 ROOT = Path(__file__).parents[2]
 LEDGERS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import Ledger
-from repro.ledger.text import entries_in, text_of
+from repro.ledger.entry import entries_in, text_of
 
 pytestmark = pytest.mark.thorough
 
