@@ -1,4 +1,4 @@
-"""The end of a session: a table of verdicts, a line of counts, the ledger, the report; or a plan."""
+"""The end of a session: verdicts as a table and in counts, the ledger, the report. Or its plan."""
 
 from __future__ import annotations
 

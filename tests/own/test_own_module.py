@@ -136,7 +136,7 @@ def test_losses_statistics_and_measures_are_those_of_the_loop(shape, seeds):
     for row, run in enumerate(runs):
         loop = LoopProgram(own, [run], data, CPU)
         torch.testing.assert_close(losses[:, row], stepped(loop, data, 2)[:, 0], rtol=1e-8, atol=0)
-        for name, buffer in loop.buffers.items():
+        for name, buffer in loop.model.module.named_buffers():
             torch.testing.assert_close(
                 states[row][f"parameter/{name}"], buffer, rtol=1e-8, atol=1e-8
             )
