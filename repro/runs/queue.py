@@ -27,8 +27,8 @@ LEAST_WIDTH = 8
 LARGEST_STEP = 2**28
 """Multiplications of a step from which a processor gains nothing by stacking further runs."""
 
-UNKNOWN_WORK = 2.0**40
-"""The multiplications that a run counts as whose arm cannot say: about half a minute of a core."""
+UNKNOWN_WORK = 2.0**38
+"""The multiplications that a run counts as whose arm cannot say: some eight seconds of a core."""
 
 
 def work_of(run: Run) -> float:

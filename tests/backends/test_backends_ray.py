@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
-from lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries
 from ray_cluster import Cluster
 
 from repro.arm import Run

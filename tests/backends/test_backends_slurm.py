@@ -5,7 +5,7 @@ import sys
 from unittest import mock
 
 import pytest
-from lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run

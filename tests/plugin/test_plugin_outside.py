@@ -88,7 +88,7 @@ def test_a_module_beside_the_study_and_a_file_that_the_arm_names_are_part_of_the
     assert trained(run_anew(project)) == (5, 5)
     config.unlink()
     result = run_anew(project)
-    result.stdout.fnmatch_lines(["*needs *config.json, which Line names in `reads` and which*"])
+    result.stdout.fnmatch_lines(["*needs *config.json, which*"])
 
 
 STARTS = """import json, subprocess, sys
