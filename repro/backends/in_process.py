@@ -99,7 +99,7 @@ class InProcessPool:
         )
         events = train_batch(batch.runs, engine=batch.engine, device=self.device, files=files)
         while True:
-            with _exit_refused():
+            with exit_refused():
                 event = next(events, None)
             yield from (Advanced(batch.number, progress) for progress in shown)
             shown.clear()
@@ -109,7 +109,7 @@ class InProcessPool:
 
 
 @contextmanager
-def _exit_refused() -> Iterator[None]:
+def exit_refused() -> Iterator[None]:
     """Raise within the block where the main thread calls `os._exit`, which no session survives.
 
     With `os._exit(0)` it would even end as if all were well. A forked child may exit.

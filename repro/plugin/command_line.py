@@ -92,6 +92,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "fail claims that cannot be run here, instead of skipping them",
     },
+    "allow-not-run": {
+        "action": "store_true",
+        "help": "let claims be that are reproduced in the ledger, and that are not judged here",
+    },
     "report": {"metavar": "DIR", "help": "write a report into DIR: a web page, figures and data"},
 }
 """The options by their short names, as argparse takes them."""
@@ -121,6 +125,17 @@ def is_set(config: pytest.Config, name: str) -> bool:
     how = OPTIONS[name]
     usual = how.get("default", False if how.get("action") == "store_true" else None)
     return bool(option(config, name) != usual)
+
+
+def is_by_hand(config: pytest.Config, *names: str) -> bool:
+    """Tell whether the command line itself has one of these options, and not the settings.
+
+    >>> is_by_hand(request.config, "-k", "--deselect")
+    False
+    """
+    given = [argument.partition("=")[0] for argument in config.invocation_params.args]
+    short = tuple(name for name in names if not name.startswith("--"))
+    return any(each in names or (short and each.startswith(short)) for each in given)
 
 
 def set_option(config: pytest.Config, name: str, value: object) -> None:

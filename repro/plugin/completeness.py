@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
-from repro.ledger import Ledger, LedgerError, read_ledgers
+from repro.document import ANY_PROFILE
+from repro.ledger import Ledger, LedgerError, Ledgers, read_ledgers
 from repro.plugin import workers
 from repro.plugin.claims import name_or_none
-from repro.plugin.command_line import option
+from repro.plugin.command_line import is_by_hand, option
 from repro.plugin.options import places_with_ledgers
 from repro.plugin.workers import Notes
+from repro.report.settled import REPRODUCED
 
 NAME = "repro-completeness"
 ORPHANS = "repro-orphans"
@@ -29,6 +31,9 @@ CLAIMS = "repro.claims"
 """The claims that a worker collected, among what it tells the controller when it has finished."""
 
 _SHOWN = 5
+
+CHOOSING = ("-k", "-m", "--deselect", "--lf", "--last-failed", "--sw", "--stepwise")
+"""Options with which somebody chooses tests."""
 
 
 class Completeness:
@@ -63,10 +68,8 @@ class Completeness:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.lost:
-            names = ", ".join(self.lost[:_SHOWN])
-            more = f" and {len(self.lost) - _SHOWN} more" if len(self.lost) > _SHOWN else ""
             terminalreporter.write_line(
-                f"{len(self.lost)} claims were collected and never judged: {names}{more}. The"
+                f"{len(self.lost)} claims were collected and never judged: {_some(self.lost)}. The"
                 " process that had them ended without a report; what it said is above.",
                 red=True,
             )
@@ -96,48 +99,61 @@ class Orphans:
     def __init__(self) -> None:
         self.known: set[tuple[str, str]] = set()
         """Files and the names of claims in them."""
+        self.left_out: set[tuple[str, str]] = set()
+        """Those of them that were deselected."""
         self.is_partial = False
-        self.found: dict[Path, list[str]] = {}
+        self.gone: dict[Path, list[str]] = {}
+        """The entries of each ledger whose claims are gone."""
+        self.lost: list[str] = []
+        """The claims that are reproduced in a ledger, and that settings leave out."""
+        self._told = 0
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self._take(items)
+        self.left_out |= self._take(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        given = session.config.getoption
-        self.is_partial |= bool(session.testsfailed or given("ignore") or given("ignore_glob"))
-        self.is_partial |= bool(given("lf", False))
+        is_chosen = is_by_hand(session.config, "--ignore", "--ignore-glob", "--lf", "--last-failed")
+        self.is_partial |= bool(session.testsfailed) or is_chosen
         self._take(session.items)
 
-    def _take(self, items: Iterable[pytest.Item]) -> None:
-        for item in items:
-            if item.get_closest_marker("claim"):
-                name = name_or_none(item)
-                self.is_partial |= name is None  # it may be any of them
-                self.known.add((str(item.path), name or ""))
+    def _take(self, items: Iterable[pytest.Item]) -> set[tuple[str, str]]:
+        claims = [item for item in items if item.get_closest_marker("claim")]
+        found = {(str(item.path), name_or_none(item) or "") for item in claims}
+        self.is_partial |= any(not name for _, name in found)  # it may be any of them
+        self.known |= found
+        return found
 
     def told(self) -> dict[str, Any]:
         """Return what a worker tells the controller."""
-        return {"known": sorted(self.known), "is_partial": self.is_partial}
+        known = {"known": sorted(self.known), "left_out": sorted(self.left_out)}
+        return {**known, "is_partial": self.is_partial}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         told = getattr(node, "workeroutput", {}).get(ORPHANS)
-        if told is None:
-            self.is_partial = True
-            return
-        self.known |= {tuple(each) for each in told["known"]}
-        self.is_partial |= told["is_partial"]
+        if told is not None:  # one that crashed says nothing, and others have collected the same
+            self._told += 1
+            self.known |= {tuple(each) for each in told["known"]}
+            self.left_out |= {tuple(each) for each in told["left_out"]}
+            self.is_partial |= told["is_partial"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        config = session.config
         was_stopped = session.shouldfail or session.shouldstop
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if hasattr(session.config, "workerinput") or was_stopped or exitstatus not in ended:
+        if hasattr(config, "workerinput") or was_stopped or exitstatus not in ended:
             return
-        if self.is_partial or is_about_nothing(session.config):
+        has_workers = config.pluginmanager.hasplugin(workers.NAME)
+        if is_about_nothing(config) or (has_workers and not self._told):
             return
-        self.found = dict(self._found(session.config))
-        if self.found and not option(session.config, "update-ledger"):
+        if not self.is_partial:
+            self.gone = dict(self._gone(config))
+        by_hand = any("::" in argument for argument in config.invocation_params.args)
+        if not by_hand and not is_by_hand(config, *CHOOSING):
+            self.lost = list(self._lost(config))
+        is_red = self.gone and not option(config, "update-ledger")
+        if is_red or (self.lost and option(config, "gate")):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def files(self) -> dict[Path, dict[str, Path]]:
@@ -147,34 +163,61 @@ class Orphans:
             files.setdefault(Path(file).parent, {})[name] = Path(file)
         return files
 
-    def _found(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
+    def _gone(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
+        """Yield the ledgers below what is collected that have entries of no claim, with those.
+
+        A file of claims that was left out as a whole keeps its entries while others are accepted.
+        """
         in_folder = self.files()
         for place in places_with_ledgers(config, folders_only=True):
-            if names := in_folder.get(place.absolute()):
-                try:
-                    ledgers = read_ledgers(place)
-                except LedgerError:  # it went bad meanwhile, which its claims say
-                    continue
-                for ledger in ledgers:
-                    claims = {entry.claim for entry in ledger.entries.values()}
-                    if gone := sorted(claims - names.keys()):
-                        yield ledger.path, gone
+            names = in_folder.get(place.absolute(), {})
+            with_claims = {file.stem for file in names.values()}
+            try:
+                ledgers = read_ledgers(place)
+            except LedgerError:  # it went bad meanwhile, which its claims say
+                continue
+            for ledger in ledgers:
+                claims = {entry.claim for entry in ledger.entries.values()}
+                is_kept = option(config, "update-ledger") and ledger.path.stem not in with_claims
+                is_there = (place / f"{ledger.path.stem}.py").exists()
+                if (gone := sorted(claims - names.keys())) and not (is_kept and is_there):
+                    yield ledger.path, gone
+
+    def _lost(self, config: pytest.Config) -> Iterator[str]:
+        """Yield the claims that were left out though the ledger has them as reproduced."""
+        ledgers, profile = Ledgers(), option(config, "profile")
+        for file, name in sorted(self.left_out):
+            entries = ledgers.of(Path(file)).of_claim(name)
+            if any(
+                e.verdict == REPRODUCED and e.profile in (profile, ANY_PROFILE) for e in entries
+            ):
+                yield name
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        for path, gone in self.found.items():
-            names = ", ".join(gone[:_SHOWN])
-            more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
+        if self.lost:
+            terminalreporter.write_line(
+                f"Settings leave out claims that the ledger has as reproduced: {_some(self.lost)}."
+                " A selection is for the command line.",
+                red=True,
+            )
+        for path, gone in self.gone.items():
             if option(config, "update-ledger"):
                 try:
                     Ledger.read(path).forget(gone)
                 except LedgerError as error:
                     raise pytest.UsageError(str(error)) from error
-                line = f"{path}: entries without a claim were removed: {names}{more}"
+                line = f"{path}: entries without a claim were removed: {_some(gone)}"
             else:
                 line = (
-                    f"{path} has entries without a claim: {names}{more}. If they were renamed or"
+                    f"{path} has entries without a claim: {_some(gone)}. If they were renamed or"
                     " deleted on purpose, --update-ledger removes the entries."
                 )
             terminalreporter.write_line(line, red=not option(config, "update-ledger"))
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from repro.data.files import is_readable
+from repro.document import ANY_PROFILE
 from repro.judge import Excess, Held, Outcome, held_against, reference
 from repro.judge.explain import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import claim_id, is_about_a_document, mark_of
-from repro.plugin.trials import Trials
+from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
@@ -45,6 +47,10 @@ class Gate:
     """True where claims that cannot fail, by what the ledger says of them, are left out."""
     seeds: int
     """The number of seeds that an arm may use at most."""
+    allows_not_run: bool
+    """True where a claim that is reproduced in the ledger need not be judged."""
+    profile: str
+    """The size that the session trains."""
     ledgers: Ledgers
     """The ledgers beside the claims, as far as they were read."""
     reference: int = 0
@@ -80,7 +86,9 @@ class Gate:
             return []
         record = self._record(item, found, gathered, compared, entry)
         self._attach(item, report, record, gathered)
-        self._set_result(report, record, entry, agrees=found.agrees)
+        is_run = found.outcome is not Outcome.NOT_RUN
+        missed = "" if is_run else self._is_missed(item, gathered.data, gathered.profile_name)
+        self._set_result(report, record, entry, agrees=found.agrees, missed=missed)
         is_failed = report.outcome == "failed"
         about = is_about_a_document(item)
         settled = settled_claim(record, fails=is_failed, about_a_document=about)
@@ -91,6 +99,48 @@ class Gate:
             for held in compared.held
             if held.seeds > held.verdict.seeds
         ]
+
+    def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """Let a claim fail that is left out without a verdict, and whose finding would be lost.
+
+        Whatever left it out: a mark, `pytest.skip`, a fixture, or an error that was expected.
+        """
+        has_verdict = any(name == "repro.record" for name, _ in report.user_properties)
+        if report.outcome != "skipped" or has_verdict or report.when == "teardown":
+            return
+        reason = getattr(report, "wasxfail", "") or report.longreprtext
+        if isinstance(report.longrepr, tuple):
+            reason = report.longrepr[2]
+        if why := self._is_missed(item, ()):
+            fail(report, shown_lines(f"not judged ({reason.strip()}); {why}"))
+            self._announce_error(item, None, report)
+
+    def _is_missed(self, item: pytest.Item, data: Sequence[str], profile: str = "") -> str:
+        """Say why a claim has to be judged; empty where it need not be.
+
+        That is so where the ledger has it as reproduced on the data that it is about. Where nobody
+        knows what it is about, it is any data that can be read here.
+        """
+        if self.insist:
+            return "--require-verdict asks for a verdict"
+        entries = [
+            entry
+            for entry in self._ledger_of(item).of_claim(claim_id(item))
+            if entry.profile in (profile or self.profile, ANY_PROFILE, RECORDED)
+        ]
+        same = [entry for entry in entries if entry.data == named(data)]
+        lost = [
+            entry
+            for entry in same or entries
+            if entry.verdict == Outcome.REPRODUCED.value
+            and (same or all(map(is_readable, entry.data.split(", "))))
+        ]
+        if not lost or self.allows_not_run:
+            return ""
+        return (
+            f"the ledger has it as reproduced ({lost[0].profile}, {lost[0].data}), and a finding"
+            " that nobody looks at is lost: judge it, or let it be with --allow-not-run"
+        )
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
@@ -203,13 +253,19 @@ class Gate:
         item.user_properties += short  # JUnit XML takes them from the teardown's report
 
     def _set_result(
-        self, report: Any, record: ClaimRecord, entry: Entry | None, *, agrees: bool
+        self,
+        report: Any,
+        record: ClaimRecord,
+        entry: Entry | None,
+        *,
+        agrees: bool,
+        missed: str,
     ) -> None:
         if record.verdict is Outcome.REPRODUCED:
             return
         text = shown_lines(record.text)
-        if record.verdict is Outcome.NOT_RUN and self.insist:
-            fail(report, f"{text}\nNot run, and --require-verdict asks for a verdict.")
+        if record.verdict is Outcome.NOT_RUN and missed:
+            fail(report, f"{text}\nNot run; {missed}.")
         elif record.verdict is Outcome.NOT_RUN:
             report.outcome = "skipped"
             report.longrepr = (record.file, record.line, f"not run: {text}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
-from repro.plugin.command_line import OPTIONS, is_set, option, set_option
+from repro.plugin.command_line import OPTIONS, is_by_hand, is_set, option, set_option
 from repro.runs.profiles import PROFILES, profile_named
 
 if TYPE_CHECKING:
@@ -74,6 +74,12 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
+    accepting = ("--update-ledger", "--repro-update-ledger")
+    if option(config, "update-ledger") and not is_by_hand(config, *accepting):
+        raise ValueError(
+            "--update-ledger is for the command line: settings that accept every verdict would"
+            " make the gate pass whatever is lost."
+        )
     if option(config, "require-verdict") and option(config, "gate"):
         raise ValueError(
             "--require-verdict asks for a verdict on every claim and --gate leaves some out: "

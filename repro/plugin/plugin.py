@@ -257,8 +257,12 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     session = item.config.stash.get(SESSION, None)
-    if not session or call.when != "call" or not item.get_closest_marker("claim"):
+    if not session or not item.get_closest_marker("claim") or item in session.refused:
         return (yield)
+    if call.when != "call":
+        report = yield
+        session.gate.require_judged(item, report)
+        return report
     from repro.plugin.verdict import SAID_IN_FULL
 
     if not item.config.getoption("fulltrace", False):
@@ -272,6 +276,7 @@ def pytest_runtest_makereport(
     report = yield
     try:
         session.judge(item, call, report)
+        session.gate.require_judged(item, report)
     except Exception as error:  # none may leave a hook: the others would not be judged
         from repro.plugin.gate import fail
 

@@ -19,6 +19,7 @@ import pytest
 
 from repro.arm import Run
 from repro.backends.choose import pool_named
+from repro.backends.in_process import exit_refused
 from repro.document import Document
 from repro.evidence.errors import EvidenceError
 from repro.evidence.results import EvidenceResults
@@ -89,6 +90,8 @@ class ClaimSession:
             accept=option(config, "update-ledger"),
             insist=option(config, "require-verdict"),
             sparing=option(config, "gate"),
+            allows_not_run=option(config, "allow-not-run"),
+            profile=self.profile.name,
             seeds=self.profile.looks[-1],
             reference=reference_of(config),
             from_evidence=evidence_option(config),
@@ -197,7 +200,7 @@ class ClaimSession:
         self.take_in_hand(item)
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with quiet():
+        with quiet(), exit_refused():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from repro.backends.in_process import exit_refused
 from repro.plugin.session import ClaimSession
 
 
@@ -52,7 +53,10 @@ class Turns:
         self._claims.take_in_hand(chosen)
         self._is_running = True
         try:
-            item.config.hook.pytest_runtest_protocol(item=chosen, nextitem=following)
+            with (
+                exit_refused()
+            ):  # it would end the session, and with `os._exit(0)` as if all was well
+                item.config.hook.pytest_runtest_protocol(item=chosen, nextitem=following)
         finally:
             self._is_running = False
         return True

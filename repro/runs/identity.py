@@ -113,6 +113,24 @@ def _definitions(types: frozenset[type]) -> dict[str, str]:
     return reached(roots(types), _modules(_packages(types)))
 
 
+def names_reached(types: frozenset[type]) -> list[tuple[str, str]]:
+    """Return the modules and names of the definitions that arms of these types reach."""
+    modules = modules_of(types)
+    names: list[tuple[str, str]] = []
+    for full in _definitions(types):
+        module, _, name = full.rpartition(".")
+        if not modules[module].is_here:  # a member of a class
+            module, _, owner = module.rpartition(".")
+            name = f"{owner}.{name}"
+        names.append((module, name))
+    return names
+
+
+def modules_of(types: frozenset[type]) -> Modules:
+    """Return the modules that arms of these types may reach."""
+    return _modules(_packages(types))
+
+
 @cache
 def _libraries(types: frozenset[type]) -> frozenset[str]:
     own = [root for root in roots(types) if not root.module.startswith(_REPRO)]

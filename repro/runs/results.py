@@ -9,6 +9,7 @@ from typing import Protocol
 from repro.arm import Arm, Run
 from repro.own.arm import OwnArm
 from repro.runs.identity import Identity, identity, name_of, packages_of
+from repro.runs.patched import patched
 from repro.store import Result, Store, run_key
 from repro.store.key import canonical, key_of
 
@@ -142,7 +143,12 @@ class Results:
         return self.failures.get(run)
 
     def require_sound(self, arm: Arm) -> None:
-        """Ask an arm for all that planning will ask of it, so that its errors come up here."""
+        """Ask an arm for all that planning will ask of it, so that its errors come up here.
+
+        Raises ValueError where training would not see what this process has changed.
+        """
+        if why := patched(arm):
+            raise ValueError(why)
         if arm not in self._sound:
             self._keys(arm, [0])
             arm.work  # noqa: B018 - it is asked for what it raises

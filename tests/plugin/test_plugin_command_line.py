@@ -63,7 +63,8 @@ def _dedented(text):
 
 
 def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):
-    config = outside_project.parseconfig()
+    config = outside_project.parseconfig("--update-ledger")
+    set_option(config, "update-ledger", False)
     set_option(config, "reference-seeds", 3)
     with pytest.raises(pytest.UsageError, match="give --update-ledger too"):
         check_options(config)

@@ -64,8 +64,9 @@ class Held:
         self.item = item
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
-        usual = {"accept": False, "insist": False, "sparing": False, "seeds": 12, "reference": 20}
-        self.gate = Gate(ledgers=Ledgers(), **usual | options)
+        usual = {"accept": False, "insist": False, "sparing": False, "allows_not_run": False}
+        sizes = {"profile": "ci", "seeds": 12, "reference": 20}
+        self.gate = Gate(ledgers=Ledgers(), **usual | sizes | options)
 
     def __call__(self, test, slopes=RISEN):
         """Return the report of a test that found these slopes."""
@@ -148,12 +149,18 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
 
 
 def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(beside):
-    report = beside(KNOWN)(asks_for_more)
-    assert (report.outcome, report.is_expected) == ("skipped", False)
-    assert "not run: needs a GPU" in report.longrepr[2]
-    report = beside(KNOWN, insist=True)(asks_for_more)
-    assert report.outcome == "failed"
-    assert "--require-verdict asks for a verdict" in report.longrepr
+    open_ = replace(KNOWN, verdict="inconclusive", past=[])
+    for entries, options in (((open_,), {}), ((), {}), ((KNOWN,), {"allows_not_run": True})):
+        report = beside(*entries, **options)(asks_for_more)
+        assert (report.outcome, report.is_expected) == ("skipped", False)
+        assert "not run: needs a GPU" in report.longrepr[2]
+    for options, why in (
+        ({"insist": True}, "--require-verdict asks for a verdict"),
+        ({}, "a finding that nobody looks at is lost"),
+    ):
+        report = beside(KNOWN, **options)(asks_for_more)
+        assert report.outcome == "failed"
+        assert why in report.longrepr
 
 
 def test_a_claim_without_a_verdict_fails_though_it_is_expected_to(beside):
