@@ -174,12 +174,11 @@ def _fault(run: Run, record: Record) -> str:
     if steps > arm.steps and not isinstance(arm, OutsideArm):
         return f"{steps} steps, and takes {arm.steps} at most"
     for metric, each in values["history"].items():
-        known = arm.epochs_of(metric)
-        most = len(known) or 1  # what is not trained is measured once
-        if len(each) > most or (
-            metric == "loss" and len(each) < most and not _may_stop(run, values)
-        ):
-            return f"{len(each)} values of {metric} over its epochs, where {len(known)} are known"
+        known = len(arm.epochs_of(metric))
+        most = known or (metric != "loss")  # what is not trained is measured once
+        is_cut = metric == "loss" and len(each) < known and not _may_stop(run, values)
+        if len(each) > most or is_cut:
+            return f"{len(each)} values of {metric} over its epochs, where {known} are known"
     measures = values.get("measures", {})
     for name, metric in type(arm).metrics.items():
         for measure, is_list in ((name, metric.listed), (metric.sampled, True)):

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from repro.document import ANY_PROFILE
 from repro.ledger import Ledger, LedgerError, Ledgers, read_ledgers
 from repro.plugin import workers
 from repro.plugin.claims import name_or_none
@@ -185,6 +184,8 @@ class Orphans:
 
     def _lost(self, config: pytest.Config) -> Iterator[str]:
         """Yield the claims that were left out though the ledger has them as reproduced."""
+        from repro.document import ANY_PROFILE  # it imports numpy, which few sessions need
+
         ledgers, profile = Ledgers(), option(config, "profile")
         for file, name in sorted(self.left_out):
             entries = ledgers.of(Path(file)).of_claim(name)
