@@ -211,7 +211,7 @@ def test_what_is_written_for_programs_is_whole_and_calm(words):
 
 
 def test_numbers_of_a_table_stay_numbers(tmp_path):
-    write_results(tmp_path, results_of(every_kind(), []))
+    write_data(tmp_path, results_of(every_kind(), []))
     lines = (tmp_path / "seeds.csv").read_text(encoding="utf-8").splitlines()
     assert any(re.search(r",-0\.\d+(?:,|$)", line) for line in lines)
     assert not any("'" in line.rsplit(",", 1)[1] for line in lines)

@@ -63,7 +63,7 @@ def stepped(program, data, count):
     return torch.stack(losses)
 
 
-@settings(max_examples=6)  # each trains a stack and all of its runs
+@settings(max_examples=4)  # each trains a stack and all of its runs
 @given(runs=runs_of_one_program())
 def test_stacked_runs_are_what_they_are_alone_in_the_loop(runs):
     stack, data = started(StackedProgram, runs)
