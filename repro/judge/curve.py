@@ -53,6 +53,8 @@ class Curve:
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     pairing: object = None
     """The runs that the curves are of, as that of `Measured`."""
+    repeats: Callable[[int], bool] | None = None
+    """Tells whether the first `n` runs are one run, as that of `Measured`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -206,6 +208,7 @@ class Curve:
             values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
             scale=self.scale,
             pairing=self.pairing,
+            repeats=self.repeats,
         )
 
     def _place(self, epoch: int) -> int:

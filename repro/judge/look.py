@@ -77,8 +77,8 @@ def look_at(statement: Statement, readings: Readings, design: Design, *, ways: i
             f"{statement.text}: no measured value could fail this, since the bound lies beyond "
             "what the metric can be; claim a smaller margin"
         )
-    weighed = [term.weigh(readings) for term in needed]
-    implied = [term.weigh(readings) for term in statement.implied]
+    weighed = [_weighed(term, readings) for term in needed]
+    implied = [_weighed(term, readings) for term in statement.implied]
     reproduced, refuted = settle(weighed, implied, design, ways=ways)
     return Look(
         design=design,
@@ -93,6 +93,21 @@ def look_at(statement: Statement, readings: Readings, design: Design, *, ways: i
         else Outcome.INCONCLUSIVE,
         ways=ways,
     )
+
+
+def _weighed(term: Term, readings: Readings) -> Evidence:
+    """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
+
+    The floor of half an example would make a spread of them.
+    """
+    evidence = term.weigh(readings)
+    measured = [side for side in term.sides if not (side.is_fixed or side.is_exact)]
+    repeat = [getattr(side, "repeats", None) for side in measured]
+    is_one_run = bool(measured) and all(
+        each is not None and len(readings[side]) > 1 and each(len(readings[side]))
+        for side, each in zip(measured, repeat, strict=True)
+    )
+    return replace(evidence, alike=True) if is_one_run else evidence
 
 
 def explained(verdict: Verdict, statement: Statement, look: Look) -> Verdict:

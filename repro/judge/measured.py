@@ -57,6 +57,11 @@ class Measured(NoArithmetic):
     None for arms of which every seed is paired with the same seed of every other.
     """
 
+    repeats: Callable[[int], bool] | None = None
+    """Tells whether the first `n` runs are one run, alike in all that is known of them.
+
+    Then they are no evidence of what another seed would give."""
+
     origin: object = None
     """The arm and the metric, where they are known: nothing is compared with itself."""
 

@@ -116,8 +116,18 @@ class Trial:
             by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
             is_exact=is_exact,
             pairing=self.arm.pairing,
+            repeats=self.repeats,
             origin=(self.arm, name, index),
         )
+
+    def repeats(self, count: int) -> bool:
+        """Return whether the first runs are one run: alike in all that they measured on the way.
+
+        A training that does not use its seed gives such runs, and so does a file that lists one
+        run under several seeds.
+        """
+        first, *others = self.trials.values(self.arm, count)
+        return bool(others) and all(run == first for run in others)
 
     def _by_example(self, name: str, is_exact: bool) -> Callable[[int], NDArray[np.float64]]:
         def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
@@ -189,6 +199,7 @@ class OverEpochs:
             values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
             scale=Scale(metric.scale, count=metric.examples),
             pairing=trial.arm.pairing,
+            repeats=trial.repeats,
         )
 
 

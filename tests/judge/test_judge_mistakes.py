@@ -18,7 +18,7 @@ from repro.judge import (
     either,
 )
 from repro.judge.unusual import unusual
-from tests.judge.arms import EIGHT, LOOKS, TWELVE, arm, arms, not_refused, told
+from tests.judge.arms import EIGHT, LOOKS, TWELVE, arm, arms, exact, not_refused, told
 from tests.oracles import oracle
 
 NOISE = np.random.default_rng(2).normal(size=(2, 8))
@@ -218,6 +218,18 @@ def test_a_value_that_no_seed_changes_is_a_question_unless_it_is_exact():
     assert "every seed gave the same difference of a and b" in (a > b).reason
     a, b = arms([1.0] * 8, [0.0] * 8, scale=SHARE)  # 300 examples against none
     assert (a > b).outcome is Outcome.REPRODUCED
+
+
+def test_runs_that_repeat_are_one_run_and_settle_nothing():
+    values = [0.51] * 8, [0.5] * 8
+    for repeats, outcome in ((False, Outcome.REPRODUCED), (True, Outcome.INCONCLUSIVE)):
+        a, b = (replace(x, repeats=lambda n, r=repeats: r) for x in arms(*values, scale=SHARE))
+        assert (a > b).outcome is outcome
+        assert (a > 0.3).outcome is outcome
+    assert "every seed gave the same difference of a and b" in (a > b).reason
+    varied, _ = arms(exact(0.4, 0.02), values[0], scale=SHARE)
+    b = replace(b, judge=varied.judge)
+    assert (varied < b).outcome is Outcome.REPRODUCED  # one side has seeds
 
 
 def test_shares_that_agree_may_differ_by_half_an_example():
