@@ -39,8 +39,11 @@ DECISIVE = 12
 REPORTED = 0.001
 """The chance at which a claim that still holds is reported as smaller than it was."""
 
-_ROUNDING = 1e-9
-"""The largest relative difference of two exact distances that counts as none."""
+_ROUNDING = 1e-5
+"""The largest relative difference of two exact distances that counts as none.
+
+A ledger keeps six digits of each.
+"""
 
 
 @dataclass(frozen=True)

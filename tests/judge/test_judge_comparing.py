@@ -64,8 +64,10 @@ def test_comparisons_share_the_level():
 
 def test_what_does_not_depend_on_the_seed_is_compared_as_it_is():
     count = Excess(2101504.0, 0.0, 5)
-    assert chance_of_less(count, Excess(2101503.0, 0.0, 5)) == 0
+    assert chance_of_less(count, Excess(2101404.0, 0.0, 5)) == 0
     assert chance_of_less(count, count) == 1
+    in_ledger = Excess(0.00150113, 0.0, 20)
+    assert chance_of_less(in_ledger, Excess(0.0015011261, 0.0, 5)) == 1, "a ledger has six digits"
     logs = Excess(np.log(1.77), 0.0, 20), Excess(np.nextafter(np.log(1.77), 0), 0.0, 5)
     assert chance_of_less(*logs) == 1, "the last bit of a logarithm is the machine's"
     # A tie is no certainty where the other sample has spread.
