@@ -111,7 +111,7 @@ def quality(judged: Sequence[Effect]) -> list[str]:
         lines.append("it takes the runs of the source to spread as much as these do")
     if is_spread:
         lines.append(
-            "chi-square takes the values for normal over seeds: for heavy-tailed ones it errs some "
+            "this test takes the values for normal over seeds: for heavy-tailed ones it errs some "
             "ten times as often as stated, and few seeds do not show it"
         )
     return lines

@@ -19,7 +19,7 @@ from repro.judge.one_run import OneRun, Width, runs_of
 from repro.judge.paired import Bound
 from repro.judge.scale import Array, Scale
 from repro.judge.shares import ShareOfRuns
-from repro.judge.spread import SmallSpread, median_spread
+from repro.judge.spread import SmallSpread
 from repro.judge.terms import Fixed, Side, Statement, Term
 from repro.judge.verdict import Verdict
 
@@ -249,11 +249,11 @@ class Measured(NoArithmetic):
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.
 
-        That is the standard deviation of all seeds there could be. A source that printed what came
-        out `over` few seeds said something weaker. Such a number falls short of the true one more
-        often than not. So the bound is the true one that would show the documented one half of
-        the time. The test is chi-square, on the metric as it is. It needs normal values more than
-        a t test does.
+        That is the standard deviation of all seeds there could be, and the test is chi-square, on
+        the metric as it is. A source that printed what came out `over` few seeds printed a sample:
+        the test is then F, of two samples. Three runs say little: some fifteen times their spread
+        refutes them, and only a third of it agrees. Both tests need normal values more than a t
+        test does.
 
         >>> deep = trials(DEEP)
         >>> assert deep.accuracy.spreads_at_most(0.03)
@@ -265,12 +265,10 @@ class Measured(NoArithmetic):
         if over is not None and not is_count(over, least=2):
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
         text = f"{self.label} spreads at most {documented:g}"
-        at_most = documented
         if over is not None:
-            at_most = documented / median_spread(over)
-            text += f" over {over} seeds as often as not (a true sd of at most {at_most:.3g})"
+            text += f", as over {over} seeds there"
         half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread(self, self.metric, at_most, half_example)
+        term = SmallSpread(self, self.metric, documented, half_example, over or 0)
         return self._decide(text, term, documented=documented)
 
     def _decide_share(self, text: str, term: Comparison, in_at_least: float | None) -> Verdict:

@@ -1,8 +1,11 @@
-"""The term about a standard deviation over seeds that should be small: the chi-square test.
+"""The term about a standard deviation over seeds that should be small.
 
-The test takes the values for normal, on the scale they are given in, and depends on it more than a
-t test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
-chi-square says however many seeds there are. Each verdict repeats it.
+It is the chi-square test, and the F test where the bound is the standard deviation of a few runs
+itself: an exact replica of three runs has twice their standard deviation in one case of five.
+
+Both take the values for normal, on the scale they are given in, and depend on it more than a t test
+does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what these
+tests say however many seeds there are. Each verdict repeats it.
 """
 
 from __future__ import annotations
@@ -12,26 +15,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtr, chdtrc, gammaincinv  # type: ignore[import-untyped]
+from scipy.special import chdtr, chdtrc  # type: ignore[import-untyped]
 
 from repro.judge.design import Design, simulated_looks
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
 from repro.judge.scale import Scale
-from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD
+from repro.judge.statistic import Spread
 from repro.judge.student import MOST_SEEDS
 from repro.judge.terms import Context, Readings, Side
 from repro.judge.unusual import unusual
-
-
-def median_spread(seeds: int) -> float:
-    """The median standard deviation of this many normal values, where the true one is 1.
-
-    >>> round(median_spread(3), 3)
-    0.833
-    """
-    freedom = seeds - 1
-    return float(np.sqrt(2 * gammaincinv(freedom / 2, 0.5) / freedom))
 
 
 @dataclass(frozen=True)
@@ -43,6 +36,8 @@ class SmallSpread:
     at_most: float
     half_example: float = 0.0
     """Half an example of a share, which its values may differ by without showing it."""
+    runs: int = 0
+    """The number of runs whose standard deviation `at_most` is; 0 where it is a fixed number."""
 
     @property
     def scale(self) -> Scale:
@@ -53,7 +48,7 @@ class SmallSpread:
         return (self.arm,)
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the spread by chi-square.
+        """Test the spread by chi-square, or by F.
 
         Values within rounding of each other have none, which is certain only if they are exact: a
         share may differ by half an example, others do not use their seed.
@@ -66,14 +61,15 @@ class SmallSpread:
             spread = np.maximum(np.where(fixed, 0.0, spread), self.half_example)
             fixed = spread == 0
         squares = (seeds - 1) * (spread / self.at_most) ** 2
+        small, large = self._statistics
         return Evidence(
             mean=values.mean(axis=0),
             spread=np.where(fixed, 0.0, spread)[()],
             seeds=seeds,
-            p_for=np.where(fixed, 0.0, chdtr(seeds - 1, squares))[()],
-            p_against=np.where(fixed, 1.0, chdtrc(seeds - 1, squares))[()],
-            statistic_for=SMALL_SPREAD,
-            statistic_against=LARGE_SPREAD,
+            p_for=np.where(fixed, 0.0, small.tail(squares, seeds))[()],
+            p_against=np.where(fixed, 1.0, large.tail(squares, seeds))[()],
+            statistic_for=small,
+            statistic_against=large,
             alike=(fixed & (not self.arm.is_exact))[()],
         )
 
@@ -82,7 +78,7 @@ class SmallSpread:
 
     def report(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
         spread, seeds = float(evidence.spread), evidence.seeds
-        least, most = _quantiles(context.boundary, context.boundary_against, seeds)
+        least, most = self._quantiles(context.boundary, context.boundary_against, seeds)
         return Effect(
             kind="spread",
             label=f"sd of {self.arm.label}",
@@ -98,7 +94,7 @@ class SmallSpread:
             boundary_against=context.boundary_against,
             seeds=seeds,
             distance=float(np.log(self.at_most / spread)) if spread else float("inf"),
-            detectable=self.at_most * _detectable(context.design),
+            detectable=self.at_most * _detectable(context.design, self._statistics[0]),
             alike=bool(evidence.alike),
             unusual=unusual(readings[self.arm]) if spread else (),
             per_seed=tuple(readings[self.arm].tolist()),
@@ -108,26 +104,34 @@ class SmallSpread:
         """The seeds at which one test settles this spread, were it the true one."""
         ratio = effect.estimate / self.at_most
         for seeds in range(2, MOST_SEEDS + 1):
-            least, most = _quantiles(effect.boundary, effect.boundary_against, seeds)
+            least, most = self._quantiles(effect.boundary, effect.boundary_against, seeds)
             small = chdtr(seeds - 1, least / ratio**2)
             large = chdtrc(seeds - 1, most / ratio**2)
             if (small if ratio < 1 else large) >= 0.8:
                 return seeds
         return None
 
+    @property
+    def _statistics(self) -> tuple[Spread, Spread]:
+        """The statistics for which a small and a large spread are evidence."""
+        return Spread(large=False, runs=self.runs), Spread(large=True, runs=self.runs)
 
-def _quantiles(confirm: float, refute: float, seeds: int) -> tuple[Any, Any]:
-    """The sums of squares, in units of the bound, below which it holds and above which it fails."""
-    return -SMALL_SPREAD.critical(confirm, seeds), LARGE_SPREAD.critical(refute, seeds)
+    def _quantiles(self, confirm: float, refute: float, seeds: int) -> tuple[Any, Any]:
+        """The sums of squares, in units of the bound, below which it holds, or above it fails."""
+        small, large = self._statistics
+        return -small.critical(confirm, seeds), large.critical(refute, seeds)
 
 
 @lru_cache(maxsize=64)
-def _detectable(design: Design) -> float:
-    """The largest ratio of spread to bound that is found with 80 % power, by simulation."""
+def _detectable(design: Design, small: Spread) -> float:
+    """The largest ratio of spread to bound that is found with 80 % power, by simulation.
+
+    The bound is what it is: a documented one has been printed.
+    """
     _, spreads = simulated_looks(design.looks)
     seeds = np.array(design.looks)
     least = -np.array(
-        [SMALL_SPREAD.critical(design.boundary(n, statistic=SMALL_SPREAD), n) for n in design.looks]
+        [small.critical(design.boundary(n, statistic=small), n) for n in design.looks]
     )
     # Each look of each draw is settled by ratios up to this one; earlier refutations are too rare.
     largest = np.sqrt(least / (seeds - 1)) / spreads

@@ -15,6 +15,11 @@ import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
     bdtr,
     bdtrc,
+    chdtr,
+    chdtrc,
+    fdtr,
+    fdtrc,
+    fdtri,
     gammainccinv,
     gammaincinv,
 )
@@ -59,29 +64,53 @@ class Spread:
     """The chi-square statistic of values whose standard deviation should be small, or `large`.
 
     Values are in units of the bound. Small spreads are turned around, so that large values of the
-    statistic are evidence here too.
+    statistic are evidence here too. Where the bound is itself the standard deviation of a few
+    `runs`, it is the F statistic: the first rows of the samples are those runs, at every look.
     """
 
     large: bool
+    runs: int = 0
 
     def rows(self, seeds: int) -> int:
-        return seeds
+        return self.runs + seeds
 
     def compute(self, samples: Array) -> Array:
-        squares: Array = samples.var(axis=0) * len(samples)
+        values = samples[self.runs :]
+        squares: Array = values.var(axis=0) * len(values)
+        if self.runs:
+            squares = squares / samples[: self.runs].var(axis=0, ddof=1)
         return squares if self.large else -squares
 
     def critical(self, p: Any, seeds: int) -> Any:
-        half = (seeds - 1) / 2
-        return 2 * gammainccinv(half, p) if self.large else -2 * gammaincinv(half, p)
+        freedom = seeds - 1
+        if self.runs:
+            squares = freedom * fdtri(freedom, self.runs - 1, 1 - p if self.large else p)
+        elif self.large:
+            squares = 2 * gammainccinv(freedom / 2, p)
+        else:
+            squares = 2 * gammaincinv(freedom / 2, p)
+        return squares if self.large else -squares
+
+    def tail(self, squares: Any, seeds: int) -> Any:
+        """Return the chance of so small, or so large, a sum of squares in units of the bound."""
+        if self.runs:
+            chance = fdtrc if self.large else fdtr
+            return chance(seeds - 1, self.runs - 1, squares / (seeds - 1))
+        return (chdtrc if self.large else chdtr)(seeds - 1, squares)
 
     def impose(self, value: Array, samples: Array) -> None:
         """Change normal samples in place into ones drawn given this value, one for each sample.
 
-        The sum of squares is independent of the mean and of the direction of the residuals.
+        The sum of squares is independent of the mean and of the direction of the residuals. So is
+        the ratio of two sums of squares, and of what they add up to.
         """
-        length = np.sqrt(np.abs(value))
-        samples[:] = samples.mean(axis=0) + length * _direction(samples)
+        here, squares = samples[self.runs :], np.abs(value)
+        if self.runs:
+            there, ratio = samples[: self.runs], squares / (self.runs - 1)
+            overall = here.var(axis=0) * len(here) + there.var(axis=0) * len(there)
+            there[:] = there.mean(axis=0) + np.sqrt(overall / (1 + ratio)) * _direction(there)
+            squares = overall * ratio / (1 + ratio)
+        here[:] = here.mean(axis=0) + np.sqrt(squares) * _direction(here)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from repro.judge import Design
 from repro.judge.boundary import threshold
-from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD, STUDENT, Prediction
+from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD, STUDENT, Prediction, Spread
 from tests.judge.arms import LOOKS, benchmark
 
 CI, PAPER = LOOKS.looks, (3, 5, 8, 12, 20)
@@ -22,12 +22,15 @@ KNOWN_TO_ERR = {
 def crossing(looks, level, statistic, samples, rng):
     """The share of normal samples whose p is below its threshold at any look."""
     draws, documented = rng.standard_normal((looks[-1], samples)), rng.standard_normal(samples)
+    printed = rng.standard_normal((3, samples)).var(axis=0, ddof=1)
     crossed, boundary = np.zeros(samples, bool), threshold(looks, level, statistic)
     for n in looks:
         mean, sd = draws[:n].mean(axis=0), draws[:n].std(axis=0, ddof=1)
         if statistic in (SMALL_SPREAD, LARGE_SPREAD):
             tail = stats.chi2.sf if statistic is LARGE_SPREAD else stats.chi2.cdf
             p = tail((n - 1) * sd**2, n - 1)
+        elif isinstance(statistic, Spread):
+            p = (stats.f.sf if statistic.large else stats.f.cdf)(sd**2 / printed, n - 1, 2)
         elif statistic is STUDENT:
             p = stats.t.sf(mean / sd * n**0.5, n - 1)
         else:
@@ -42,7 +45,8 @@ def crossing(looks, level, statistic, samples, rng):
 def test_thresholds_are_exact_when_every_look_is_simulated():
     level, samples = 0.02, 300_000
     predictions = Prediction(1), Prediction(3), Prediction(1, two_sided=True)
-    for statistic in (STUDENT, SMALL_SPREAD, LARGE_SPREAD, *predictions):
+    printed = Spread(large=False, runs=3), Spread(large=True, runs=3)
+    for statistic in (STUDENT, SMALL_SPREAD, LARGE_SPREAD, *predictions, *printed):
         for looks in (CI, PAPER):
             share = crossing(looks, level, statistic, samples, np.random.default_rng(4))
             error = 3.5 * (level / samples) ** 0.5 + 0.005 * level

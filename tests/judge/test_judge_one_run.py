@@ -9,7 +9,6 @@ from statsmodels.stats.weightstats import ttost_paired
 from repro.judge import Design, Outcome, Scale
 from repro.judge.boundary import threshold
 from repro.judge.one_run import telling_width
-from repro.judge.spread import median_spread
 from repro.judge.statistic import LARGE_SPREAD, SMALL_SPREAD, Prediction
 from tests.judge.arms import EIGHT, LOOKS, TWELVE, arms, exact, told
 
@@ -238,13 +237,20 @@ def test_the_spread_is_judged_by_chi_square():
         assert (effect.low > bound) == effect.fails
 
 
-def test_a_documented_spread_of_few_seeds_is_a_median():
-    draws = np.random.default_rng(1).standard_normal((3, 200_000))
-    assert np.median(draws.std(axis=0, ddof=1)) == pytest.approx(median_spread(3), abs=0.004)
-    (a,) = arms(0.6 + 0.001 * NOISE.standard_normal(8))
-    verdict = a.spreads_at_most(0.016, over=3)
-    assert verdict.effects[0].bound == pytest.approx(0.016 / median_spread(3))
-    assert "a spreads at most 0.016 over 3 seeds as often as not" in str(verdict)
+def test_a_documented_spread_of_few_seeds_is_a_sample():
+    x = 0.6 + 0.01 * NOISE.standard_normal(8)
+    (a,) = arms(x)
+    for documented in (0.0002, 0.01, 0.5):
+        (effect,) = a.spreads_at_most(documented, over=3).effects
+        ratio = x.var(ddof=1) / documented**2
+        assert effect.bound == documented
+        assert effect.p_for == pytest.approx(stats.f.cdf(ratio, 7, 2))
+        assert effect.p_against == pytest.approx(stats.f.sf(ratio, 7, 2))
+        ends = [x.std(ddof=1) / stats.f.ppf(p, 7, 2) ** 0.5 for p in (0.995, 0.005)]
+        assert (effect.low, effect.high) == pytest.approx(ends)
+        assert (effect.high < documented) == effect.holds
+        assert (effect.low > documented) == effect.fails
+    assert "a spreads at most 0.5, as over 3 seeds there" in str(a.spreads_at_most(0.5, over=3))
 
 
 def test_a_spread_is_looked_at_again_and_again():

@@ -270,7 +270,7 @@ def test_the_explanation_is_complete_and_narrow():
     assert text.startswith("REPRODUCED: a exceeds b by at least 0.01 in accuracy\n")
     for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals", "power: 80%"):
         assert part in text
-    assert "chi-square takes the values for normal" in told(verdicts[-2])
+    assert "this test takes the values for normal" in told(verdicts[-2])
 
 
 def test_the_examples_in_the_documentation_run():

@@ -202,7 +202,7 @@ def test_the_p_of_a_claim_is_that_of_all_its_findings():
 
 def test_runs_that_are_alike_in_all_they_measured_repeat():
     first = values(1)
-    same = {seed: first for seed in range(1, 9)}
+    same = dict.fromkeys(range(1, 9), first)
     assert trial(same).repeats(8)
     assert not trial(same | {8: values(3)}).repeats(8)
     assert not trial().repeats(8)
