@@ -21,7 +21,7 @@ from repro.plugin.display import display_of
 from repro.plugin.options import check_options, store_folder
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
-from repro.text import shown_lines
+from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -275,7 +275,7 @@ def pytest_runtest_makereport(
     except Exception as error:  # none may leave a hook: the others would not be judged
         from repro.plugin.gate import fail
 
-        why = shown_lines(f"{type(error).__name__}: {error}")
+        why = shown_lines(said_in_full(error))
         fail(report, f"This claim could not be judged: {why}")
     return report
 

@@ -60,6 +60,7 @@ from repro.runs.progress import Status
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError, keep_simulated, read_simulated
+from repro.text import said_in_full
 
 SECONDS_OF_A_WAIT = 1.0
 """Seconds after which a session that waits for training looks again whether all is well."""
@@ -207,7 +208,7 @@ class ClaimSession:
         if raised is None or isinstance(raised, AssertionError):
             self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
-            self.unreadable[item] = f"{type(raised).__name__}: {raised}"
+            self.unreadable[item] = said_in_full(raised)
 
     def take_in_hand(self, item: pytest.Item | None) -> None:
         """Note which claim is read or judged, for the case that it ends this worker of xdist."""

@@ -60,13 +60,53 @@ CLUMSY = {
     "settings that cannot be hashed": arm("more: list = None\n    def __post_init__(self):"
                                           " object.__setattr__(self, 'more', [])"),
     "training that fails": arm("recipe = None"),
+    "a setting that is no number": MARKED + "def test_clumsy(trials):\n"
+    "    assert trials(Line(target=float('nan'))).slope > 0\n",
+    "a setting without bound": MARKED + "def test_clumsy(trials):\n"
+    "    assert trials(Line(target=float('inf'))).slope > 0\n",
+    "an error without words": "from silent import Silent\n" + MARKED
+    + "def test_clumsy(trials):\n    raise Silent()\n",
+    "a need without words": "from silent import SilentNeed\n" + MARKED
+    + "def test_clumsy(trials):\n    raise SilentNeed()\n",
+    "training that fails without words": arm('study: ClassVar[str] = "silent"'),
+    "training that ends the process": arm('study: ClassVar[str] = "ending"'),
 }  # fmt: skip
+
+SILENT = """
+import line
+from repro.arm import Needs
+
+class Silent(RuntimeError):
+    def __str__(self):
+        raise SystemExit(0)
+
+class SilentNeed(Needs):
+    __str__ = Silent.__str__
+
+class Study(line.Study):
+    def load(self, arm, device):
+        raise Silent()
+
+STUDY = Study()
+"""
+
+ENDING = """
+import sys
+import line
+
+class Study(line.Study):
+    def load(self, arm, device):
+        sys.exit(0)
+
+STUDY = Study()
+"""
 
 
 @pytest.fixture
 def clumsy(project):
     (project.path / "test_lines.py").unlink()
-    (project.path / "line_without.py").write_text("")
+    for name, text in (("line_without", ""), ("silent", SILENT), ("ending", ENDING)):
+        (project.path / f"{name}.py").write_text(text)
     project.syspathinsert()
 
     def write(text):
@@ -91,7 +131,8 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
         (project.path / "clumsy" / f"test_clumsy_{number}.py").write_text(HEAD + own)
     result = judged(project, *workers, apart=bool(workers))
     outcomes = result.parseoutcomes()
-    assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 2  # two sound ones are open
+    assert outcomes["skipped"] == 1  # the need without words
+    assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 1  # two sound ones are open
     shown = result.stdout.str()
     assert "claimed (900, Text): steeper targets give steeper lines\n" in shown
     assert "claimed (901, Text): it holds\n" in shown
