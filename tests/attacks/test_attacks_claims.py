@@ -136,7 +136,8 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     shown = result.stdout.str()
     assert "claimed (900, Text): steeper targets give steeper lines\n" in shown
     assert "claimed (901, Text): it holds\n" in shown
-    assert all(f"test_clumsy_{number}" in shown for number in range(len(CLUMSY)))
+    failing = [n for n, kind in enumerate(CLUMSY) if kind != "a need without words"]
+    assert all(f"test_clumsy_{number}" in shown for number in failing)
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
