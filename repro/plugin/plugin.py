@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from repro.store import has_stored_runs
 from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from repro.document import Document
     from repro.plugin.plot import Plot
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), completeness.ORPHANS)
     config.pluginmanager.register(_TakesTurns())
+    config.pluginmanager.register(_Stays())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
         return
@@ -217,6 +219,35 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
+
+
+class _Stays:
+    """Lets a claim fail that ends pytest itself: with an exit code of its own all may look well.
+
+    What repro ends is interrupted, and stays so.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        with _exit_fails(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        with _exit_fails(item):
+            return (yield)
+
+
+@contextmanager
+def _exit_fails(item: pytest.Item) -> Iterator[None]:
+    try:
+        yield
+    except pytest.exit.Exception as left:
+        is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
+        if is_ours or not item.get_closest_marker("claim"):
+            raise
+        why = f"The claim called pytest.exit ({left.msg}): a claim ends itself, and no other test."
+        raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place

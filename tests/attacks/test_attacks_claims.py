@@ -170,6 +170,36 @@ def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     result.stdout.fnmatch_lines(["*claims were collected and never judged: *test_sound*"])
 
 
+LEAVES = """
+import pytest
+from repro import claim
+
+@claim("it holds", source="901, Text")
+def test_before(document):
+    assert document(["1", "2"]).climbs()
+
+@claim("it leaves", source="901, Text")
+def test_leaves(document):
+    pytest.exit("enough", returncode=0)
+
+@claim("it holds too", source="901, Text")
+def test_behind(document):
+    assert document(["1", "2"]).climbs()
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("only", [(), ("-k", "leaves")])
+def test_a_claim_that_ends_pytest_ends_no_session_as_if_all_were_well(clumsy, workers, only):
+    project = clumsy(LEAVES)
+    result = judged(project, "clumsy", *workers, *only, apart=True)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    outcomes = result.parseoutcomes()
+    assert (outcomes.get("passed", 0), outcomes["failed"]) == (0 if only else 2, 1)
+    result.stdout.fnmatch_lines(["*The claim called pytest.exit (enough): *"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
 def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
     marks = ("skip", "skipif(True, reason='no')", "xfail(run=False)")
     texts = [f"@pytest.mark.{mark}\n{MARKED}{BODY}" for mark in marks]
