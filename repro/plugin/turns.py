@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from repro.plugin.session import ClaimSession
@@ -52,10 +54,19 @@ class Turns:
         self._claims.take_in_hand(chosen)
         self._is_running = True
         try:
-            item.config.hook.pytest_runtest_protocol(item=chosen, nextitem=following)
+            self._protocol(chosen)(item=chosen, nextitem=following)
         finally:
             self._is_running = False
         return True
+
+    def _protocol(self, item: pytest.Item) -> Any:
+        """Return the hook that runs a test; a claim stays in this process, which has the results.
+
+        pytest-forked would run it in a copy of this process, and so of the lines to its trainers.
+        """
+        manager = item.config.pluginmanager
+        forks = manager.getplugin("pytest_forked") if item in self._places else None
+        return manager.subset_hook_caller("pytest_runtest_protocol", [forks] if forks else [])
 
     def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
         """Let the tests change places: a worker of xdist reports by place what it has run."""

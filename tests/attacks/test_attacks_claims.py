@@ -200,6 +200,50 @@ def test_a_claim_that_ends_pytest_ends_no_session_as_if_all_were_well(clumsy, wo
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
+FORKED = """
+import os
+import random
+import pytest
+from _pytest.runner import runtestprotocol
+
+def pytest_addoption(parser):
+    parser.addoption("--forked", action="store_true")
+
+class Forked:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if item.config.getoption("forked"):
+            if (child := os.fork()) == 0:
+                runtestprotocol(item, log=False, nextitem=nextitem)
+                os._exit(0)
+            os.waitpid(child, 0)
+            return True
+
+def pytest_configure(config):
+    config.pluginmanager.register(Forked(), "pytest_forked")
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    random.Random(3).shuffle(items)
+"""
+
+UNIT = "import pytest\n\n@pytest.mark.parametrize('n', range(6))\ndef test_unit(n): pass\n"
+
+
+@pytest.mark.parametrize("options", [("-n", "2"), ("--forked",)])
+def test_what_shuffles_tests_or_forks_them_costs_no_claim(clumsy, options):
+    """As pytest-randomly and pytest-forked do: claims among the other tests, or in processes."""
+    project = clumsy(LEAVES.replace('pytest.exit("enough", returncode=0)', "pass"))
+    (project.path / "conftest.py").write_text(FORKED)
+    (project.path / "test_unit.py").write_text(UNIT)
+    result = judged(project, *options, apart=True)
+    outcomes = result.parseoutcomes()
+    units = 0 if "--forked" in options else 6  # whose reports this fork does not hand back
+    assert outcomes["passed"] == 2 + units
+    assert outcomes["failed"] == 2  # one judges nothing, and one is open
+    assert "INCONCLUSIVE: line 4.0 exceeds line 1.0" in result.stdout.str()
+
+
 def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
     marks = ("skip", "skipif(True, reason='no')", "xfail(run=False)")
     texts = [f"@pytest.mark.{mark}\n{MARKED}{BODY}" for mark in marks]
