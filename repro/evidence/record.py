@@ -179,7 +179,7 @@ def _are_numbers(values: list[Any]) -> bool:
     """Return whether these are numbers, None, or lists of such."""
     return all(
         each is None
-        or (isinstance(each, int) and abs(each) < LARGEST)
+        or (type(each) is int and abs(each) < LARGEST)  # to Python True is an int
         or isinstance(each, float)
         or (isinstance(each, list) and _are_numbers(each))
         for each in values

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Self
 
 import pytest
@@ -43,6 +42,7 @@ from repro.plugin.options import (
     evidence_of,
     evidence_option,
     option,
+    project_of,
     reference_of,
     slurm_settings,
     store_folder,
@@ -376,11 +376,6 @@ class ClaimSession:
         """The number of runs that claims wait for in vain: training has failed, or was stopped."""
         failed = isinstance(self.results, Results) and self.results.failures
         return len(self.plan.missing) + len(failed or ())
-
-
-def project_of(config: pytest.Config) -> Path:
-    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
-    return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def trainers_of(config: pytest.Config) -> int | None:

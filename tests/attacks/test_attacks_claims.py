@@ -68,6 +68,9 @@ CLUMSY = {
     + "def test_clumsy(trials):\n    raise Silent()\n",
     "a need without words": "from silent import SilentNeed\n" + MARKED
     + "def test_clumsy(trials):\n    raise SilentNeed()\n",
+    "a finding that is taken back": MARKED + "def test_clumsy(document):\n"
+    "    bool(document(['2', '1']).climbs())\n    document.findings.clear()\n"
+    "    assert document(['1', '2']).climbs()\n",
     "training that fails without words": arm('study: ClassVar[str] = "silent"'),
     "training that ends the process": arm('study: ClassVar[str] = "ending"'),
 }  # fmt: skip
@@ -266,6 +269,10 @@ def test_what_only_looks_trains_nothing(clumsy):
 OPTIONS = {
     "There is no profile 'huge'": ["--profile", "huge"],
     "too few to compare": ["--seed-budget", "1"],
+    "is more than 10000": ["--seed-budget", "9" * 20],
+    "--reference-seeds 10001 is": ["--update-ledger", "--reference-seeds", "10001"],
+    "--store has no name": ["--store", ""],
+    "--report has no name": ["--report="],
     "There is no engine 'warp'": ["--engine", "warp", "-n", "2"],
     "There is no device 'abacus'": ["--device", "abacus"],
     "There is no executor 'moon'": ["--executor", "moon"],
@@ -285,6 +292,23 @@ def test_a_bad_option_is_one_sentence(clumsy):
         if result.ret != pytest.ExitCode.USAGE_ERROR or not is_one:
             wrong[sentence] = shown
     assert wrong == {}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_the_store_and_the_report_are_where_they_were_meant(outside_project, monkeypatch, workers):
+    project, flat = outside_project, ("-k", "flatter")
+    monkeypatch.setenv("HOME", str(project.path / "home"))
+    monkeypatch.delenv("REPRO_STORE")
+    (project.path / ".git").mkdir()
+    elsewhere = project.path.parent / f"{project.path.name}-elsewhere"
+    elsewhere.mkdir()
+    judged(project, "--store=~/runs", "--report=~/said", *flat, *workers, apart=True)
+    assert (project.path / "home/runs/runs").is_dir()
+    assert (project.path / "home/said/index.html").is_file()
+    judged(project, ".", "--rootdir", elsewhere, *flat, *workers, apart=True)
+    assert (project.path / ".repro/runs").is_dir()
+    assert not list(elsewhere.iterdir())
+    assert not (project.path / "~").exists()
 
 
 STOPS = """
