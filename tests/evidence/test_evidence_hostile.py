@@ -13,7 +13,8 @@ from repro.evidence import lines
 from repro.evidence.errors import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded, write_lines
-from repro.store import run_key
+from repro.evidence.record import record_of
+from repro.store import Result, run_key
 from tests.evidence.arms import CODE, RUN, SEEDS, file_of, head, identity_of, line, values_of
 from tests.evidence.packs import sealed
 
@@ -132,6 +133,14 @@ def test_numbers_that_are_none(tmp_path):
         text = json.dumps(line()).replace("0.25", number)
         path.write_bytes(gzip.compress("\n".join([*lines[:2], text, lines[3], ""]).encode()))
         assert "line 3" in refused(path)
+
+
+def test_a_measure_that_is_true_is_packed_as_a_number(tmp_path):
+    result = Result("", identity_of(RUN), {**VALUES, "measures": {"slope": True}}, {})
+    record = record_of(RUN, result)
+    path = file_of(tmp_path, CODE, line(values=record.result.values))
+    assert read(path)[0]["measures"] == {"slope": 1}
+    assert '"slope":1}' in encoded(record.line()).decode()
 
 
 def test_a_name_that_is_there_twice(tmp_path):
