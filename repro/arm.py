@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
@@ -341,6 +342,11 @@ def require_plain(arm: Arm) -> None:
                 f"{place} cannot be hashed: a {kind} can"
                 f" change; give {instead.get(kind, 'frozen data')}."
             ) from error
+        if _is_endless(value):
+            raise TypeError(
+                f"{place} cannot be written down: nan and infinity are no numbers that a file can"
+                " hold; give None, or a number that stands for it."
+            )
         if not _is_plain(value):
             instead = {"PosixPath": "str(path)", "ndarray": "a tuple of numbers"}
             usual = "its number with .item()" if hasattr(value, "item") else "numbers or text"
@@ -348,6 +354,15 @@ def require_plain(arm: Arm) -> None:
                 f"{place} cannot be written down: a {kind} is no plain data; give"
                 f" {instead.get(kind, usual)}."
             )
+
+
+def _is_endless(value: object) -> bool:
+    """Return whether a setting is nan or an infinity, or has one in it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_is_endless(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, tuple):
+        return any(map(_is_endless, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _is_plain(value: object) -> bool:

@@ -27,6 +27,29 @@ def shown(text: str, *, most: int = LONGEST) -> str:
     return re.sub(r"[\t\n]", " ", shown_lines(text, most=most))
 
 
+def said(error: BaseException) -> str:
+    """Return what an error says; that it has no words where its `__str__` raises.
+
+    >>> said(ValueError("too few"))
+    'too few'
+    """
+    try:
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as another:  # also sys.exit, and what ends a test of pytest
+        return f"(its own __str__ raised {type(another).__name__})"
+
+
+def said_in_full(error: BaseException) -> str:
+    """Return the type of an error and what it says.
+
+    >>> said_in_full(ValueError("too few"))
+    'ValueError: too few'
+    """
+    return f"{type(error).__name__}: {said(error)}"
+
+
 def counted(number: int, name: str, plural: str = "") -> str:
     """Return a number with the name of what is counted, in the plural but for one.
 

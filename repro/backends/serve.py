@@ -29,6 +29,7 @@ from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Ended, Failed, Trained
 from repro.store import Store, StoreError
+from repro.text import said_in_full
 
 SECONDS_BETWEEN_LOOKS = 1.0
 """Between two looks whether the session is still there, where its pipe does not tell."""
@@ -121,7 +122,7 @@ class _Serving:
             with redirect_stdout(printed), redirect_stderr(printed):
                 batch = self._batch = unpacked(self._task.batch)
         except (Exception, SystemExit) as error:
-            why = f"{type(error).__name__}: {error}"
+            why = said_in_full(error)
             self._send(Unread(why, details_of(error, printed.text)))
         else:
             try:

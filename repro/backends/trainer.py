@@ -25,6 +25,7 @@ from repro.runs.pool import Failed, Narrowed, Trained
 from repro.runs.provenance import provenance
 from repro.store import StoreError
 from repro.studies.find import study_of
+from repro.text import said, said_in_full
 
 if TYPE_CHECKING:
     from repro.core.train import Finished
@@ -117,9 +118,9 @@ class _Together:
         except StoreError:  # it is the store that fails, and no run
             raise
         except (Exception, SystemExit) as error:
-            why = f"{type(error).__name__}: {error}"
+            why = said_in_full(error)
             if ran_out_of_memory(error):
-                self.shortage = str(error) or why
+                self.shortage = said(error) or why
             elif self._engine == "stacked" and self.runs[0].arm.stacks and not has_begun:
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from repro.code.source import EFFECTS, Definition, Module, parse
+from repro.installed import is_installed
 
 _CLOSED_BASES = {"Protocol", "Generic", "NamedTuple", "TypedDict", "ABC", "Enum", "StrEnum"}
 """Bases that call no method of a subclass but those with two underscores, beside the built-in."""
@@ -63,9 +64,7 @@ class Modules(dict[str, Module]):
         except (ImportError, ValueError):
             return []
         places = list(spec.submodule_search_locations or [spec.origin or ""]) if spec else []
-        parts = {part for place in places for part in Path(place).parts}
-        is_installed = not parts.isdisjoint({"site-packages", "dist-packages"})
-        is_library = is_installed or top in sys.stdlib_module_names
+        is_library = top in sys.stdlib_module_names or any(map(is_installed, places))
         return [] if is_library and top not in self.packages else places
 
 
@@ -142,14 +141,16 @@ class _Walk:
 
     def _import(self, path: str) -> None:
         """Take in what acts when a module is imported, its packages and its imports with it."""
-        parts = path.split(".")
-        for module in {".".join(parts[: count + 1]) for count in range(len(parts))} - self.imported:
-            content = self.modules[module]
-            self.imported.add(module)
-            if EFFECTS in content.definitions:
-                self._take(module, content.definitions[EFFECTS])
-            for other in content.executed:
-                self._import(other)
+        paths = [path]
+        while paths:
+            parts = paths.pop().split(".")
+            above = {".".join(parts[: count + 1]) for count in range(len(parts))}
+            for module in above - self.imported:
+                self.imported.add(module)
+                content = self.modules[module]
+                paths += content.executed
+                if EFFECTS in content.definitions:
+                    self._take(module, content.definitions[EFFECTS])
 
     def _is_open(self, module: str, definition: Definition) -> bool:
         """Return whether others may call a class's methods, as torch calls `forward`."""

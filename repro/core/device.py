@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from repro.arm import Needs
+from repro.text import said
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -69,7 +70,7 @@ def ran_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     words = ("can't allocate memory", "not enough memory", "out of memory")
-    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+    return isinstance(error, RuntimeError) and any(word in said(error) for word in words)
 
 
 @cache

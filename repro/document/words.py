@@ -52,14 +52,14 @@ class Document:
         self._found: Findings[Check] = Findings()
 
     @property
-    def findings(self) -> list[Check]:
-        """The checks so far."""
-        return self._found.made
+    def findings(self) -> Sequence[Check]:
+        """The checks so far; a claim cannot take any of them back."""
+        return tuple(self._found.made)
 
     @property
-    def asserted(self) -> list[Check]:
+    def asserted(self) -> Sequence[Check]:
         """The checks whose truth was asked."""
-        return self._found.asked
+        return tuple(self._found.asked)
 
     @overload
     def __call__(self, stated: Value, /) -> StatedNumber: ...

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from repro.evidence.errors import EvidenceError
 from repro.evidence.record import Unsound, arm_and_seed
 from repro.files import beside, explained
+from repro.text import shown
 
 NAME = "repro evidence"
 FORMAT = 2
@@ -127,7 +128,7 @@ def decoded(text: bytes) -> dict[str, Any]:
     repro.evidence.record.Unsound: holds NaN, which is no number
     """
     try:
-        line = json.loads(text, parse_constant=_refuse)
+        line = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
     except Unsound:
         raise
     except (ValueError, RecursionError):
@@ -139,6 +140,16 @@ def decoded(text: bytes) -> dict[str, Any]:
 
 def _refuse(constant: str) -> Any:
     raise Unsound(f"holds {constant}, which is no number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; of two values under one name a reader would see only the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Unsound(f"has {shown(twice, most=100)!r} twice in one object")
+    return found
 
 
 def read_lines(

@@ -83,8 +83,17 @@ def record_of(run: Run, result: Result) -> Record:
         study=run.arm.study,
         data_sets=tuple(run.arm.data_sets),
         keeps_weights=run.arm.keeps_weights,
-        result=Result(result.key, result.identity, result.values, made, result.weights),
+        result=Result(result.key, result.identity, _numbers(result.values), made, result.weights),
     )
+
+
+def _numbers(value: Any) -> Any:
+    """Return values in which a measure that is True or False is 1 or 0, as the judge takes it."""
+    if isinstance(value, dict):
+        return {name: _numbers(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_numbers(each) for each in value]
+    return int(value) if isinstance(value, bool) else value
 
 
 def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
@@ -179,7 +188,7 @@ def _are_numbers(values: list[Any]) -> bool:
     """Return whether these are numbers, None, or lists of such."""
     return all(
         each is None
-        or (isinstance(each, int) and abs(each) < LARGEST)
+        or (type(each) is int and abs(each) < LARGEST)  # to Python True is an int
         or isinstance(each, float)
         or (isinstance(each, list) and _are_numbers(each))
         for each in values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import math
@@ -89,7 +90,17 @@ def entries_in(content: bytes) -> list[Entry]:
 
 @lru_cache(maxsize=64)  # a session reads a ledger several times
 def _entries_in(content: bytes) -> tuple[Entry, ...]:
-    tables = tomllib.loads(content.decode())
+    if content.startswith(codecs.BOM_UTF8):
+        raise ValueError("it begins with a byte order mark: save it as UTF-8 without one")
+    try:
+        return tuple(_sound(tomllib.loads(content.decode())))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except OverflowError as error:
+        raise ValueError(f"it has a number that is too large: {error}") from None
+
+
+def _sound(tables: dict[str, Any]) -> Iterable[Entry]:
     if unknown := tables.keys() - {"claim"}:
         raise ValueError(f"it has {sorted(unknown)[0]!r} where only [[claim]] tables belong")
     entries: dict[tuple[str, str, str], Entry] = {}
@@ -98,7 +109,7 @@ def _entries_in(content: bytes) -> tuple[Entry, ...]:
         if entry.place in entries:
             raise ValueError(f"{entry.claim} has two entries at {entry.profile} on {entry.data}")
         entries[entry.place] = entry
-    return tuple(entries.values())
+    return entries.values()
 
 
 def text_of(entries: Iterable[Entry]) -> bytes:

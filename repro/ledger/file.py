@@ -8,6 +8,10 @@ from pathlib import Path
 from repro.files import explained, write_beside
 from repro.ledger.entry import Entry, LedgerError, entries_in, text_of
 from repro.ledger.place import FOLDER, NAME, is_package, ledger_of
+from repro.text import shown
+
+MOST_BYTES = 64 * 2**20
+"""The most that is read of a file; a thousand claims take one megabyte."""
 
 
 class Ledger:
@@ -26,12 +30,13 @@ class Ledger:
     def read(cls, path: Path) -> Ledger:
         """Return the ledger at a path; an empty one where there is no file."""
         try:
-            return cls(path, entries_in(path.read_bytes()))
+            return cls(path, entries_in(_content(path)))
         except FileNotFoundError:
             return cls(path, [])
         except (OSError, ValueError) as error:  # of which TOML's and Unicode's errors are kinds
             raise LedgerError(
-                f"The ledger {path} cannot be read ({error}); restore it from version control."
+                f"The ledger {path} cannot be read ({shown(str(error))}); restore it from version"
+                " control."
             ) from error
 
     def entry(self, claim: str, profile: str, data: str) -> Entry | None:
@@ -73,6 +78,17 @@ class Ledger:
         self.entries = {p: entry for p, entry in self.entries.items() if entry.claim not in claims}
         self._by_claim = None
         write_ledgers([self])
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in a file; raises ValueError where it is none, or has no end."""
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise ValueError("it is no plain file")
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES} bytes")
+    return content
 
 
 def write_ledgers(ledgers: Iterable[Ledger]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".txt"
 """The suffix of templates, so that no tool takes them for code of repro."""
+
+_TAKEN = {*sys.stdlib_module_names, *keyword.kwlist}
 
 KINDS = {
     "module": "a PyTorch module and its loss",
@@ -35,10 +38,10 @@ def write(chosen: argparse.Namespace) -> int:
     """Write the project, and say what to do with it; an existing folder is left alone."""
     folder = Path(chosen.name)
     name = folder.name
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in sys.stdlib_module_names:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _TAKEN:
         print(
             f"{name!r} cannot be the name of a Python module: use small letters, digits and"
-            " underscores, and no name of the standard library.",
+            " underscores, and no name of the standard library or word of Python.",
             file=sys.stderr,
         )
         return 1

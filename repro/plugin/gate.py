@@ -22,7 +22,7 @@ from repro.report.record import ClaimRecord, JudgedClaim, finding_data
 from repro.report.settled import ERROR, PROPERTY, SettledClaim, settled_claim
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
-from repro.text import shown, shown_lines
+from repro.text import said_in_full, shown, shown_lines
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Gate:
         if isinstance(raised, TrainingFailed):
             why = str(raised)
         elif raised is not None and not isinstance(raised, SAID_IN_FULL):
-            why = f"{type(raised).__name__}: {raised}"
+            why = said_in_full(raised)
         settled = SettledClaim(
             name=claim_id(item),
             verdict=ERROR,

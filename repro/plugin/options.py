@@ -12,7 +12,7 @@ import pytest
 
 from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
 from repro.plugin.command_line import OPTIONS, is_by_hand, is_set, option, set_option
-from repro.runs.profiles import PROFILES, profile_named
+from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
 
 if TYPE_CHECKING:
     from repro.backends.slurm_settings import SlurmSettings
@@ -33,8 +33,18 @@ ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "updat
 
 def store_folder(config: pytest.Config) -> Path:
     """Return the folder in which the command line, the environment or the project keeps results."""
-    named = option(config, "store") or os.environ.get("REPRO_STORE")
-    return Path(named or project_folder(config) / DEFAULT_STORE)
+    named = folder_named(config, "store")
+    if named is None and (of_environment := os.environ.get("REPRO_STORE")):
+        named = Path(os.path.expanduser(of_environment))
+    return named or project_folder(config) / DEFAULT_STORE
+
+
+def folder_named(config: pytest.Config, name: str) -> Path | None:
+    """Return the folder that an option names; the shell leaves the `~` in `--store=~/runs`."""
+    text = option(config, name)
+    return (
+        Path(os.path.expanduser(text)) if text else None
+    )  # without an error where there is no home
 
 
 def project_folder(config: pytest.Config) -> Path:
@@ -43,12 +53,27 @@ def project_folder(config: pytest.Config) -> Path:
     Without a configuration file pytest takes the folder that it was started in, or one above; then
     it is the nearest one that has a store already, or is a repository.
     """
-    if config.inipath is not None:
-        return config.rootpath
-    for folder in (config.rootpath, *config.rootpath.parents):
+    root = config.rootpath
+    if config.getoption("rootdir", None) and not _has_tests(config, root):
+        root = project_of(config)
+    elif config.inipath is not None:
+        return root
+    for folder in (root, *root.parents):
         if (folder / DEFAULT_STORE).is_dir() or (folder / ".git").exists():
             return folder
-    return config.rootpath
+    return root
+
+
+def _has_tests(config: pytest.Config, root: Path) -> bool:
+    """Return whether all that pytest is to collect is below a folder."""
+    start = config.invocation_params.dir
+    paths = (Path(start, argument.partition("::")[0]).resolve() for argument in config.args)
+    return all(path.is_relative_to(root.resolve()) for path in paths)
+
+
+def project_of(config: pytest.Config) -> Path:
+    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
+    return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def check_options(config: pytest.Config) -> None:
@@ -63,11 +88,14 @@ def check_options(config: pytest.Config) -> None:
         if option(config, "profile") is None:
             set_option(config, "profile", DEFAULT_PROFILE)
         _check_what_is_trained(config)
+        for name in ("store", "report", "slurm-folder"):
+            if option(config, name) == "":
+                raise ValueError(f"--{name} has no name of a folder after it; give one.")
         _require_folder("--store", store_folder(config))
-        if report := option(config, "report"):
-            _require_folder("--report", Path(report))
-        if shared := option(config, "slurm-folder"):
-            _require_folder("--slurm-folder", Path(shared))
+        if report := folder_named(config, "report"):
+            _require_folder("--report", report)
+        if shared := folder_named(config, "slurm-folder"):
+            _require_folder("--slurm-folder", shared)
         _check_ledgers(config)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from error
@@ -88,6 +116,8 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     reference = option(config, "reference-seeds")
     if reference is not None and not option(config, "update-ledger"):
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
+    if reference is not None and reference > MOST_SEEDS:
+        raise ValueError(f"--reference-seeds {reference} is more than {MOST_SEEDS}; give fewer.")
     if reference is not None and reference < 0:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
@@ -135,7 +165,6 @@ def slurm_settings(config: pytest.Config) -> SlurmSettings:
     """Return what the command line and the project's settings wish of Slurm's jobs."""
     from repro.backends.slurm_settings import SlurmSettings
 
-    folder = option(config, "slurm-folder")
     return SlurmSettings(
         partition=option(config, "slurm-partition"),
         account=option(config, "slurm-account"),
@@ -143,7 +172,7 @@ def slurm_settings(config: pytest.Config) -> SlurmSettings:
         memory=option(config, "slurm-memory"),
         gpus=option(config, "slurm-gpus"),
         max_jobs=option(config, "slurm-max-jobs"),
-        folder=Path(folder) if folder else None,
+        folder=folder_named(config, "slurm-folder"),
     )
 
 

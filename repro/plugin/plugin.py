@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,10 @@ from repro.plugin.display import display_of
 from repro.plugin.options import check_options, store_folder
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
-from repro.text import shown_lines
+from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from repro.document import Document
     from repro.plugin.plot import Plot
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Orphans(), completeness.ORPHANS)
     config.pluginmanager.register(_TakesTurns())
+    config.pluginmanager.register(_Stays())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
         return
@@ -219,6 +221,35 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
 
 
+class _Stays:
+    """Lets a claim fail that ends pytest itself: with an exit code of its own all may look well.
+
+    What repro ends is interrupted, and stays so.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        with _exit_fails(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        with _exit_fails(item):
+            return (yield)
+
+
+@contextmanager
+def _exit_fails(item: pytest.Item) -> Iterator[None]:
+    try:
+        yield
+    except pytest.exit.Exception as left:
+        is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
+        if is_ours or not item.get_closest_marker("claim"):
+            raise
+        why = f"The claim called pytest.exit ({left.msg}): a claim ends itself, and no other test."
+        raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
+
+
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
 def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     """Ask for arms; what comes back can be compared, and is trained if need be."""
@@ -280,7 +311,7 @@ def pytest_runtest_makereport(
     except Exception as error:  # none may leave a hook: the others would not be judged
         from repro.plugin.gate import fail
 
-        why = shown_lines(f"{type(error).__name__}: {error}")
+        why = shown_lines(said_in_full(error))
         fail(report, f"This claim could not be judged: {why}")
     return report
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Self
 
 import pytest
@@ -44,6 +43,7 @@ from repro.plugin.options import (
     evidence_of,
     evidence_option,
     option,
+    project_of,
     reference_of,
     slurm_settings,
     store_folder,
@@ -61,6 +61,7 @@ from repro.runs.progress import Status
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError, keep_simulated, read_simulated
+from repro.text import said_in_full
 
 SECONDS_OF_A_WAIT = 1.0
 """Seconds after which a session that waits for training looks again whether all is well."""
@@ -210,7 +211,7 @@ class ClaimSession:
         if raised is None or isinstance(raised, AssertionError):
             self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
-            self.unreadable[item] = f"{type(raised).__name__}: {raised}"
+            self.unreadable[item] = said_in_full(raised)
 
     def take_in_hand(self, item: pytest.Item | None) -> None:
         """Note which claim is read or judged, for the case that it ends this worker of xdist."""
@@ -378,11 +379,6 @@ class ClaimSession:
         """The number of runs that claims wait for in vain: training has failed, or was stopped."""
         failed = isinstance(self.results, Results) and self.results.failures
         return len(self.plan.missing) + len(failed or ())
-
-
-def project_of(config: pytest.Config) -> Path:
-    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
-    return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def trainers_of(config: pytest.Config) -> int | None:

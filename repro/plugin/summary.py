@@ -30,7 +30,7 @@ from repro.judge import Outcome
 from repro.ledger import NAME, Entry, Ledger, LedgerError, leave_one_file, write_ledgers
 from repro.plugin import completeness
 from repro.plugin.command_line import option
-from repro.plugin.options import evidence_of, store_folder
+from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.plugin.verdict import OPEN_AT
 from repro.recorded.results import RecordedRuns, ToldRuns
@@ -194,7 +194,8 @@ def _write_report(
     results: ResultsDocument,
     recorded: RecordedRuns,
 ) -> None:
-    folder = Path(option(config, "report"))
+    folder = folder_named(config, "report")
+    assert folder is not None
     results = replace(results, session=session_of(config, report=folder))
     try:
         paths = write_data(folder, results)

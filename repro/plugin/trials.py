@@ -148,14 +148,14 @@ class Trials:
         return self.judge.design
 
     @property
-    def findings(self) -> list[Verdict]:
-        """The verdicts so far."""
-        return self.judge.verdicts
+    def findings(self) -> Sequence[Verdict]:
+        """The verdicts so far; a claim cannot take any of them back."""
+        return tuple(self.judge.verdicts)
 
     @property
-    def asserted(self) -> list[Verdict]:
+    def asserted(self) -> Sequence[Verdict]:
         """The verdicts whose truth was asked."""
-        return self.judge.findings.asked
+        return tuple(self.judge.findings.asked)
 
     @property
     def p(self) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from repro.backends.in_process import exit_refused
@@ -55,11 +57,20 @@ class Turns:
         try:
             with (
                 exit_refused()
-            ):  # it would end the session, and with `os._exit(0)` as if all was well
-                item.config.hook.pytest_runtest_protocol(item=chosen, nextitem=following)
+            ):  # it would end the session, as `os._exit(0)` does, as if all was well
+                self._protocol(chosen)(item=chosen, nextitem=following)
         finally:
             self._is_running = False
         return True
+
+    def _protocol(self, item: pytest.Item) -> Any:
+        """Return the hook that runs a test; a claim stays in this process, which has the results.
+
+        pytest-forked would run it in a copy of this process, and so of the lines to its trainers.
+        """
+        manager = item.config.pluginmanager
+        forks = manager.getplugin("pytest_forked") if item in self._places else None
+        return manager.subset_hook_caller("pytest_runtest_protocol", [forks] if forks else [])
 
     def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
         """Let the tests change places: a worker of xdist reports by place what it has run."""

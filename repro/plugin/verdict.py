@@ -17,7 +17,7 @@ from repro.recorded.errors import RecordedError
 from repro.report.record import ArmData, Finding
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
-from repro.text import shown
+from repro.text import said, shown
 
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 """Exceptions of a claim's test whose message replaces the traceback."""
@@ -120,10 +120,10 @@ def verdict(
     if slip := contradiction(raised, gathered):
         return Verdict(error=slip)
     if isinstance(raised, Needs):
-        return Verdict(Outcome.NOT_RUN, why=str(raised))
+        return Verdict(Outcome.NOT_RUN, why=said(raised))
     if raised is not None and not isinstance(raised, AssertionError):
         is_said = isinstance(raised, SAID_IN_FULL)
-        return Verdict(error=said(raised) if is_said else "")
+        return Verdict(error=said_with_details(raised) if is_said else "")
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again)
@@ -133,10 +133,10 @@ def verdict(
     return Verdict(outcome, change=change, agrees=bool(agreement))
 
 
-def said(error: BaseException) -> str:
+def said_with_details(error: BaseException) -> str:
     """Return what an error says, and where training raised its traceback and output too."""
     details = error.details if isinstance(error, TrainingFailed) else ""
-    return f"{error}\n{details}".rstrip()
+    return f"{said(error)}\n{details}".rstrip()
 
 
 def _change(entry: Entry | None, outcome: Outcome) -> str:

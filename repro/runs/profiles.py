@@ -22,6 +22,9 @@ class Profile:
         return replace(self, looks=(*looks, budget))
 
 
+MOST_SEEDS = 10_000
+"""The most that an arm may be asked to take: more are a slip, and would take the memory first."""
+
 PROFILES = {
     "ci": Profile("ci", (5, 8, 12), reference=20),
     "paper": Profile("paper", (3, 5, 8, 12)),  # the documented three seeds first
@@ -38,4 +41,6 @@ def profile_named(name: str, *, budget: int | None = None) -> Profile:
         raise ValueError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")
     if budget is not None and budget < 2:
         raise ValueError(f"--seed-budget {budget} is too few to compare anything; give at least 2.")
+    if budget is not None and budget > MOST_SEEDS:
+        raise ValueError(f"--seed-budget {budget} is more than {MOST_SEEDS} seeds; give fewer.")
     return PROFILES[name].within(budget)

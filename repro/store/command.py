@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from repro.store.errors import StoreError
 from repro.store.store import Store
 from repro.store.upkeep import DAY, Item, items, remove_old
 from repro.text import counted
@@ -86,7 +87,10 @@ def named_store(chosen: argparse.Namespace) -> Path:
     >>> named_store(argparse.Namespace(store=None))
     PosixPath('.repro')
     """
-    return Path(chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE)
+    if chosen.store == "":
+        raise StoreError("--store has no name of a folder after it; give one.")
+    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
+    return Path(os.path.expanduser(named))  # the shell leaves the ~ in --store=~/runs
 
 
 def _days(text: str) -> float:

@@ -1,3 +1,3 @@
-from tests.plugin.conftest import project
+from tests.plugin.conftest import outside_project, project
 
-__all__ = ["project"]
+__all__ = ["outside_project", "project"]

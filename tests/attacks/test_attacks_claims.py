@@ -60,13 +60,56 @@ CLUMSY = {
     "settings that cannot be hashed": arm("more: list = None\n    def __post_init__(self):"
                                           " object.__setattr__(self, 'more', [])"),
     "training that fails": arm("recipe = None"),
+    "a setting that is no number": MARKED + "def test_clumsy(trials):\n"
+    "    assert trials(Line(target=float('nan'))).slope > 0\n",
+    "a setting without bound": MARKED + "def test_clumsy(trials):\n"
+    "    assert trials(Line(target=float('inf'))).slope > 0\n",
+    "an error without words": "from silent import Silent\n" + MARKED
+    + "def test_clumsy(trials):\n    raise Silent()\n",
+    "a need without words": "from silent import SilentNeed\n" + MARKED
+    + "def test_clumsy(trials):\n    raise SilentNeed()\n",
+    "a finding that is taken back": MARKED + "def test_clumsy(document):\n"
+    "    bool(document(['2', '1']).climbs())\n    document.findings.clear()\n"
+    "    assert document(['1', '2']).climbs()\n",
+    "training that fails without words": arm('study: ClassVar[str] = "silent"'),
+    "training that ends the process": arm('study: ClassVar[str] = "ending"'),
 }  # fmt: skip
+
+SILENT = """
+import line
+from repro.arm import Needs
+
+class Silent(RuntimeError):
+    def __str__(self):
+        raise SystemExit(0)
+
+class SilentNeed(Needs):
+    __str__ = Silent.__str__
+
+class Study(line.Study):
+    def load(self, arm, device):
+        raise Silent()
+
+STUDY = Study()
+"""
+
+ENDING = """
+import sys
+import line
+
+class Study(line.Study):
+    def load(self, arm, device):
+        sys.exit(0)
+
+STUDY = Study()
+"""
 
 
 @pytest.fixture
 def clumsy(project):
     (project.path / "test_lines.py").unlink()
-    (project.path / "line_without.py").write_text("")
+    for name, text in (("line_without", ""), ("silent", SILENT), ("ending", ENDING)):
+        (project.path / f"{name}.py").write_text(text)
     project.syspathinsert()
 
     def write(text):
@@ -91,11 +134,13 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
         (project.path / "clumsy" / f"test_clumsy_{number}.py").write_text(HEAD + own)
     result = judged(project, *workers, apart=bool(workers))
     outcomes = result.parseoutcomes()
-    assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 2  # two sound ones are open
+    assert outcomes["skipped"] == 1  # the need without words
+    assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 1  # two sound ones are open
     shown = result.stdout.str()
     assert "claimed (900, Text): steeper targets give steeper lines\n" in shown
     assert "claimed (901, Text): it holds\n" in shown
-    assert all(f"test_clumsy_{number}" in shown for number in range(len(CLUMSY)))
+    failing = [n for n, kind in enumerate(CLUMSY) if kind != "a need without words"]
+    assert all(f"test_clumsy_{number}" in shown for number in failing)
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
@@ -128,6 +173,80 @@ def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
     result.stdout.fnmatch_lines(["*claims were collected and never judged: *test_sound*"])
 
 
+LEAVES = """
+import pytest
+from repro import claim
+
+@claim("it holds", source="901, Text")
+def test_before(document):
+    assert document(["1", "2"]).climbs()
+
+@claim("it leaves", source="901, Text")
+def test_leaves(document):
+    pytest.exit("enough", returncode=0)
+
+@claim("it holds too", source="901, Text")
+def test_behind(document):
+    assert document(["1", "2"]).climbs()
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("only", [(), ("-k", "leaves")])
+def test_a_claim_that_ends_pytest_ends_no_session_as_if_all_were_well(clumsy, workers, only):
+    project = clumsy(LEAVES)
+    result = judged(project, "clumsy", *workers, *only, apart=True)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    outcomes = result.parseoutcomes()
+    assert (outcomes.get("passed", 0), outcomes["failed"]) == (0 if only else 2, 1)
+    result.stdout.fnmatch_lines(["*The claim called pytest.exit (enough): *"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+FORKED = """
+import os
+import random
+import pytest
+from _pytest.runner import runtestprotocol
+
+def pytest_addoption(parser):
+    parser.addoption("--forked", action="store_true")
+
+class Forked:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if item.config.getoption("forked"):
+            if (child := os.fork()) == 0:
+                runtestprotocol(item, log=False, nextitem=nextitem)
+                os._exit(0)
+            os.waitpid(child, 0)
+            return True
+
+def pytest_configure(config):
+    config.pluginmanager.register(Forked(), "pytest_forked")
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    random.Random(3).shuffle(items)
+"""
+
+UNIT = "import pytest\n\n@pytest.mark.parametrize('n', range(6))\ndef test_unit(n): pass\n"
+
+
+@pytest.mark.parametrize("options", [("-n", "2"), ("--forked",)])
+def test_what_shuffles_tests_or_forks_them_costs_no_claim(clumsy, options):
+    """As pytest-randomly and pytest-forked do: claims among the other tests, or in processes."""
+    project = clumsy(LEAVES.replace('pytest.exit("enough", returncode=0)', "pass"))
+    (project.path / "conftest.py").write_text(FORKED)
+    (project.path / "test_unit.py").write_text(UNIT)
+    result = judged(project, *options, apart=True)
+    outcomes = result.parseoutcomes()
+    units = 0 if "--forked" in options else 6  # whose reports this fork does not hand back
+    assert outcomes["passed"] == 2 + units
+    assert outcomes["failed"] == 2  # one judges nothing, and one is open
+    assert "INCONCLUSIVE: line 4.0 exceeds line 1.0" in result.stdout.str()
+
+
 def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
     marks = ("skip", "skipif(True, reason='no')", "xfail(run=False)")
     texts = [f"@pytest.mark.{mark}\n{MARKED}{BODY}" for mark in marks]
@@ -150,6 +269,10 @@ def test_what_only_looks_trains_nothing(clumsy):
 OPTIONS = {
     "There is no profile 'huge'": ["--profile", "huge"],
     "too few to compare": ["--seed-budget", "1"],
+    "is more than 10000": ["--seed-budget", "9" * 20],
+    "--reference-seeds 10001 is": ["--update-ledger", "--reference-seeds", "10001"],
+    "--store has no name": ["--store", ""],
+    "--report has no name": ["--report="],
     "There is no engine 'warp'": ["--engine", "warp", "-n", "2"],
     "There is no device 'abacus'": ["--device", "abacus"],
     "There is no executor 'moon'": ["--executor", "moon"],
@@ -169,6 +292,23 @@ def test_a_bad_option_is_one_sentence(clumsy):
         if result.ret != pytest.ExitCode.USAGE_ERROR or not is_one:
             wrong[sentence] = shown
     assert wrong == {}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_the_store_and_the_report_are_where_they_were_meant(outside_project, monkeypatch, workers):
+    project, flat = outside_project, ("-k", "flatter")
+    monkeypatch.setenv("HOME", str(project.path / "home"))
+    monkeypatch.delenv("REPRO_STORE")
+    (project.path / ".git").mkdir()
+    elsewhere = project.path.parent / f"{project.path.name}-elsewhere"
+    elsewhere.mkdir()
+    judged(project, "--store=~/runs", "--report=~/said", *flat, *workers, apart=True)
+    assert (project.path / "home/runs/runs").is_dir()
+    assert (project.path / "home/said/index.html").is_file()
+    judged(project, ".", "--rootdir", elsewhere, *flat, *workers, apart=True)
+    assert (project.path / ".repro/runs").is_dir()
+    assert not list(elsewhere.iterdir())
+    assert not (project.path / "~").exists()
 
 
 STOPS = """

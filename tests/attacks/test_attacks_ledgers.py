@@ -1,6 +1,7 @@
 """Ledgers that merges, editors and hands have spoilt: each is sound, or refused in one line."""
 
 import math
+import os
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.ledger import VERDICTS, Entry, Ledger, LedgerError
+from repro.ledger import VERDICTS, Entry, Ledger, LedgerError, entries_at, read_ledgers
 
 SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", machine="cpu")
 OTHER = Entry("900/falls", "ci", "points", "refuted", "it falls", "", "0.1")
@@ -73,6 +74,10 @@ BAD = {
     "two entries of one claim": (FIELDS + FIELDS).encode(),
     "no text": b"\xff\xfe",
     "a format from the future": f"format = 9\n{FIELDS}".encode(),
+    "brackets within brackets": f"past = {'[' * 5000}{']' * 5000}\n{FIELDS}".encode(),
+    "a number that no float holds": f"{FIELDS}past = [[1{'0' * 400}, 2]]\n".encode(),
+    "half a megabyte for a word": FIELDS.replace('"it"', f"[{'1,' * 250_000}]").encode(),
+    "a mark of byte order": b"\xef\xbb\xbf" + FIELDS.encode(),
     "a number for a text": FIELDS.replace('sentence = "it"', "sentence = 3").encode(),
 }
 
@@ -84,7 +89,36 @@ def test_a_bad_ledger_is_refused_in_one_sentence():
         assert "ledger.toml cannot be read (" in refused, kind
         assert "restore it from version control" in refused, kind
         assert "\n" not in refused, kind
+        assert len(refused) < 3000, kind
     assert read(FIELDS.encode())[1] == ""
+
+
+def place_of(kind, path):
+    """Put something in a ledger's place that is no file, or no file that anybody would write."""
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "an endless device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a file of many megabytes":
+        with path.open("wb") as file:
+            file.truncate(2**40)  # of holes
+    else:
+        path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "kind", ["a pipe", "an endless device", "a file of many megabytes", "a folder"]
+)
+def test_what_is_no_ledger_is_neither_waited_for_nor_read_to_its_end(tmp_path, kind):
+    path = tmp_path / "ledger.toml"
+    place_of(kind, path)
+    for reads in (
+        lambda: Ledger.read(path),
+        lambda: read_ledgers(tmp_path),
+        lambda: entries_at(path),
+    ):
+        with pytest.raises(LedgerError, match=r"^[^\n]*ledger.toml[^\n]*$"):
+            reads()
 
 
 @pytest.mark.thorough

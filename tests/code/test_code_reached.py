@@ -194,6 +194,38 @@ def test_what_a_library_a_whole_module_or_a_namespace_brings_counts_and_no_claim
     assert imported == {"torch", "lib", "pytest"}
 
 
+INSTALLED = {
+    "other-1.0.dist-info/RECORD": "other/__init__.py,sha256=1,2\nother/a.py,,\n",
+    "other.egg-info/installed-files.txt": "../other/__init__.py\nPKG-INFO\n",
+}
+
+
+@pytest.mark.parametrize("record", INSTALLED)
+def test_what_was_installed_is_a_library_wherever_it_is_and_what_lies_beside_it_is_not(
+    write, tmp_path, monkeypatch, record
+):
+    """A checkout has a folder with its own name in it, too: that is no record of what came."""
+    write("uses.py", "from other import VALUE\nimport beside\nSTUDY = VALUE, beside.VALUE")
+    write("libs/other/__init__.py", "VALUE = 1")
+    write("libs/beside.py", "VALUE = 1")
+    write("libs/beside.egg-info/SOURCES.txt", "setup.py\nbeside.py\n")
+    write(f"libs/{record}", INSTALLED[record])
+    monkeypatch.syspath_prepend(tmp_path / "libs")
+    study = [Root("uses", "STUDY")]
+    assert reached(study, Modules()).keys() == {"uses.STUDY", "beside.VALUE"}
+    assert "other.VALUE" in reached(study, Modules({"other"}))
+    assert libraries(study, Modules(), besides="repro.") == {"other"}
+
+
+def test_modules_that_import_each_other_in_a_long_chain_are_followed(write):
+    last = 1200  # more than Python calls one in another
+    for number in range(last):
+        write(f"chain_{number}.py", f"import chain_{number + 1}\nSTUDY = 1")
+    write(f"chain_{last}.py", "import sys\nsys.flag = 1")
+    found = reached([Root("chain_0", "STUDY")], Modules())
+    assert found.keys() == {"chain_0.STUDY", f"chain_{last}.<module>"}
+
+
 def test_a_module_without_source_is_named(write):
     for name in ("toy.nowhere", "no_such_toy", "sys", "lonely_toy.inner"):
         with pytest.raises(ModuleNotFoundError, match=f"source for the module '{name}'; "):

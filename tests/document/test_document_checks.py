@@ -166,7 +166,7 @@ def test_misuse_is_explained():
         document(printed("96.63%")).is_share_of(1040)
     with pytest.raises(TypeError, match="has lost its printed digits"):
         document(0.617) > "0.3"  # noqa: B015
-    assert document.findings == []
+    assert document.findings == ()
 
 
 def test_every_public_word_has_an_example_and_all_of_them_run():

@@ -1,6 +1,7 @@
 """Files that somebody made wrong: one sentence each, nothing written, little memory."""
 
 import gzip
+import hashlib
 import json
 import os
 import resource
@@ -12,7 +13,8 @@ from repro.evidence import lines
 from repro.evidence.errors import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.lines import LONGEST_LINE, MOST_LINES, encoded, write_lines
-from repro.store import run_key
+from repro.evidence.record import record_of
+from repro.store import Result, run_key
 from tests.evidence.arms import CODE, RUN, SEEDS, file_of, head, identity_of, line, values_of
 from tests.evidence.packs import sealed
 
@@ -95,6 +97,8 @@ NONE = [
     ({"identity": {**identity_of(RUN), "code": None}}, "code that is no str"),
     ({"values": {**VALUES, "measures": {"slope": "0.25"}}}, "no numbers"),
     ({"values": {**VALUES, "measures": {"slope": 10**400}}}, "no numbers"),
+    ({"values": {**VALUES, "measures": {"slope": True}}}, "no numbers"),
+    ({"values": {**VALUES, "history": {"loss": [[False]]}}}, "lists of numbers"),
     ({"values": {**VALUES, "steps": -1}}, "no steps"),
     ({"values": {"history": {}}}, "no steps"),
     ({"values": {"history": {}, "diverged_at": "early"}}, "no diverged_at"),
@@ -103,6 +107,7 @@ NONE = [
     ({"provenance": {"engine": 7}}, "no text"),
     ({"provenance": {"packages": ["torch"]}}, "no text"),
     ({"provenance": {"seconds": -1.0}}, "no time"),
+    ({"provenance": {"seconds": True}}, "no time"),
     ({"data_sets": [["../../etc"]]}, "no text"),
     ({"keeps_weights": 1}, "keeps_weights that is no bool"),
     ({"kind": "pickle"}, "unknown kind, 'pickle'"),
@@ -128,6 +133,24 @@ def test_numbers_that_are_none(tmp_path):
         text = json.dumps(line()).replace("0.25", number)
         path.write_bytes(gzip.compress("\n".join([*lines[:2], text, lines[3], ""]).encode()))
         assert "line 3" in refused(path)
+
+
+def test_a_measure_that_is_true_is_packed_as_a_number(tmp_path):
+    result = Result("", identity_of(RUN), {**VALUES, "measures": {"slope": True}}, {})
+    record = record_of(RUN, result)
+    path = file_of(tmp_path, CODE, line(values=record.result.values))
+    assert read(path)[0]["measures"] == {"slope": 1}
+    assert '"slope":1}' in encoded(record.line()).decode()
+
+
+def test_a_name_that_is_there_twice(tmp_path):
+    path = tmp_path / "evidence.jsonl.gz"
+    text = encoded(line()).replace(b'"slope":', b'"slope":0.75,"slope":')
+    parts = [encoded(head(1)), encoded(CODE), text]
+    sums = [hashlib.sha256(part).hexdigest() for part in parts]
+    parts.append(encoded({"kind": "seal", "lines": sums}))
+    path.write_bytes(gzip.compress(b"".join(parts)))
+    assert "line 3 has 'slope' twice" in refused(path)
 
 
 def test_a_run_twice_weights_of_another_and_a_wrong_number_of_runs(tmp_path):

@@ -104,8 +104,10 @@ def test_a_bad_ledger_is_read_once(tmp_path, monkeypatch):
     write(tmp_path / "ledger" / "test_a.toml", "900/a")
     (tmp_path / "ledger" / "test_b.toml").write_text("<<<<<<<")
     read = []
-    usual = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or usual(path))
+    usual = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda path, *how: read.append(path.name) or usual(path, *how)
+    )
     ledgers = Ledgers()
     for _ in range(3):
         with pytest.raises(LedgerError):

@@ -198,6 +198,8 @@ def test_a_claim_of_one_size_is_not_run_at_another():
 def test_the_p_of_a_claim_is_that_of_all_its_findings():
     _, trials = ended(SLOPES, "assert hi > lo; assert hi > 0; hi > 3")
     assert trials.p == max(each.p for each in trials.findings) > trials.findings[0].p
+    with pytest.raises(AttributeError, match="clear"):  # none is taken back
+        trials.findings.clear()
 
 
 def test_runs_that_are_alike_in_all_they_measured_repeat():
