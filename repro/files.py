@@ -93,8 +93,7 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
         except Timeout as error:
             raise TimeoutError(f"{path} is held") from error
         except (FileNotFoundError, FileExistsError):
-            is_something_else = os.path.lexists(path.parent) and not path.parent.is_dir()
-            if is_something_else or attempts == _ATTEMPTS:
+            if attempts == _ATTEMPTS:
                 raise
             continue  # its last user has just removed the empty folder
         _sign(path)

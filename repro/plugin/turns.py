@@ -55,9 +55,7 @@ class Turns:
         self._claims.take_in_hand(chosen)
         self._is_running = True
         try:
-            with (
-                exit_refused()
-            ):  # it would end the session, as `os._exit(0)` does, as if all was well
+            with exit_refused():  # `os._exit(0)` would end the session as if all was well
                 self._protocol(chosen)(item=chosen, nextitem=following)
         finally:
             self._is_running = False

@@ -66,9 +66,9 @@ def test_cheap(trials, target):
 
 @claim("it exits", source="900")
 def test_exits(trials):
-    import os
+    import os, signal
     if {when}trials(Line(target=2.5)).slope > -9:
-        os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 @claim("dear", source="900")
 def test_dear(trials):
