@@ -1,11 +1,7 @@
 """Claims by clumsy authors: each costs itself alone, in one process and under xdist."""
 
-import subprocess
-import sys
-
 import pytest
 
-from repro.ledger import Ledger
 from tests.attacks.test_attacks_ledgers import BAD
 
 pytestmark = pytest.mark.thorough
@@ -313,35 +309,6 @@ def test_the_store_and_the_report_are_where_they_were_meant(outside_project, mon
     assert (project.path / ".repro/runs").is_dir()
     assert not list(elsewhere.iterdir())
     assert not (project.path / "~").exists()
-
-
-SLOW = """
-import time
-from repro.plugin import summary
-
-whole = summary.write_ledgers
-
-def write_ledgers(ledgers):
-    time.sleep(2)  # longer than the two sessions begin apart
-    whole(ledgers)
-
-summary.write_ledgers = write_ledgers
-"""
-
-
-def test_two_sessions_that_accept_at_once_lose_no_entry(clumsy):
-    project = clumsy(LEAVES)
-    (project.path / "conftest.py").write_text(SLOW)
-    start = [sys.executable, "-m", "pytest", "clumsy", "--update-ledger", "-k"]
-    sessions = [
-        subprocess.Popen([*start, name], stdout=subprocess.DEVNULL) for name in ("before", "behind")
-    ]
-    assert [session.wait(timeout=60) for session in sessions] == [0, 0]
-    entries = Ledger.read(project.path / "clumsy" / "ledger" / "test_clumsy.toml").entries.values()
-    assert {entry.claim for entry in entries} == {"901/before", "901/behind"}
-    assert sorted(path.name for path in (project.path / "clumsy").iterdir()) == [
-        *("ledger", "test_clumsy.py"),
-    ]
 
 
 STOPS = """
