@@ -10,7 +10,7 @@ Each file of claims has a ledger of its own, in the folder `ledger` beside it. A
 """
 
 from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, LedgerError, short_source
-from repro.ledger.file import Ledger, leave_one_file, write_ledgers
+from repro.ledger.file import Ledger, held, leave_one_file, write_ledgers
 from repro.ledger.place import NAME, folders_with_ledgers
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
 
@@ -25,6 +25,7 @@ __all__ = [
     "Ledgers",
     "entries_at",
     "folders_with_ledgers",
+    "held",
     "leave_one_file",
     "read_ledgers",
     "short_source",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import fcntl
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from repro.files import explained, write_beside
@@ -116,6 +119,24 @@ def write_ledgers(ledgers: Iterable[Ledger]) -> None:
             elif not path.is_file() or path.read_bytes() != text:
                 path.parent.mkdir(exist_ok=True)
                 write_beside(path, text)
+
+
+@contextmanager
+def held(folders: Iterable[Path]) -> Iterator[None]:
+    """Let no other session accept verdicts in these folders within the block.
+
+    What is read there, changed and written loses then nothing of another one. No file is left.
+
+    >>> with held([Path("claims")]):
+    ...     Ledger.read(path).accept(entries)
+    """
+    with ExitStack() as stack:
+        for folder in sorted({folder.resolve() for folder in folders}):  # in everybody's order
+            with suppress(OSError):  # a disk of a network may have no locks
+                descriptor = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 def leave_one_file(folder: Path, files: Mapping[str, Path]) -> None:

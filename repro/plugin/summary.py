@@ -27,7 +27,7 @@ from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.evidence.use import Use, use_lines, use_of
 from repro.judge import Outcome
-from repro.ledger import NAME, Entry, Ledger, LedgerError, leave_one_file, write_ledgers
+from repro.ledger import NAME, Entry, Ledger, LedgerError, held, leave_one_file, write_ledgers
 from repro.plugin import completeness
 from repro.plugin.command_line import option
 from repro.plugin.options import evidence_of, folder_named, store_folder
@@ -244,13 +244,14 @@ def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        for folder, of_claims in files.items():
-            if (folder / NAME).exists():
-                leave_one_file(folder, of_claims)
-        ledgers = [Ledger.read(Path(path)) for path in by_ledger]
-        for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
-            ledger.add(entries)
-        write_ledgers(ledgers)
+        with held([*files, *(Path(path).parent.parent for path in by_ledger)]):
+            for folder, of_claims in files.items():
+                if (folder / NAME).exists():
+                    leave_one_file(folder, of_claims)
+            ledgers = [Ledger.read(Path(path)) for path in by_ledger]
+            for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
+                ledger.add(entries)
+            write_ledgers(ledgers)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -2,6 +2,8 @@
 
 import math
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -131,3 +133,42 @@ def test_a_spoilt_ledger_is_sound_or_refused(content):
         assert entry.verdict in VERDICTS
         numbers = [number for each in entry.past for number in each if number is not None]
         assert all(map(math.isfinite, numbers))
+
+
+CLAIMS = """
+from repro import claim
+
+@claim("it climbs", source="901, Text")
+def test_before(document):
+    assert document(["1", "2"]).climbs()
+
+@claim("it climbs further", source="901, Text")
+def test_behind(document):
+    assert document(["2", "3"]).climbs()
+"""
+
+SLOW = """
+import time
+from repro.plugin import summary
+
+whole = summary.write_ledgers
+
+def write_ledgers(ledgers):
+    time.sleep(2)  # longer than the two sessions begin apart
+    whole(ledgers)
+
+summary.write_ledgers = write_ledgers
+"""
+
+
+@pytest.mark.thorough
+def test_two_sessions_that_accept_at_once_lose_no_entry(project):
+    project.makepyfile(test_lines=CLAIMS, conftest=SLOW)
+    start = [sys.executable, "-m", "pytest", "--update-ledger", "-k"]
+    sessions = [
+        subprocess.Popen([*start, name], stdout=subprocess.DEVNULL) for name in ("before", "behind")
+    ]
+    assert [session.wait(timeout=60) for session in sessions] == [0, 0]
+    [path] = (project.path / "ledger").iterdir()
+    entries = Ledger.read(path).entries.values()
+    assert {entry.claim for entry in entries} == {"901/before", "901/behind"}
