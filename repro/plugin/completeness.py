@@ -10,7 +10,7 @@ a whole folder, an entry of its ledger without a claim fails it; `--update-ledge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,24 +136,37 @@ class Orphans:
             self.left_out |= {tuple(each) for each in told["left_out"]}
             self.is_partial |= told["is_partial"]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, None, None]:
+        is_red = self._is_red(session, exitstatus)
+        if is_red:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        yield
+        if is_red:  # also where a hook lets a session without tests pass
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _is_red(self, session: pytest.Session, exitstatus: int) -> bool:
         config = session.config
         was_stopped = session.shouldfail or session.shouldstop
-        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        ended = (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.TESTS_FAILED,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        )
         if hasattr(config, "workerinput") or was_stopped or exitstatus not in ended:
-            return
+            return False
         has_workers = config.pluginmanager.hasplugin(workers.NAME)
         if is_about_nothing(config) or (has_workers and not self._told):
-            return
+            return False
         if not self.is_partial:
             self.gone = dict(self._gone(config))
         by_hand = any("::" in argument for argument in config.invocation_params.args)
         if not by_hand and not is_by_hand(config, *CHOOSING):
             self.lost = list(self._lost(config))
-        is_red = self.gone and not option(config, "update-ledger")
-        if is_red or (self.lost and option(config, "gate")):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        is_gone = self.gone and not option(config, "update-ledger")
+        return bool(is_gone or (self.lost and option(config, "gate")))
 
     def files(self) -> dict[Path, dict[str, Path]]:
         """Return the file of each claim that there is, by the folder of the file."""
@@ -185,13 +198,12 @@ class Orphans:
     def _lost(self, config: pytest.Config) -> Iterator[str]:
         """Yield the claims that were left out though the ledger has them as reproduced."""
         from repro.document import ANY_PROFILE  # it imports numpy, which few sessions need
+        from repro.plugin.trials import RECORDED
 
-        ledgers, profile = Ledgers(), option(config, "profile")
+        ledgers, profiles = Ledgers(), (option(config, "profile"), ANY_PROFILE, RECORDED)
         for file, name in sorted(self.left_out):
             entries = ledgers.of(Path(file)).of_claim(name)
-            if any(
-                e.verdict == REPRODUCED and e.profile in (profile, ANY_PROFILE) for e in entries
-            ):
+            if any(each.verdict == REPRODUCED and each.profile in profiles for each in entries):
                 yield name
 
     def pytest_terminal_summary(

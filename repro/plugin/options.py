@@ -102,12 +102,12 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
-    accepting = ("--update-ledger", "--repro-update-ledger")
-    if option(config, "update-ledger") and not is_by_hand(config, *accepting):
-        raise ValueError(
-            "--update-ledger is for the command line: settings that accept every verdict would"
-            " make the gate pass whatever is lost."
-        )
+    for name in ("update-ledger", "allow-not-run"):
+        if option(config, name) and not is_by_hand(config, f"--{name}", f"--repro-{name}"):
+            raise ValueError(
+                f"--{name} is for the command line: in settings it would make the gate pass"
+                " whatever is lost."
+            )
     if option(config, "require-verdict") and option(config, "gate"):
         raise ValueError(
             "--require-verdict asks for a verdict on every claim and --gate leaves some out: "

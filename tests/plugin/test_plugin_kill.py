@@ -87,7 +87,8 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_all_others_are_judged(
     assert result.ret == 1
     result.assert_outcomes(passed=7, failed=1)
     shown = result.stdout.str()
-    assert len(re.findall("crashed while running 'test_lines.py::test_exits'", shown)) == 1
+    assert "crashed while running 'test_lines.py::test_exits'" in shown
+    assert len(re.findall(r"^FAILED test_lines\.py::test_exits", shown, re.MULTILINE)) == 1
     assert "never judged" not in shown
     assert set(re.findall(r"^reproduced +900/(\S+)", shown, re.MULTILINE)) == {
         *("cheap[1.0]", "cheap[2.0]", "cheap[3.0]", "dear"),
