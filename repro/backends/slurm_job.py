@@ -6,6 +6,7 @@ or a lost node. What was stored by then is left alone, the rest goes on from its
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,7 @@ class BatchJob:
 
     _began: float = field(default=0.0, init=False)
     _files: _NodeFiles | None = field(default=None, init=False)
+    _is_ending: bool = field(default=False, init=False)
 
     def __call__(self) -> list[Failed | Narrowed]:
         self._began = time.monotonic()
@@ -68,6 +70,8 @@ class BatchJob:
         self._files = _NodeFiles(store, batch, show=_unseen, devices=devices)
         try:
             for event in train_here(batch, device=self.device, files=self._files):
+                if self._is_ending:  # the exit of submitit was taken for one of the training
+                    sys.exit(-1)
                 match event:
                     case Trained():
                         told += self._put(event, store)
@@ -89,6 +93,7 @@ class BatchJob:
                 f"came to no checkpoint within the time limit of {self.minutes} min; give its job"
                 " more by --slurm-time"
             )
+        self._is_ending = True
         return DelayedSubmission(replace(self))
 
     def _put(self, event: Trained, store: Store) -> Iterator[Failed]:
