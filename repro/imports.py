@@ -1,4 +1,4 @@
-"""What Ctrl-C must not end in the middle, such as the import of a module."""
+"""Holds Ctrl-C back where it would leave work half done, such as the import of a module."""
 
 from __future__ import annotations
 

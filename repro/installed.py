@@ -1,4 +1,4 @@
-"""Whether a package is a library that was installed, or code of a project."""
+"""Tells libraries that were installed from code of a project."""
 
 from __future__ import annotations
 

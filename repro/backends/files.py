@@ -1,4 +1,4 @@
-"""The files of a batch that trains where the store is: they lie in it."""
+"""The files of a batch: they lie in the store, or last as long as its training."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from repro.arm import Run
 from repro.backends.opened import unwatched
 from repro.core.progress import Progress
+from repro.own.training_run import PassingFiles
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Start
 from repro.store import Store
@@ -68,6 +69,22 @@ class StoreFiles:
         assert self._start.run == run
         with unwatched():
             return stored_weights(self._store, self._start)
+
+
+class FilesWithoutCheckpoints(PassingFiles):
+    """Files of runs that begin again where they are interrupted: no checkpoint is kept."""
+
+    def wants_checkpoint(self) -> bool:
+        return False
+
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        return None
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        pass
+
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        pass
 
 
 def stored_weights(store: Store, start: Start) -> bytes:

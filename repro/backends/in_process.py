@@ -11,20 +11,17 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import NoReturn
 
 from repro.backends.files import StoreFiles
-from repro.backends.places import Demand, Places, places_on
+from repro.backends.places import Demand, LocalPool
 from repro.backends.trainer import train_batch
-from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress
-from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed
+from repro.runs.pool import Advanced, Batch, Ended, Event, failures
 from repro.store import Store
 
 
-class InProcessPool:
+class InProcessPool(LocalPool):
     """A pool that trains in `events`, and nowhere else.
 
     >>> pool = InProcessPool(store, device="cpu")
@@ -36,21 +33,9 @@ class InProcessPool:
     trainers = 1
 
     def __init__(self, store: Store, *, device: str) -> None:
-        self.device = resolve_device(device)
-        self.remarks: Sequence[str] = ()
+        super().__init__(device)
         self._store = store
         self._batch: Batch | None = None
-
-    @property
-    def machine(self) -> str | None:
-        return machine(self.device)
-
-    @property
-    def waits_for(self) -> str:
-        return self._places.waits_for
-
-    def plan_lines(self, batches: int) -> Sequence[str]:
-        return ()  # the plan has said it all
 
     def room(self) -> int:
         return 0 if self._batch is not None else self._places.reserve(1)
@@ -70,7 +55,7 @@ class InProcessPool:
         self._batch = None
         try:
             if lacking:
-                yield from (Failed(run, f"{name_of(run)}, {lacking}") for run in batch.runs)
+                yield from failures(batch, lacking)
             else:
                 yield from self._train(batch, places)
         finally:
@@ -82,10 +67,6 @@ class InProcessPool:
         self._batch = None
         self._places.let_go()
         return ()
-
-    @cached_property
-    def _places(self) -> Places:
-        return places_on(self.device)
 
     def _train(self, batch: Batch, places: Sequence[str]) -> Iterator[Event]:
         numbers = {name: number for number, name in enumerate(self._places.names)}

@@ -63,7 +63,7 @@ def code_paths(project: Path) -> list[str]:
 
     Folders of virtual environments are no part of it.
 
-    >>> code_paths(Path("/home/me/project"))
+    >>> code_paths(Path.cwd())
     ['.', 'claims']
     """
     places = [Path(place).absolute() for place in sys.path]

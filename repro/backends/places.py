@@ -15,16 +15,15 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from repro.arm import Arm
+from repro.core.device import machine, resolve_device
 from repro.files import UNKNOWN
 from repro.own.arm import OutsideArm
-from repro.runs.pool import TrainingStopped
+from repro.runs.pool import SECONDS_UNTIL_SAID, TrainingStopped
 from repro.store.locks import Lock, Locks
-
-SECONDS_UNTIL_SAID = 30.0
-"""A wait for others that takes longer is told."""
 
 
 class Places:
@@ -128,6 +127,30 @@ def places_on(device: str) -> Places:
     if device == "cpu":
         return Places([str(number) for number in range(cores())])
     return Places(accelerators(device), Locks(places_folder() / device))
+
+
+class LocalPool:
+    """What the pools of this machine share: its kind of device, and the places to train at."""
+
+    def __init__(self, device: str) -> None:
+        self.device = resolve_device(device)
+        self.remarks: Sequence[str] = ()
+
+    @property
+    def machine(self) -> str | None:
+        return machine(self.device)
+
+    @property
+    def waits_for(self) -> str:
+        return self._places.waits_for
+
+    def plan_lines(self, batches: int) -> Sequence[str]:
+        return ()  # the plan has said it all
+
+    @cached_property
+    def _places(self) -> Places:
+        """The places of this session; one that trains nothing needs none."""
+        return places_on(self.device)
 
 
 def places_folder() -> Path:

@@ -11,21 +11,19 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from multiprocessing.connection import wait
 from typing import Any
 
 from repro.arm import Run
 from repro.backends.packed import Unsendable, packed, require_not_loading
-from repro.backends.places import Demand, Places, places_on
+from repro.backends.places import Demand, LocalPool
 from repro.backends.serve import Task, Unread
 from repro.backends.trainer_process import TrainerProcess
-from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress
 from repro.imports import interrupts_held
 from repro.own.arm import OutsideArm
 from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Narrowed
+from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Narrowed, failures
 from repro.store import Store, StoreError
 
 SECONDS_TO_STOP = 30.0
@@ -57,7 +55,7 @@ class _Job:
         return [run for run in (self.batch.runs[n] for n in self.now) if run not in self.done]
 
 
-class ProcessPool:
+class ProcessPool(LocalPool):
     """A pool of at most so many trainers, and no more than there are cores or accelerators.
 
     >>> pool = ProcessPool(store, device="cpu", trainers=4)
@@ -69,8 +67,7 @@ class ProcessPool:
 
     def __init__(self, store: Store, *, device: str, trainers: int) -> None:
         require_not_loading()
-        self.device = resolve_device(device)
-        self.remarks: Sequence[str] = ()
+        super().__init__(device)
         self._store, self._most = store, trainers
         self._waiting: deque[_Job] = deque()
         self._jobs: list[_Job] = []
@@ -79,19 +76,8 @@ class ProcessPool:
         self._given_up: Counter[str] = Counter()
 
     @property
-    def machine(self) -> str | None:
-        return machine(self.device)
-
-    @property
     def trainers(self) -> int:
         return max(1, min(self._most, len(self._places.names)))
-
-    @property
-    def waits_for(self) -> str:
-        return self._places.waits_for
-
-    def plan_lines(self, batches: int) -> Sequence[str]:
-        return ()  # the plan has said it all
 
     def room(self) -> int:
         if self._waiting:  # for more places, which others would take away
@@ -106,7 +92,7 @@ class ProcessPool:
         except Unsendable as error:
             why = why or str(error)
         if why:
-            self._came.extend(Failed(run, f"{name_of(run)}, {why}") for run in batch.runs)
+            self._came.extend(failures(batch, why))
             self._came.append(Ended(batch.number))
             return
         self._waiting.append(_Job(batch, content, list(range(len(batch.runs)))))
@@ -144,11 +130,6 @@ class ProcessPool:
         came = list(self._came)
         self._came.clear()
         return came
-
-    @cached_property
-    def _places(self) -> Places:
-        """The places of this session; one that trains nothing needs none."""
-        return places_on(self.device)
 
     def _begin_waiting(self) -> None:
         """Begin the batches, in their order, that there are places for."""

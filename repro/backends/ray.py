@@ -18,15 +18,22 @@ import ray
 from ray.exceptions import RayError
 
 from repro.arm import Run
-from repro.backends.files import stored_weights
+from repro.backends.files import FilesWithoutCheckpoints, stored_weights
 from repro.backends.node import code_paths, train_here
 from repro.backends.places import Demand, numbered_accelerators
 from repro.backends.ray_address import ClusterError, answers
 from repro.backends.ray_cluster import device_for, environment_of, in_short, join, most
 from repro.core.progress import Progress
-from repro.own.training_run import PassingFiles
-from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Ended, Event, Failed, Narrowed, Trained, TrainingStopped
+from repro.runs.pool import (
+    Batch,
+    Ended,
+    Event,
+    Failed,
+    Narrowed,
+    Trained,
+    TrainingStopped,
+    failures,
+)
 from repro.store import Store
 
 TASKS_A_TRAINER = 2
@@ -39,7 +46,7 @@ LOOK_SECONDS = 2.0
 """Between two looks whether the head is still there."""
 
 PATIENCE_SECONDS = 10.0
-"""How long the head may be silent before it is taken for lost."""
+"""The silence of a cluster's head after which the cluster is taken for lost."""
 
 
 class RayPool:
@@ -80,7 +87,7 @@ class RayPool:
             except ValueError as error:  # it starts from parameters that there are none of
                 why, weights = f"failed to train: ValueError: {error}", None
             if why:
-                self._refused += _failures(batch, why)
+                self._refused += failures(batch, why)
                 self._refused.append(Ended(batch.number))
                 return
             # packed by us: Ray would look for the modules of arms before their folders are known
@@ -145,7 +152,7 @@ class RayPool:
         try:
             yield from ray.get(task)
         except RayError as error:
-            yield from _failures(self._tasks[task], f"failed on the cluster: {in_short(error)}")
+            yield from failures(self._tasks[task], f"failed on the cluster: {in_short(error)}")
 
     def _require_head(self) -> None:
         """Raise ConnectionError where the head is silent for long: Ray would wait for it."""
@@ -169,10 +176,6 @@ class RayPool:
             ) from error
 
 
-def _failures(batch: Batch, why: str) -> list[Failed]:
-    return [Failed(run, f"{name_of(run)}, {why}") for run in batch.runs]
-
-
 @ray.remote
 def _train(
     packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
@@ -187,25 +190,12 @@ def _train(
     return [event for event in events if not isinstance(event, Progress)]
 
 
-class _NodeFiles(PassingFiles):
-    """The files of a batch on a node, which are lost with it: no checkpoint is kept."""
+class _NodeFiles(FilesWithoutCheckpoints):
+    """The files of a batch on a node, which are lost with it."""
 
     def __init__(self, device: str, weights: bytes | None) -> None:
         super().__init__(numbered_accelerators(device))
         self._weights = weights
-
-    def wants_checkpoint(self) -> bool:
-        """Return that none is of use: a batch whose node is lost begins again."""
-        return False
-
-    def load_checkpoint(self, run: Run) -> bytes | None:
-        return None
-
-    def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        pass
-
-    def drop_checkpoint(self, run: Run, why: str) -> None:
-        pass
 
     def load_weights(self, run: Run) -> bytes:
         assert self._weights is not None

@@ -48,7 +48,7 @@ class Task:
     """The folder of the store."""
     device: str
     path: Sequence[str]
-    """Where modules are looked for, as in the session."""
+    """The `sys.path` of the session, by which the trainer finds the same modules."""
 
 
 @dataclass(frozen=True)

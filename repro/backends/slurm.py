@@ -18,7 +18,7 @@ from repro.backends.slurm_job import BatchJob
 from repro.backends.slurm_queue import GONE, PENDING, JobState, SlurmQueue
 from repro.backends.slurm_settings import SlurmSettings
 from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Ended, Event, Failed, Narrowed, Stored
+from repro.runs.pool import SECONDS_UNTIL_SAID, Batch, Ended, Event, Failed, Narrowed, Stored
 from repro.runs.provenance import commit_of
 from repro.store import Store
 
@@ -27,9 +27,6 @@ POLL_SECONDS = 0.5
 
 LOOK_SECONDS = 10.0
 """Between two looks at Slurm's queue, which others ask too."""
-
-SECONDS_UNTIL_SAID = 30.0
-"""A wait for Slurm that takes longer is told."""
 
 TRIES = 2
 """Jobs that a run may end before it fails."""

@@ -55,7 +55,7 @@ class BatchJob:
     device: str
     minutes: int
     provenance: dict[str, Any]
-    """What the session knows of where the code is from."""
+    """The origin of the code, as the session knows it: part of each result's provenance."""
 
     _began: float = field(default=0.0, init=False)
     _files: _NodeFiles | None = field(default=None, init=False)

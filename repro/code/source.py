@@ -40,7 +40,7 @@ class Definition:
     statements: list[ast.stmt] = field(repr=False)
     members: Mapping[str, Definition] = field(default_factory=dict, repr=False)
     bases: Sequence[str] | None = None
-    """Those of a class, as dotted names; empty where an expression is none."""
+    """The dotted names of a class's bases; empty where an expression is no name."""
 
     @cached_property
     def digest(self) -> str:

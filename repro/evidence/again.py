@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 from repro.arm import Run, Values
+from repro.backends.files import FilesWithoutCheckpoints
 from repro.backends.trainer import train_batch
 from repro.environment import environment_with
-from repro.own.training_run import PassingFiles
 from repro.runs.identity import name_of
 from repro.runs.pool import Failed, Trained
 
@@ -30,7 +30,7 @@ class NotTrained(Exception):
     """A run could not be trained again; says why."""
 
 
-class Again(PassingFiles):
+class Again(FilesWithoutCheckpoints):
     """Trains single runs, and first the runs that these start from.
 
     `engines` has the engine of each run, and of those that they start from.
@@ -59,18 +59,6 @@ class Again(PassingFiles):
                 values: Values = json.loads(json.dumps(event.values))
                 return values
         raise NotTrained(f"{name_of(run)}, gave nothing when it was trained")
-
-    def load_checkpoint(self, run: Run) -> bytes | None:
-        return None
-
-    def wants_checkpoint(self) -> bool:
-        return False
-
-    def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        pass
-
-    def drop_checkpoint(self, run: Run, why: str) -> None:
-        pass
 
     def load_weights(self, run: Run) -> bytes:
         weights = self._weights[run]

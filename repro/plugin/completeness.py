@@ -99,7 +99,7 @@ class Orphans:
         self.known: set[tuple[str, str]] = set()
         """Files and the names of claims in them."""
         self.left_out: set[tuple[str, str]] = set()
-        """Those of them that were deselected."""
+        """Claims among the known ones that were deselected, in the same form."""
         self.is_partial = False
         self.gone: dict[Path, list[str]] = {}
         """The entries of each ledger whose claims are gone."""
@@ -197,13 +197,12 @@ class Orphans:
 
     def _lost(self, config: pytest.Config) -> Iterator[str]:
         """Yield the claims that were left out though the ledger has them as reproduced."""
-        from repro.document import ANY_PROFILE  # it imports numpy, which few sessions need
-        from repro.plugin.trials import RECORDED
+        from repro.plugin.gate import is_held_against  # it imports numpy, which few sessions need
 
-        ledgers, profiles = Ledgers(), (option(config, "profile"), ANY_PROFILE, RECORDED)
+        ledgers, profile = Ledgers(), option(config, "profile")
         for file, name in sorted(self.left_out):
             entries = ledgers.of(Path(file)).of_claim(name)
-            if any(each.verdict == REPRODUCED and each.profile in profiles for each in entries):
+            if any(e.verdict == REPRODUCED and is_held_against(e, profile) for e in entries):
                 yield name
 
     def pytest_terminal_summary(

@@ -35,6 +35,11 @@ class Compared:
     """The distance of each comparison past its bound, where it is reproduced now."""
 
 
+def is_held_against(entry: Entry, profile: str) -> bool:
+    """Return whether a session at this size judges what the entry is about."""
+    return entry.profile in (profile, ANY_PROFILE, RECORDED)
+
+
 @dataclass
 class Gate:
     """Holds findings against the ledger beside their claims."""
@@ -126,7 +131,7 @@ class Gate:
         entries = [
             entry
             for entry in self._ledger_of(item).of_claim(claim_id(item))
-            if entry.profile in (profile or self.profile, ANY_PROFILE, RECORDED)
+            if is_held_against(entry, profile or self.profile)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
         lost = [

@@ -104,7 +104,7 @@ def _read(
 
 
 class Reading:
-    """What claims read of the runs of one file, or of a store."""
+    """The runs of one file, or of a store, as claims read them under today's keys."""
 
     def __init__(
         self, session: ClaimSession, former: FormerRuns, path: Path | None, *, device: str

@@ -12,6 +12,10 @@ from typing import Any, Protocol
 
 from repro.arm import Arm, Run
 from repro.core.progress import Progress
+from repro.runs.identity import name_of
+
+SECONDS_UNTIL_SAID = 30.0
+"""A wait for others that takes longer is told."""
 
 
 class TrainingStopped(Exception):
@@ -68,6 +72,11 @@ class Failed:
     why: str
     details: str = ""
     """The traceback and what was printed, where training raised."""
+
+
+def failures(batch: Batch, why: str) -> list[Failed]:
+    """Return the failures of all runs of a batch, for one reason."""
+    return [Failed(run, f"{name_of(run)}, {why}") for run in batch.runs]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from repro.arm import Run, Values
 from repro.runs.identity import name_of
 from repro.runs.plan import Plan
 from repro.runs.pool import (
+    SECONDS_UNTIL_SAID,
     Advanced,
     Batch,
     Ended,
@@ -33,9 +34,6 @@ SECONDS_BETWEEN_LOOKS = 1.0
 """Between two looks at the store for what other sessions have trained."""
 
 SECONDS_BETWEEN_STATUSES = 0.5
-
-SECONDS_UNTIL_SAID = 30.0
-"""A wait for others that takes longer is told."""
 
 
 class Training:
