@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from repro.data import command as data
 from repro.data.locate import DataError
-from repro.evidence.errors import EvidenceError
+from repro.evidence import EvidenceError
 from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new

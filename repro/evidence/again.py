@@ -1,29 +1,15 @@
-"""Trains runs again, here and as another processor would round, without touching any store."""
+"""Trains single runs again, without touching any store."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Mapping
 
 from repro.arm import Run, Values
 from repro.backends.files import FilesWithoutCheckpoints
 from repro.backends.trainer import train_batch
-from repro.environment import environment_with
 from repro.runs.identity import name_of
 from repro.runs.pool import Failed, Trained
-
-OTHER_ROUNDING = {
-    "ATEN_CPU_CAPABILITY": "default",
-    "MKL_CBWR": "COMPATIBLE",
-    "ONEDNN_MAX_CPU_ISA": "SSE41",
-}
-"""Settings by which torch and its libraries compute as on a processor without vector units.
-
-They add up in another order then, as other processors do."""
 
 
 class NotTrained(Exception):
@@ -65,49 +51,3 @@ class Again(FilesWithoutCheckpoints):
         if weights is None:
             raise ValueError(f"{name_of(run)}, which this starts from, diverged")
         return weights
-
-
-class Elsewhere:
-    """Trains runs in another process, which rounds as another processor does.
-
-    >>> with elsewhere({run: "loop"}, device="cpu") as other:
-    ...     other.values(run)
-    """
-
-    def __init__(self, pool: ProcessPoolExecutor, settings: Mapping[str, str]) -> None:
-        self._pool, self._settings = pool, settings
-
-    def values(self, run: Run) -> Values:
-        """Train a run there; return its values. Raises `NotTrained`."""
-        try:
-            with environment_with(self._settings):  # the process starts with the first run
-                return self._pool.submit(_train, run).result()
-        except BrokenProcessPool as error:
-            raise NotTrained(f"{name_of(run)}, ended the process that trained it again") from error
-
-
-@contextmanager
-def elsewhere(
-    engines: Mapping[Run, str], *, device: str, settings: Mapping[str, str] = OTHER_ROUNDING
-) -> Iterator[Elsewhere]:
-    """Yield the trainer of another process, and end that process.
-
-    `settings` are the environment variables that make it round differently.
-    """
-    pool = ProcessPoolExecutor(
-        1, mp_context=get_context("spawn"), initializer=_begin, initargs=(engines, device)
-    )
-    with pool:
-        yield Elsewhere(pool, settings)
-
-
-_there: list[Again] = []
-"""The trainer of this process, where it is the other one."""
-
-
-def _begin(engines: Mapping[Run, str], device: str) -> None:
-    _there.append(Again(engines, device=device))
-
-
-def _train(run: Run) -> Values:
-    return _there[0].values(run)

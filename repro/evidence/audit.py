@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import random
+import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
 
-from repro.arm import Values
-from repro.evidence.again import Again, NotTrained, elsewhere
-from repro.evidence.frame import Drawable, Frame
-from repro.evidence.rounding import (
-    BLIND,
-    MARGIN,
-    Difference,
-    distances,
-    numbers,
-    spreads,
-    worst,
-)
-from repro.evidence.sampling import Sampling
-from repro.runs.identity import packages_of
+from repro.arm import Run, Values
+from repro.data.files import is_readable
+from repro.evidence.again import Again, NotTrained
+from repro.evidence.record import Record
+from repro.evidence.results import EvidenceResults
+from repro.evidence.rounding import GROWTH, HARMLESS, difference, numbers
+from repro.runs.identity import name_of, packages_of
 from repro.runs.provenance import provenance
+
+CONFIDENCE = 0.95
+
+SHARES = (0.05, 0.1, 0.3)
+"""Shares of wrong runs of which it is said how often an audit finds one."""
+
+UNKNOWN_SECONDS = 1.0
+"""The time of a run that nobody knows anything of."""
 
 
 class Finding(StrEnum):
@@ -35,117 +40,183 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A run that was drawn, and what training it again gave."""
-
-    drawn: Drawable
-    seconds: float
-    here: Values | None = None
-    """None where it could not be trained."""
-    elsewhere: Values | None = None
-    """Its values as another processor would round; trained where the bits are not the same."""
-    why: str = ""
-    """The reason why it could not be trained."""
-
-    @property
-    def packed(self) -> Values:
-        return self.drawn.record.result.values
-
-    @property
-    def is_same(self) -> bool:
-        return self.here == self.packed
-
-
-@dataclass(frozen=True)
 class Checked:
     """A run of the sample, and what is found of it."""
 
-    trained: Trained
+    run: Run
     finding: Finding
-    must_be_same: bool
-    """True where the same kind of machine and the same versions trained it."""
-    difference: Difference | None = None
-    """The place that is farthest from what rounding allows, where the bits are not the same."""
-
-    is_blind: bool = False
-    """True where rounding alone moves what the run ends with too far for it to be compared."""
+    why: str = ""
+    """The difference to what was packed, or the reason why the run could not be trained."""
+    seconds: float = 0.0
 
     @property
     def is_clean(self) -> bool:
         return self.finding in (Finding.SAME, Finding.ROUNDED)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The draws of an audit: from which runs, how many, in how much time, by which seed."""
+@dataclass
+class Frame:
+    """The runs that an audit can draw, and how many it leaves out."""
 
-    frame: Frame
-    draws: int
-    seconds: float
-    seed: int
     device: str
+    records: Mapping[Run, Record]
+    """All runs that claims and figures use, with those that they start from."""
+    drawable: list[Run] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """The number of runs that are left out, by the reason."""
 
-    @property
-    def sampling(self) -> Sampling:
-        """The chance of each run of the frame."""
-        costs = [each.seconds for each in self.frame.drawable]
-        return Sampling.within(costs, draws=self.draws, seconds=self.seconds)
 
+def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
+    """Return the runs that claims have read, by whether they can be trained here in `longest`.
 
-def train_sample(plan: Plan) -> Iterator[Trained]:
-    """Draw runs one after the other and train each again, until there are enough or time is over.
-
-    The run that is training when time is over is finished: to drop it would spare costly runs.
-
-    >>> for trained in train_sample(plan):
-    ...     print(trained.drawn.run.seed, trained.is_same)
+    >>> frame_of(results, device="cpu", longest=300).left_out
+    Counter({'are of no claim that was read': 3})
     """
-    engines = {run: each.result.provenance["engine"] for run, each in plan.frame.runs.items()}
-    here = Again(engines, device=plan.device)
-    began = time.monotonic()
-    with elsewhere(engines, device=plan.device) as other:
-        for place in islice(plan.sampling.order(plan.seed), plan.draws):
-            if time.monotonic() - began > plan.seconds:
-                return
-            drawn, start = plan.frame.drawable[place], time.monotonic()
-            try:
-                values = here.values(drawn.run)
-                is_same = values == drawn.record.result.values
-                rounded = None if is_same else other.values(drawn.run)
-            except NotTrained as error:
-                yield Trained(drawn, time.monotonic() - start, why=str(error))
-            else:
-                yield Trained(drawn, time.monotonic() - start, values, rounded)
+    for run in list(results.used):
+        start = run.arm.starts_from
+        while start is not None and results.get(start) is not None:
+            start = start.arm.starts_from
+    frame = Frame(device, {run: record for run, (_, record) in results.used.items()})
+    seconds = _seconds(frame.records)
+    for run, record in frame.records.items():
+        where = record.result.identity["device"]
+        missing = [each for each in run.arm.data_sets if not is_readable(each)]
+        changed = results.changes(run) if not missing else []
+        if run.arm.starts_from not in (None, *frame.records):
+            frame.left_out["start from a run that is in no file"] += 1
+        elif missing:
+            frame.left_out[f"need the data set {missing[0]}, which is not here"] += 1
+        elif changed:
+            more = ", …" * (len(changed) > 1)
+            frame.left_out[f"were packed before a change of {changed[0]}{more}"] += 1
+        elif where != device:
+            frame.left_out[f"were trained on {where}, and not on {device} as here"] += 1
+        elif seconds[run] > longest:
+            frame.left_out[f"take longer than {longest / 60:g} minutes each"] += 1
+        else:
+            frame.drawable.append(run)
+    read = {record.key for record in frame.records.values()}
+    if of_none := sum(key not in read for file in results.files for key in file.lines):
+        frame.left_out["are of no claim that was read"] = of_none
+    return frame
 
 
-def check(plan: Plan, trained: Trained) -> Checked:
-    """Return what is found of a run that was trained again."""
-    must_be_same = is_of_this_machine(trained.drawn, plan.device)
-    if trained.here is None:
-        return Checked(trained, Finding.NOT_TRAINED, must_be_same)
-    if trained.is_same:
-        return Checked(trained, Finding.SAME, must_be_same)
-    arm = trained.drawn.run.arm
-    packed, here = numbers(arm, trained.packed), numbers(arm, trained.here)
-    elsewhere = numbers(arm, trained.elsewhere or trained.here)
-    among = spreads(
-        [
-            numbers(arm, record.result.values)
-            for run, record in plan.frame.runs.items()
-            if run.arm == arm
-        ]
-    )
-    measured = distances(elsewhere, here, among)
-    difference = worst(distances(packed, here, among), measured)
-    has_diverged = ["diverged_at" in each for each in (trained.packed, trained.here)]
-    is_rounding = difference is not None and difference.is_rounding and len(set(has_diverged)) == 1
-    finding = Finding.ROUNDED if is_rounding and not must_be_same else Finding.WRONG
-    is_blind = MARGIN * max(measured.values(), default=0.0) > BLIND
-    return Checked(trained, finding, must_be_same, difference, is_blind)
+def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:
+    """Return the seconds that each run is expected to take.
+
+    They are decided by the size of its arm, in proportion to the times that the files give for most
+    runs of its study. So whoever writes false times into a few runs does not have them left out.
+    """
+    rates: dict[str, list[float]] = {}
+    for run, record in records.items():
+        seconds = record.result.provenance.get("seconds") or UNKNOWN_SECONDS
+        rates.setdefault(run.arm.study, []).append(seconds / (run.arm.work or 1.0))
+    usual = {study: statistics.median(each) for study, each in rates.items()}
+    return {run: usual[run.arm.study] * (run.arm.work or 1.0) for run in records}
 
 
-def is_of_this_machine(drawn: Drawable, device: str) -> bool:
+def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Checked]:
+    """Draw runs, each with the same chance, and train them again until their time is over.
+
+    The run that is training then is finished: to drop it would spare costly runs.
+
+    >>> for checked in audit(frame, draws=29, seconds=300, seed=1):
+    ...     print(checked.run.seed, checked.finding)
+    """
+    engines = {run: each.result.provenance["engine"] for run, each in frame.records.items()}
+    again, began = Again(engines, device=frame.device), time.monotonic()
+    order = list(frame.drawable)
+    random.Random(seed).shuffle(order)
+    for run in order[:draws]:
+        start = time.monotonic()
+        if start - began > seconds:
+            return
+        try:
+            found = compare(frame, run, again.values(run))
+        except NotTrained as error:
+            found = Finding.NOT_TRAINED, str(error)
+        yield Checked(run, *found, seconds=time.monotonic() - start)
+
+
+def compare(frame: Frame, run: Run, here: Values) -> tuple[Finding, str]:
+    """Return what is found of a run that gave these values here, and how it differs."""
+    record, arm = frame.records[run], run.arm
+    packed = record.result.values
+    if here == packed:
+        return Finding.SAME, ""
+    of_arm = [numbers(arm, x.result.values) for each, x in frame.records.items() if each.arm == arm]
+    found = difference(numbers(arm, packed), numbers(arm, here), of_arm)
+    if found is None or ("diverged_at" in packed) != ("diverged_at" in here):
+        return Finding.WRONG, "one diverged, or has no number in common with the other"
+    if is_of_this_machine(run, record, frame.device):
+        why = "the same kind of machine and versions trained it, so the bits should be the same"
+        return Finding.WRONG, f"{found}; {why}"
+    return Finding.ROUNDED if found.is_rounding else Finding.WRONG, str(found)
+
+
+def is_of_this_machine(run: Run, record: Record, device: str) -> bool:
     """Return whether a run was trained by this kind of machine, with the versions that are here."""
-    made, here = drawn.record.result.provenance, provenance(device, 0.0, 1)
-    packages = {**here["packages"], **packages_of(drawn.run.arm)}
+    made, here = record.result.provenance, provenance(device, 0.0, 1)
+    packages = {**here["packages"], **packages_of(run.arm)}
     return (made.get("machine"), made.get("packages")) == (here["machine"], packages)
+
+
+def chance_to_find(wrong: int, *, total: int, draws: int) -> float:
+    """Return the chance that draws hit one of so many wrong runs.
+
+    >>> round(chance_to_find(100, total=1000, draws=29), 2)
+    0.96
+    """
+    return 1.0 - math.comb(total - wrong, draws) / math.comb(total, draws)
+
+
+def fewest_found(*, total: int, draws: int) -> int | None:
+    """Return the smallest number of wrong runs that draws hit with `CONFIDENCE`.
+
+    So after as many clean draws fewer are wrong. None where no number is hit so surely.
+
+    >>> fewest_found(total=1000, draws=29)
+    97
+    """
+    counts = range(total + 1)
+    found = bisect_left(
+        counts, CONFIDENCE, key=lambda wrong: chance_to_find(wrong, total=total, draws=draws)
+    )
+    return found if found <= total else None
+
+
+def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Iterator[str]:
+    """Yield the outcome of an audit: what was drawn, what was found, what follows for the rest."""
+    total, draws = len(frame.drawable), len(checked)
+    yield (
+        f"{draws} of {total:,} runs were drawn by seed {seed}, each with the same chance, and"
+        " trained again:"
+    )
+    counts = Counter(each.finding for each in checked)
+    yield "  " + ", ".join(f"{counts[each]} {each}" for each in Finding if counts[each])
+    for each in checked:
+        if not each.is_clean:
+            is_wrong = each.finding is Finding.WRONG
+            named = f"WRONG  {name_of(each.run)}: " if is_wrong else "NOT TRAINED  "
+            yield f"  {named}{each.why}"
+    if counts[Finding.ROUNDED]:
+        yield (
+            f"those of another kind of machine, or of other versions, may differ by {HARMLESS:g} of"
+            f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"
+        )
+    if all(each.is_clean for each in checked):
+        if (fewest := fewest_found(total=total, draws=draws)) is None:
+            yield "so few runs say nothing about the others"
+        else:
+            yield (
+                f"so fewer than {fewest:,} of the {total:,} runs ({fewest / total:.1%}) are wrong,"
+                f" with {CONFIDENCE:.0%} confidence"
+            )
+    chances = [
+        f"{chance_to_find(round(share * total), total=total, draws=draws):.0%} if {share:.0%} are"
+        for share in SHARES
+    ]
+    yield f"the chance that an audit like this finds wrong runs: {', '.join(chances)}"
+    left_out = [f"{count:,} {why}" for why, count in frame.left_out.items()]
+    if left_out:
+        yield f"nothing is said about the other runs: {'; '.join(left_out)}"

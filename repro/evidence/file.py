@@ -1,18 +1,37 @@
-"""One evidence file, read and checked as a whole before anything of it counts."""
+"""One evidence file: lines of JSON, compressed by gzip, whose checksum finds what is damaged.
+
+The first line is the head. A file is checked as a whole before anything of it counts, each of its
+runs once.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-from collections.abc import Iterator
+import json
+import zlib
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from repro.evidence.lines import damaged, decoded, read_lines
-from repro.evidence.record import Record, Unsound, sound_record
+from repro.evidence import EvidenceError
+from repro.evidence.record import Line, Record, Unsound, sound_record
+from repro.files import beside, explained
 
-MOST_NAMES = 100_000
-"""Definitions and claims of one file, at most."""
+NAME = "repro evidence"
+FORMAT = 3
+SEALED = 2
+"""The format whose last line has checksums of the others, which gzip has too."""
+FORMERLY = 1
+"""The format whose keys name the engine; `python -m repro rekey` reads it."""
+
+LONGEST_LINE = 8 * 2**20
+MOST_BYTES = 2**30
+"""The bound of what is kept of a file. A line counts `LEAST` at least, for the memory it takes."""
+LEAST = 4000
+
+LEVEL = 9
+"""The compression, part of what makes equal results equal bytes."""
 
 
 @dataclass
@@ -24,91 +43,192 @@ class EvidenceFile:
     """
 
     path: Path
-    profile: str
+    profile: str = ""
     sha256: str = ""
-    """The hash of its last line, which has the hashes of all others."""
-    definitions: dict[str, dict[str, str]] = field(default_factory=dict)
-    """The definitions that each code reaches, by name, under the code's digest."""
+    codes: dict[str, bytes] = field(default_factory=dict)
+    """The lines of the codes, by digest."""
     lines: dict[str, bytes] = field(default_factory=dict)
     """The lines of the runs, by key."""
-    places: dict[str, list[str]] = field(default_factory=dict)
-    """The keys of the runs of one arm and seed."""
+    places: dict[str, str] = field(default_factory=dict)
+    """The key of the first run of each arm and seed."""
     data_sets: set[str] = field(default_factory=set)
     """The data sets that its runs read."""
-    _named: int = 0
+    _kept: int = 0
 
     @classmethod
     def read(cls, path: Path) -> EvidenceFile:
         """Read a file and check it; raises `EvidenceError`."""
-        evidence: EvidenceFile | None = None
-        runs = 0
-        for number, (text, line) in enumerate(read_lines(path), 1):
+        try:
+            return cls(path)._read(path)
+        except Unsound as why:
+            raise EvidenceError(
+                f"The evidence file {path} cannot be used: {why}; get it again from where it came"
+                " from."
+            ) from None
+
+    @classmethod
+    def write(cls, path: Path, lines: Iterable[Line]) -> EvidenceFile:
+        """Write lines and read them again; raises `EvidenceError` where they are no evidence.
+
+        The bytes depend on the lines alone, for one version of zlib.
+        """
+        with (
+            explained(
+                EvidenceError,
+                full=(f"There is no room for {path}", "free some space, or choose another place"),
+                refused=(f"{path} cannot be written", "choose a place where you may write"),
+            ),
+            beside(path) as fresh,
+        ):
+            with (
+                fresh.open("wb") as file,
+                gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as compressed,
+            ):
+                compressed.writelines(map(encoded, lines))
             try:
-                if evidence is None:
-                    evidence, runs = cls(path, _profile(line)), line["runs"]
-                else:
-                    evidence._take(text, line)
+                return cls(path)._read(fresh)
             except Unsound as why:
-                raise damaged(path, f"line {number} {why}") from None
-        assert evidence is not None, "read_lines refuses a file without lines"
-        if len(evidence.lines) != runs:
-            raise damaged(path, f"it has {len(evidence.lines)} runs where its head says {runs}")
-        return evidence
+                raise EvidenceError(
+                    f"{path} was not written, since it could not be read again: {why}; pack the"
+                    " claims in several files (--evidence takes any number), or let a study tell"
+                    " fewer values."
+                ) from None
+
+    def _read(self, path: Path) -> EvidenceFile:
+        runs = number = 0
+        for number, text in enumerate(texts(path), 1):
+            try:
+                line = decoded(text)
+                if number > 1:
+                    self._take(text, line)
+                    continue
+                require_head(line, path)
+                self.profile, runs = line["profile"], line["runs"]
+            except Unsound as why:
+                raise Unsound(f"line {number} {why}") from None
+        if number == 0:
+            raise Unsound("it is empty")
+        if len(self.lines) != runs:
+            raise Unsound(f"it has {len(self.lines)} runs where its head says {runs}")
+        with path.open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return self
+
+    @property
+    def name(self) -> str:
+        """The file in words: where it lies, its hash, and how many runs it has."""
+        return f"{self.path} ({self.sha256[:12]}, {len(self.lines)} runs)"
 
     def record(self, key: str) -> Record:
         """Return the run of a key that the file has."""
-        return sound_record(decoded(self.lines[key]))
+        return Record.of(decoded(self.lines[key]))
 
-    def records(self) -> Iterator[Record]:
-        """Yield all runs in the order of the file."""
-        return map(self.record, self.lines)
+    def at(self, place: str) -> Record | None:
+        """Return the run of an arm and seed; None where the file has none."""
+        return self.record(self.places[place]) if place in self.places else None
 
-    def _take(self, text: bytes, line: dict[str, Any]) -> None:
+    def definitions(self, code: str) -> dict[str, str]:
+        """Return the definitions that a code reaches, each with a hash of its text."""
+        found: dict[str, str] = decoded(self.codes[code])["definitions"]
+        return found
+
+    def _take(self, text: bytes, line: Line) -> None:
         match line["kind"]:
             case "run":
                 self._take_run(text, sound_record(line))
             case "code":
-                self._take_code(line)
+                self._take_code(text, line)
             case "weights":
                 if line.get("key") != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
             case "seal":
-                self.sha256 = hashlib.sha256(text).hexdigest()
+                pass
             case kind:
                 raise Unsound(f"is of an unknown kind, {kind!r}")
 
-    def _take_code(self, line: dict[str, Any]) -> None:
+    def _take_code(self, text: bytes, line: Line) -> None:
         code, definitions = line.get("code"), line.get("definitions")
         if not isinstance(code, str) or not isinstance(definitions, dict):
             raise Unsound("is no code with its definitions")
-        self._named += len(definitions)
-        if not _is_texts([*definitions.values()]) or self._named > MOST_NAMES:
-            raise Unsound("has definitions that are no text, or too many")
-        self.definitions[code] = definitions
+        if not all(isinstance(each, str) for each in definitions.values()):
+            raise Unsound("has definitions that are no text")
+        self.codes[code] = self._keep(text)
 
     def _take_run(self, text: bytes, record: Record) -> None:
         if record.key in self.lines:
             raise Unsound(f"is a second one for {record.name}")
-        if record.result.identity["code"] not in self.definitions:
+        if record.result.identity["code"] not in self.codes:
             raise Unsound(f"is {record.name}, whose code is not described before it")
-        self.lines[record.key] = text
+        self.lines[record.key] = self._keep(text)
         self.data_sets.update(record.data_sets)
-        self.places.setdefault(record.place, []).append(record.key)
+        self.places.setdefault(record.place, record.key)
+
+    def _keep(self, text: bytes) -> bytes:
+        self._kept += max(len(text), LEAST)
+        if self._kept > MOST_BYTES:
+            raise Unsound(f"is one too many: a file has {MOST_BYTES} bytes at most")
+        return text
 
 
-def _profile(line: dict[str, Any]) -> str:
-    """Return the profile that the head of a file names; raises `Unsound` where it is no head."""
-    profile, claims = line.get("profile"), line.get("claims")
-    if not isinstance(profile, str) or not _is_texts(claims):
-        raise Unsound("has no profile and claims")
-    if type(line.get("runs")) is not int:
-        raise Unsound("has no number of runs")
-    return profile
+def texts(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file as they are, none of them longer than it may be."""
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise EvidenceError(f"The evidence file {path} cannot be read: it is not a file.")
+    refused = (f"The evidence file {path} cannot be read", "name a file that you may read")
+    with explained(EvidenceError, full=refused, refused=refused), path.open("rb") as file:
+        try:
+            with gzip.GzipFile(fileobj=file) as stream:
+                while text := stream.readline(LONGEST_LINE + 1):
+                    yield text
+        except EOFError:
+            raise Unsound("it is cut off before its end") from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise Unsound("it is not whole gzip") from None
 
 
-def _is_texts(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= MOST_NAMES
-        and all(isinstance(each, str) for each in value)
+def encoded(line: Line) -> bytes:
+    """Return a line as it is written.
+
+    >>> encoded({"b": 1, "a": 0.5})
+    b'{"a":0.5,"b":1}\\n'
+    """
+    text = json.dumps(
+        line, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
+    return f"{text}\n".encode()
+
+
+def decoded(text: bytes) -> Line:
+    """Return what a line says; raises `Unsound`.
+
+    >>> decoded(b"[1]")
+    Traceback (most recent call last):
+    repro.evidence.record.Unsound: is no JSON object with a kind
+    """
+    if len(text) > LONGEST_LINE:
+        raise Unsound(f"has more than {LONGEST_LINE} bytes")
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unsound("is not JSON") from None
+    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+        raise Unsound("is no JSON object with a kind")
+    return line
+
+
+def require_head(line: Line, path: Path, formats: Collection[int] = (SEALED, FORMAT)) -> None:
+    """Raise where the first line of a file is no head, or one of another format."""
+    if line["kind"] != "head" or line.get("name") != NAME:
+        raise Unsound("is not that of evidence")
+    if line.get("format") == FORMERLY and FORMERLY not in formats:
+        raise EvidenceError(
+            f"The evidence file {path} has {line.get('runs')} runs under keys of an earlier"
+            f" version; give them today's with: python -m repro rekey {path}"
+        )
+    if line.get("format") not in formats:
+        raise EvidenceError(
+            f"The evidence file {path} has format {line.get('format')!r} where this version of"
+            f" repro reads {SEALED} and {FORMAT}; use the version that packed it, or pack it again."
+        )
+    if not isinstance(line.get("profile"), str) or type(line.get("runs")) is not int:
+        raise Unsound("has no profile and number of runs")

@@ -1,17 +1,18 @@
-"""Packs stored runs into one file: what they are, what they gave, and how they came about."""
+"""Packs stored runs into a file, and adds those of a file to a store."""
 
 from __future__ import annotations
 
 import base64
+import binascii
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from repro.arm import Run
-from repro.evidence.lines import FORMAT, NAME, write_lines
-from repro.evidence.record import Record, record_of
+from repro.evidence import EvidenceError
+from repro.evidence.file import FORMAT, NAME, EvidenceFile, decoded, texts
+from repro.evidence.record import Line, Record, record_of
 from repro.runs.identity import definitions_of
 from repro.runs.results import Results
 from repro.store import Store
@@ -19,14 +20,8 @@ from repro.store import Store
 PART = 2**20
 """Bytes of weights in one line."""
 
-
-@dataclass(frozen=True)
-class Packed:
-    """A file that was written."""
-
-    runs: int
-    sha256: str
-    """The hash of its last line, which has the hashes of all others."""
+MOST_WEIGHTS = 2**33
+"""Bytes of the parameters of one run, at most."""
 
 
 def pack(
@@ -37,7 +32,7 @@ def pack(
     claims: Sequence[str],
     results: Results,
     weights_of: Store | None = None,
-) -> Packed:
+) -> EvidenceFile:
     """Write the stored ones among runs into a file; the same results give the same bytes.
 
     Where a store is given to take the parameters from that other runs start from, they are packed.
@@ -46,28 +41,83 @@ def pack(
     """
     stored = [(run, result) for run in runs if (result := results.get(run)) is not None]
     records = {run: record_of(run, result) for run, result in stored}
-    in_order = sorted(records, key=lambda run: (records[run].place, records[run].key))
     head = {"kind": "head", "name": NAME, "format": FORMAT, "profile": profile}
     first = {**head, "claims": sorted(claims), "runs": len(records)}
-    lines = _run_lines([records[run] for run in in_order], weights_of)
-    return Packed(len(records), write_lines(path, chain([first, *_codes(records)], lines)))
-
-
-def _codes(records: dict[Run, Record]) -> list[dict[str, Any]]:
-    """Return a line for each code: what every definition was that it reached."""
     by_code = {each.result.identity["code"]: run for run, each in records.items()}
-    return [
-        {"kind": "code", "code": code, "definitions": definitions_of(by_code[code].arm)}
-        for code in sorted(by_code)
-    ]
+    codes = (
+        {"kind": "code", "code": code, "definitions": definitions_of(run.arm)}
+        for code, run in sorted(by_code.items(), key=lambda pair: pair[0])
+    )
+    in_order = sorted(records.values(), key=lambda record: (record.place, record.key))
+    return EvidenceFile.write(path, chain([first], codes, _run_lines(in_order, weights_of)))
 
 
-def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[dict[str, Any]]:
+def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[Line]:
     """Yield the line of each run, and after it those of its weights where a store is given."""
     for record in records:
         yield record.line()
         stored = store.at(record.key) if store is not None and record.keeps_weights else None
-        weights = stored.weights if stored is not None else None
-        for part, start in enumerate(range(0, len(weights or b""), PART)):
-            text = base64.b64encode((weights or b"")[start : start + PART]).decode()
+        weights = (stored.weights if stored is not None else None) or b""
+        for part, start in enumerate(range(0, len(weights), PART)):
+            text = base64.b64encode(weights[start : start + PART]).decode()
             yield {"kind": "weights", "key": record.key, "part": part, "base64": text}
+
+
+@dataclass
+class Added:
+    """The runs of a file by what became of them."""
+
+    added: int = 0
+    stored: int = 0
+    """Runs that the store had already."""
+    others: list[str] = field(default_factory=list)
+    """Runs of which the store has another result, in words; the store's stays."""
+    without_weights: int = 0
+    """Runs that were left out: others start from their parameters, which the file does not have."""
+
+
+def add(file: EvidenceFile, store: Store) -> Added:
+    """Put the runs of a checked file into a store.
+
+    >>> add(EvidenceFile.read(path), store).added
+    """
+    done = Added()
+    for record, weights in _with_weights(file):
+        result = record.result
+        kept = store.get(result.identity)
+        needs_weights = record.keeps_weights and "diverged_at" not in result.values
+        if kept is not None and kept.values == result.values:
+            done.stored += 1
+        elif kept is not None:
+            done.others.append(record.name)
+        elif needs_weights and not weights:
+            done.without_weights += 1
+        else:
+            store.put(result.identity, result.values, result.provenance, weights=weights or None)
+            done.added += 1
+    return done
+
+
+def _with_weights(file: EvidenceFile) -> Iterator[tuple[Record, bytes]]:
+    """Yield the runs of a file, each with its parameters, or without any."""
+    record: Record | None = None
+    weights = bytearray()
+    for line in map(decoded, texts(file.path)):
+        if line["kind"] == "weights":
+            weights += _part(file, line)
+            if len(weights) > MOST_WEIGHTS:
+                raise EvidenceError(f"{file.path} has weights of more than {MOST_WEIGHTS} bytes.")
+        if line["kind"] == "run":
+            if record is not None:
+                yield record, bytes(weights)
+            record = Record.of(line)
+            weights.clear()
+    if record is not None:
+        yield record, bytes(weights)
+
+
+def _part(file: EvidenceFile, line: Line) -> bytes:
+    try:
+        return base64.b64decode(line["base64"], validate=True)
+    except (KeyError, TypeError, ValueError, binascii.Error):
+        raise EvidenceError(f"{file.path} has weights that are not base64: get it again.") from None

@@ -12,15 +12,31 @@ from repro.arm import Run
 from repro.store import Result, run_key
 from repro.store.key import plain
 
+Line = dict[str, Any]
+
 LARGEST = 2**63
 """The bound of whole numbers: larger ones are no count, and no float can hold all of them."""
 
 NOT_PACKED = ("host", "pid")
 """Parts of a run's provenance that name a machine or a process, and travel nowhere."""
 
+MEMBERS = {
+    "study": str,
+    "key": str,
+    "data_sets": list,
+    "keeps_weights": bool,
+    "identity": dict,
+    "values": dict,
+    "provenance": dict,
+}
+OF_IDENTITY = {"arm": dict, "seed": int, "code": str, "device": str, "torch": str}
+
+SHOWN = ("machine", "commit", "python", "finished", "engine")
+"""Texts of a provenance that reports show."""
+
 
 class Unsound(ValueError):
-    """A line is not as it is written; the text goes on from "line 3 …"."""
+    """A line or a file is not as evidence has it; the text goes on from "line 3 …"."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,13 @@ class Record:
     """True where other runs start from the parameters that it ended with."""
     result: Result
 
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Record:
+        """Return the record of a line that was found to be sound."""
+        parts = (line[name] for name in ("key", "identity", "values", "provenance"))
+        result = Result(*parts)
+        return cls(line["study"], tuple(line["data_sets"]), line["keeps_weights"], result)
+
     @property
     def key(self) -> str:
         return self.result.key
@@ -47,9 +70,10 @@ class Record:
     @property
     def name(self) -> str:
         """The run in words, as far as the file has them."""
-        return f"{arm_and_seed(self.result.identity)} ({self.key[:12]})"
+        identity = self.result.identity
+        return f"{identity['arm']['arm']}, seed {identity['seed']} ({self.key[:12]})"
 
-    def line(self) -> dict[str, Any]:
+    def line(self) -> Line:
         """Return the record as it is written."""
         return {
             "kind": "run",
@@ -63,15 +87,6 @@ class Record:
         }
 
 
-def arm_and_seed(identity: Mapping[str, Any]) -> str:
-    """Return the type of an arm and the seed that an identity names.
-
-    >>> arm_and_seed({"arm": {"arm": "LadderArm", "width": 256}, "seed": 42})
-    'LadderArm, seed 42'
-    """
-    return f"{identity['arm']['arm']}, seed {identity['seed']}"
-
-
 def record_of(run: Run, result: Result) -> Record:
     """Return the record of a stored run.
 
@@ -83,16 +98,16 @@ def record_of(run: Run, result: Result) -> Record:
         study=run.arm.study,
         data_sets=tuple(run.arm.data_sets),
         keeps_weights=run.arm.keeps_weights,
-        result=Result(result.key, result.identity, _numbers(result.values), made, result.weights),
+        result=Result(result.key, result.identity, _as_numbers(result.values), made),
     )
 
 
-def _numbers(value: Any) -> Any:
+def _as_numbers(value: Any) -> Any:
     """Return values in which a measure that is True or False is 1 or 0, as the judge takes it."""
     if isinstance(value, dict):
-        return {name: _numbers(each) for name, each in value.items()}
+        return {name: _as_numbers(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_numbers(each) for each in value]
+        return [_as_numbers(each) for each in value]
     return int(value) if isinstance(value, bool) else value
 
 
@@ -112,72 +127,44 @@ def sound_record(line: Mapping[str, Any]) -> Record:
     Traceback (most recent call last):
     repro.evidence.record.Unsound: has no study
     """
-    study = _taken(line, "study", str)
-    key = _taken(line, "key", str)
-    data_sets = _taken(line, "data_sets", list)
-    identity = _taken(line, "identity", dict)
-    values = _taken(line, "values", dict)
-    provenance = _taken(line, "provenance", dict)
-    if not all(isinstance(name, str) for name in data_sets):
-        raise Unsound("has data sets whose names are no text")
-    arm = _taken(identity, "arm", dict)
-    _taken(arm, "arm", str)
-    _taken(identity, "seed", int)
-    for name in ("code", "device", "torch"):
-        _taken(identity, name, str)
+    _require_members(line, MEMBERS)
+    identity, values, made = line["identity"], line["values"], line["provenance"]
+    _require_members(identity, OF_IDENTITY)
+    _require_members(identity["arm"], {"arm": str})
     try:
-        plain({"values": values, "provenance": provenance}, "it")
-        true_key = run_key(identity)
+        plain({"values": values, "provenance": made}, "it")
+        key = run_key(identity)
     except (ValueError, TypeError, RecursionError) as error:
         raise Unsound(f"has a value that no result has: {error}") from None
-    if key != true_key:
+    if line["key"] != key:
         raise Unsound("has the identity of another run than its key says")
-    keeps_weights = _taken(line, "keeps_weights", bool)
-    record = Record(
-        study, tuple(data_sets), keeps_weights, Result(key, identity, values, provenance)
-    )
-    _require_values(record)
-    _require_provenance(record)
-    return record
-
-
-def _taken(table: Mapping[str, Any], name: str, kind: type) -> Any:
-    if name not in table:
-        raise Unsound(f"has no {name}")
-    if type(table[name]) is not kind:
-        raise Unsound(f"has a {name} that is no {kind.__name__}")
-    return table[name]
-
-
-def _require_values(record: Record) -> None:
-    """Raise `Unsound` where values are not those of a run, such as what is no number."""
-    values, name = record.result.values, record.name
-    history = _taken(values, "history", dict)
-    if not all(isinstance(each, list) and _are_numbers(each) for each in history.values()):
-        raise Unsound(f"has a history of {name} that is not made of lists of numbers")
+    _require_members(values, {"history": dict})
+    numbers = [*values["history"].values()]
+    if not all(isinstance(series, list) for series in numbers):
+        raise Unsound("has a history that is not made of lists")
     if "diverged_at" in values:
-        _require_count(values, "diverged_at", name)
+        _require_members(values, {"diverged_at": int})
     else:
-        _require_count(values, "steps", name)
-        if not _are_numbers(list(_taken(values, "measures", dict).values())):
-            raise Unsound(f"has measures of {name} that are no numbers")
-
-
-def _require_provenance(record: Record) -> None:
-    """Raise `Unsound` where provenance has other types than a run's, which reports show."""
-    made, name = record.result.provenance, record.name
+        _require_members(values, {"steps": int, "measures": dict})
+        numbers += values["measures"].values()
+    if not _are_numbers(numbers):
+        raise Unsound("has measures or a history that are no numbers")
+    counts = [values.get("steps", 0), values.get("diverged_at", 0), made.get("seconds") or 0]
+    if not _are_numbers(counts) or min(counts) < 0:
+        raise Unsound("has steps or seconds that are no count")
     packages = made.get("packages", {})
-    known = ("machine", "commit", "python", "finished", "engine")
-    texts = [made.get(each) or "" for each in known]
+    texts = [*line["data_sets"], *(made.get(name) or "" for name in SHOWN)]
     if not isinstance(packages, dict) or not _are_texts([*texts, *packages.values()]):
-        raise Unsound(f"has a provenance of {name} with something that is no text")
-    if not _are_numbers([made.get("seconds")]) or (made.get("seconds") or 0.0) < 0:
-        raise Unsound(f"has a provenance of {name} whose seconds are no time")
+        raise Unsound("has a name, a version or a machine that is no text")
+    return Record.of(line)
 
 
-def _require_count(values: Mapping[str, Any], field: str, name: str) -> None:
-    if type(values.get(field)) is not int or not 0 <= values[field] < LARGEST:
-        raise Unsound(f"has no {field} of {name}")
+def _require_members(table: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+    for name, kind in kinds.items():
+        if name not in table:
+            raise Unsound(f"has no {name}")
+        if type(table[name]) is not kind:  # to Python True is an int
+            raise Unsound(f"has a {name} that is no {kind.__name__}")
 
 
 def _are_texts(values: list[Any]) -> bool:
@@ -188,7 +175,7 @@ def _are_numbers(values: list[Any]) -> bool:
     """Return whether these are numbers, None, or lists of such."""
     return all(
         each is None
-        or (type(each) is int and abs(each) < LARGEST)  # to Python True is an int
+        or (type(each) is int and abs(each) < LARGEST)
         or isinstance(each, float)
         or (isinstance(each, list) and _are_numbers(each))
         for each in values

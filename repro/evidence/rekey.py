@@ -8,14 +8,15 @@ under today's keys, and their provenance says so; where they are not, none is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from repro.arm import Arm, Run
 from repro.core.device import machine
+from repro.evidence import EvidenceError
 from repro.evidence.again import Again, NotTrained
-from repro.evidence.lines import FORMAT, FORMERLY, read_lines
+from repro.evidence.file import FORMAT, FORMERLY, SEALED, decoded, require_head, texts
 from repro.runs.identity import Identity
 from repro.runs.identity import engine_of as usual_engine
 from repro.runs.results import Results
@@ -29,34 +30,35 @@ Kind = tuple[str, str, str]
 """The study, the engine and the type of arm of a run."""
 
 
-def runs_of_file(path: Path) -> Iterator[Result]:
-    """Yield the runs of an evidence file, also of one that an earlier version wrote.
+def runs_of_file(path: Path) -> tuple[str, list[Result]]:
+    """Return the profile and the runs of a file, also of one that an earlier version wrote.
 
-    >>> next(runs_of_file(Path("evidence/ci-generated.jsonl.gz"))).values
+    >>> runs_of_file(Path("evidence/ci-generated.jsonl.gz"))[0]
+    'ci'
     """
-    for _, line in read_lines(path, formats=(FORMERLY, FORMAT)):
-        if line["kind"] == "run":
-            yield Result(line["key"], line["identity"], line["values"], line["provenance"])
+    try:
+        head, *lines = map(decoded, texts(path))
+        require_head(head, path, formats=(FORMERLY, SEALED, FORMAT))
+    except ValueError as why:
+        raise EvidenceError(f"The evidence file {path} cannot be used: {why}.") from None
+    runs = (line for line in lines if line["kind"] == "run")
+    return head["profile"], [
+        Result(line["key"], line["identity"], line["values"], line["provenance"]) for line in runs
+    ]
 
 
 class FormerRuns:
-    """Runs by what of their identity does not change with the code."""
+    """Runs by what of their identity does not change with the code; of several, the last one."""
 
     def __init__(self, results: Iterable[Result]) -> None:
-        self._runs: dict[str, Result] = {}
-        for result in results:
-            place = _place(result.identity, result.identity["arm"])
-            other = self._runs.get(place)
-            if other is None or _finished(other) <= _finished(result):
-                self._runs[place] = result
+        in_order = sorted(results, key=lambda each: str(each.provenance.get("finished", "")))
+        self._runs = {_place(each.identity, each.identity["arm"]): each for each in in_order}
 
     def find(self, run: Run, today: Identity) -> Result | None:
         """Return the result of a run under a former key, or today's; None where there is none."""
-        for settings in (run.arm.given(), run.arm.settings()):  # the latter in earlier versions
-            found = self._runs.get(_place(today, settings))
-            if found is not None:
-                return found
-        return None
+        ways = (run.arm.given(), run.arm.settings())  # the latter in earlier versions
+        found = (self._runs.get(_place(today, settings)) for settings in ways)
+        return next((each for each in found if each is not None), None)
 
 
 class RekeyedResults(Results):
@@ -99,16 +101,6 @@ class RekeyedResults(Results):
             self._today[run] = replace(self._today[run], provenance=made)
 
 
-@dataclass
-class Checked:
-    """The kinds of runs by whether training some again gave the same bits."""
-
-    retrained: dict[Kind, int] = field(default_factory=dict)
-    """The number of runs of a kind that were trained again and came to the same bits."""
-    refused: dict[Kind, str] = field(default_factory=dict)
-    """The reason why a kind is not taken over."""
-
-
 def engine_of(result: Result) -> str:
     """Return the engine that trained a run: earlier versions had it in the identity."""
     return str(result.provenance.get("engine") or result.identity.get("engine", "loop"))
@@ -119,9 +111,11 @@ def kind_of(run: Run, result: Result) -> Kind:
     return run.arm.study, engine_of(result), type(run.arm).__name__
 
 
-def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, str, Checked]]:
-    """Train some runs of each kind again; yield each kind with what came of it, in words."""
-    checked = Checked()
+def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, int, str]]:
+    """Train some runs of each kind again; yield the kind, how many, and why it is refused.
+
+    The reason is empty where all of them came to the same bits.
+    """
     kinds: dict[Kind, list[Run]] = {}
     for run, result in found.items():
         kinds.setdefault(kind_of(run, result), []).append(run)
@@ -137,11 +131,7 @@ def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, s
                 why = str(error)
             if why:
                 break
-        if why:
-            checked.refused[kind] = why
-        else:
-            checked.retrained[kind] = len(chosen)
-        yield kind, why or f"{len(chosen)} trained again: the same bits", checked
+        yield kind, len(chosen), why
 
 
 def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
@@ -174,7 +164,3 @@ def _place(identity: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     """Return the text of what does not change with the code, of an arm with these settings."""
     same = {name: identity.get(name) for name in ("seed", "data", "device", "torch", "machine")}
     return canonical({**same, "arm": settings})
-
-
-def _finished(result: Result) -> str:
-    return str(result.provenance.get("finished", ""))

@@ -1,7 +1,7 @@
 """The results of evidence files, for claims and figures to read as if they were in a store.
 
 A run is found by its arm and seed, not by today's key: code may have changed since it was packed,
-data may not be here, and torch need not be. What has changed is said.
+data may not be here, and torch need not be. What has changed is said, and which runs repeat.
 """
 
 from __future__ import annotations
@@ -10,29 +10,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro.arm import Arm, Needs, Run, Values
-from repro.data.files import TWIN, counted_as_here
+from repro.arm import Arm, Needs, Run
+from repro.data.files import TWIN, counted_as_here, is_readable
 from repro.data.locate import DataError
-from repro.evidence.changes import changes
-from repro.evidence.errors import EvidenceError
+from repro.evidence import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.record import Record, place_of
 from repro.own.arm import OutsideArm
-from repro.runs.identity import name_of
+from repro.runs.identity import code_of, definitions_of, name_of
 from repro.store import Result
+
+MOVED = "the modules that definitions stand in"
+"""A change that the text of no definition shows: one has moved."""
+
+Packed = tuple[EvidenceFile, Record]
+"""A run, and the file that it is in."""
 
 
 @dataclass
-class Evidence:
-    """Several files as one; where two have a result of the same arm and seed, the first counts.
+class EvidenceResults:
+    """Several files as one: where two have a result of the same arm and seed, the first counts.
 
-    >>> Evidence.read([Path("evidence/ci-generated.jsonl.gz")]).measured(key).values
+    `used` grows with the runs that claims and figures read; nothing is trained.
+
+    >>> EvidenceResults.read([Path("evidence/ci-generated.jsonl.gz")]).measured(key).values
     """
 
     files: Sequence[EvidenceFile]
+    used: dict[Run, Packed] = field(default_factory=dict)
+    details: dict[Run, str] = field(default_factory=dict)
+    """Nothing: no training raised."""
+    _found: dict[Run, Packed | None] = field(default_factory=dict)
+    _changes: dict[Run, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, paths: Iterable[Path]) -> Evidence:
+    def read(cls, paths: Iterable[Path]) -> EvidenceResults:
         """Read files and hold them against each other; raises `EvidenceError`."""
         files: list[EvidenceFile] = []
         for path in dict.fromkeys(paths):
@@ -42,60 +54,13 @@ class Evidence:
             files.append(new)
         return cls(files)
 
+    def __post_init__(self) -> None:
+        names = set().union(*(file.data_sets for file in self.files))
+        self._real = frozenset(name for name in names if not name.endswith(TWIN))
+
     def measured(self, key: str) -> Result | None:
         """Return the result of a key; None where there is none."""
         return next((f.record(key).result for f in self.files if key in f.lines), None)
-
-    def find(self, place: str) -> tuple[EvidenceFile, Record] | None:
-        """Return the result of an arm and seed, and the file that it is in."""
-        for file in self.files:
-            if keys := file.places.get(place):
-                return file, file.record(keys[0])
-        return None
-
-    @property
-    def real_data(self) -> frozenset[str]:
-        """The data sets, but for twins, that runs of any file read."""
-        names = set().union(*(file.data_sets for file in self.files))
-        return frozenset(name for name in names if not name.endswith(TWIN))
-
-
-def _require_agreement(first: EvidenceFile, second: EvidenceFile) -> None:
-    """Raise where two files have different results of one run that the same machine trained."""
-    for key in first.lines.keys() & second.lines.keys():
-        if first.lines[key] == second.lines[key]:
-            continue
-        one, other = first.record(key), second.record(key)
-        if one.result.values != other.result.values and _bits_of(one) == _bits_of(other):
-            raise EvidenceError(
-                f"{first.path} and {second.path} contradict each other on {one.name}: the same"
-                " kind of machine gave two results; find out which is right with `python -m repro"
-                " evidence audit`, and leave the other file out."
-            )
-
-
-def _bits_of(record: Record) -> tuple[object, object]:
-    """Return what the bits of a result depend on beside its key."""
-    made = record.result.provenance
-    return made.get("machine"), made.get("packages")
-
-
-@dataclass
-class EvidenceResults:
-    """The view of evidence that claims and figures have; nothing is trained.
-
-    `used` grows with the runs that they read.
-    """
-
-    evidence: Evidence
-    used: dict[Run, tuple[EvidenceFile, Record]] = field(default_factory=dict)
-    details: dict[Run, str] = field(default_factory=dict)
-    """Nothing: no training raised."""
-
-    def __post_init__(self) -> None:
-        self._real = self.evidence.real_data
-        self._found: dict[Run, tuple[EvidenceFile, Record] | None] = {}
-        self._changes: dict[Run, list[str]] = {}
 
     def located(self, arm: Arm) -> Arm:
         """Return an arm on the data that its evidence is about, whatever data is here."""
@@ -105,11 +70,11 @@ class EvidenceResults:
         except (Needs, DataError) as error:
             if self._find(Run(arm, arm.seeds(1)[0])) is not None:
                 return arm
-            raise Needs(f"has no runs of {arm.label} in {self._files}") from error
+            raise Needs(f"has no runs of {arm.label} in {self._paths}") from error
 
     def require_sound(self, arm: Arm) -> None:
         """Raise where an arm has settings that no file can hold."""
-        place_of(arm.study, arm.given(), 0)
+        _place(Run(arm, 0))
 
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where no file has one that it can have."""
@@ -139,7 +104,7 @@ class EvidenceResults:
         """Return the error of a claim whose runs are not all in the files."""
         lacking = list(runs)
         more = f" and {len(lacking) - 1} more runs are" if len(lacking) > 1 else " is"
-        return Needs(f"{name_of(lacking[0])},{more} not in {self._files}")
+        return Needs(f"{name_of(lacking[0])},{more} not in {self._paths}")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
         """Say for how many of these runs the code or the data has changed since, and which."""
@@ -150,33 +115,108 @@ class EvidenceResults:
         return [f"{each} has changed since {n} of its runs" for each, n in changed.items()]
 
     def changes(self, run: Run) -> list[str]:
-        """Return what has changed since a run was packed; nothing of one that is in no file."""
+        """Return the definitions that have changed since a run was packed, and its data if it has.
+
+        Those of the run that it starts from count too. Nothing of one that is in no file.
+        """
         if run not in self._changes:
-            found = self._find(run)
-            self._changes[run] = changes(run, *found) if found else []
+            found, start = self._find(run), run.arm.starts_from
+            changed = _changes(run, *found) if found else []
+            if found and start is not None:
+                changed += self.changes(start)
+            self._changes[run] = list(dict.fromkeys(changed))
         return self._changes[run]
 
-    @property
-    def _files(self) -> str:
-        return " or ".join(str(file.path) for file in self.evidence.files)
+    def repeats(self) -> dict[Run, Run]:
+        """Return the runs that were read and are an earlier seed of their arm again, with that run.
 
-    def _find(self, run: Run) -> tuple[EvidenceFile, Record] | None:
+        As for the judge, runs are one run where all of their values are equal. Exact metrics may
+        be, so a run counts that has told something else on its way.
+        """
+        first: dict[tuple[Arm, str], Run] = {}
+        again: dict[Run, Run] = {}
+        for run, (_, record) in self.used.items():
+            values = record.result.values
+            if any(series and not _is_exact(run.arm, x) for x, series in values["history"].items()):
+                earlier = first.setdefault((run.arm, repr(values)), run)
+                if earlier != run:
+                    again[run] = earlier
+        return again
+
+    @property
+    def _paths(self) -> str:
+        return " or ".join(str(file.path) for file in self.files)
+
+    def _find(self, run: Run) -> Packed | None:
         if run not in self._found:
-            place = place_of(run.arm.study, run.arm.given(), run.seed)
-            self._found[run] = self.evidence.find(place)
+            place = _place(run)
+            found = ((file, record) for file in self.files if (record := file.at(place)))
+            self._found[run] = next(found, None)
         return self._found[run]
+
+
+def _place(run: Run) -> str:
+    return place_of(run.arm.study, run.arm.given(), run.seed)
+
+
+def _require_agreement(first: EvidenceFile, second: EvidenceFile) -> None:
+    """Raise where two files have different results of one run that the same machine trained."""
+    for key in first.lines.keys() & second.lines.keys():
+        if first.lines[key] == second.lines[key]:
+            continue
+        one, other = first.record(key), second.record(key)
+        if one.result.values != other.result.values and _bits_of(one) == _bits_of(other):
+            raise EvidenceError(
+                f"{first.path} and {second.path} contradict each other on {one.name}: the same"
+                " kind of machine gave two results; find out which is right with `python -m repro"
+                " evidence audit`, and leave the other file out."
+            )
+
+
+def _bits_of(record: Record) -> tuple[object, object]:
+    """Return what the bits of a result depend on beside its key."""
+    made = record.result.provenance
+    return made.get("machine"), made.get("packages")
+
+
+def _changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
+    """Return what has changed since a run was packed, the one that it starts from aside."""
+    changed = []
+    packed = record.result.identity["code"]
+    if packed != code_of(run.arm):
+        changed = changed_definitions(file.definitions(packed), definitions_of(run.arm)) or [MOVED]
+    try:
+        is_all_here = all(map(is_readable, run.arm.data_sets))
+        if is_all_here and run.arm.content() != record.result.identity.get("data"):
+            changed.append(f"the data set {run.arm.data}")
+    except (Needs, DataError):
+        pass
+    return changed
+
+
+def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return the names of definitions that are not what they were; one that moved is.
+
+    >>> changed_definitions({"old.f": "1", "old.g": "2"}, {"new.f": "1", "old.g": "3"})
+    ['old.g']
+    """
+    gone = {name for name, text in then.items() if text not in now.values()}
+    new = {name for name, text in now.items() if text not in then.values()}
+    return sorted(gone | new)
 
 
 def _fault(run: Run, record: Record) -> str:
     """Return what no run of this arm can have given; empty where there is nothing."""
     values, arm = record.result.values, run.arm
     steps = max(values.get("steps", 0), values.get("diverged_at", 0))
-    if steps > arm.steps and not isinstance(arm, OutsideArm):
+    is_outside = isinstance(arm, OutsideArm)
+    if steps > arm.steps and not is_outside:
         return f"{steps} steps, and takes {arm.steps} at most"
+    may_stop = "diverged_at" in values or arm.stops_early or is_outside
     for metric, each in values["history"].items():
         known = len(arm.epochs_of(metric))
         most = known or (metric != "loss")  # what is not trained is measured once
-        is_cut = metric == "loss" and len(each) < known and not _may_stop(run, values)
+        is_cut = metric == "loss" and len(each) < known and not may_stop
         if len(each) > most or is_cut:
             return f"{len(each)} values of {metric} over its epochs, where {known} are known"
     measures = values.get("measures", {})
@@ -188,6 +228,5 @@ def _fault(run: Run, record: Record) -> str:
     return ""
 
 
-def _may_stop(run: Run, values: Values) -> bool:
-    """Return whether a run may have been trained for fewer epochs than its arm says."""
-    return "diverged_at" in values or run.arm.stops_early or isinstance(run.arm, OutsideArm)
+def _is_exact(arm: Arm, name: str) -> bool:
+    return name in type(arm).metrics and arm.is_exact(name)

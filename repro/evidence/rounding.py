@@ -1,9 +1,9 @@
 """Results of one run from two processors: is their difference what rounding gives?
 
-Another processor adds up in another order, and training makes the difference grow, in some runs a
-lot. How much, is measured on the run itself: it is trained twice here, as usual and as another
-processor would round. By any epoch the packed result may differ from the one here `MARGIN` times as
-much as these two do by then, and by `HARMLESS` in any case.
+Another processor adds up in another order. That changes the last digits, and training makes the
+difference grow from epoch to epoch, in some runs as far as seeds differ. What somebody edited, or
+what another run gave, differs at once. So by an epoch two results may differ by `GROWTH` times as
+much as they did before, and by `HARMLESS` in any case.
 
 Differences are counted in the spread between the seeds of an arm, as verdicts are made of that.
 """
@@ -17,13 +17,11 @@ from dataclasses import dataclass
 
 from repro.arm import Arm, Values
 
-MARGIN = 10.0
+GROWTH = 10_000.0
+"""The most that rounding was seen to grow in an epoch is a third of it."""
 
 HARMLESS = 0.1
 """The part of the spread between seeds that a difference may have in any case."""
-
-BLIND = 0.5
-"""The part of the spread from which on it is said that final values could not be compared."""
 
 FEWEST_SEEDS = 3
 
@@ -34,6 +32,46 @@ Place = tuple[float, str]
 """The epoch that a metric was measured at, infinite for what a run ended with, and its name."""
 
 Numbers = dict[Place, list[float]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two results at the place where it is farthest from what is allowed."""
+
+    place: Place
+    found: float
+    """In spreads between seeds."""
+    allowed: float
+
+    @property
+    def is_rounding(self) -> bool:
+        return self.found <= self.allowed
+
+    def __str__(self) -> str:
+        epoch, metric = self.place
+        where = metric if epoch == math.inf else f"{metric} after epoch {epoch:g}"
+        return (
+            f"its {where} differs by {self.found:.2g} of the spread between seeds, where rounding"
+            f" gives at most {self.allowed:.2g}"
+        )
+
+
+def difference(one: Numbers, other: Numbers, seeds: Sequence[Numbers]) -> Difference | None:
+    """Return the difference that is farthest from what rounding allows; None where none is shared.
+
+    `seeds` are the results of the arm at all its seeds.
+
+    >>> difference({(1, "loss"): [0.5]}, {(1, "loss"): [0.8]}, []).is_rounding
+    False
+    """
+    found = _distances(one, other, _spreads(seeds))
+    differences, before = [], 0.0
+    for epoch in sorted({epoch for epoch, _ in found}):
+        here = {place: x for place, x in found.items() if place[0] == epoch}
+        allowed = max(HARMLESS, GROWTH * before)
+        differences += [Difference(place, x, allowed) for place, x in here.items()]
+        before = max(before, *here.values())
+    return max(differences, key=lambda each: each.found / each.allowed, default=None)
 
 
 def numbers(arm: Arm, values: Values) -> Numbers:
@@ -58,18 +96,10 @@ def _flat(value: object) -> list[float]:
     return [] if value is None else [float(value)]  # type: ignore[arg-type]
 
 
-Spreads = Mapping[Place, float]
-
-
-def spreads(seeds: Sequence[Numbers]) -> Spreads:
-    """Return the standard deviation over the seeds of an arm at each place, where it has enough.
-
-    >>> spreads([{(1, "loss"): [x]} for x in (1.0, 2.0, 3.0)])
-    {(1, 'loss'): 1.0}
-    """
-    places = {place for each in seeds for place in each}
+def _spreads(seeds: Sequence[Numbers]) -> dict[Place, float]:
+    """Return the standard deviation over the seeds of an arm at each place, where it has enough."""
     found = {}
-    for place in places:
+    for place in {place for each in seeds for place in each}:
         columns = zip(*(each[place] for each in seeds if place in each), strict=False)
         variances = [statistics.variance(x) for x in columns if len(x) >= FEWEST_SEEDS]
         if variances:
@@ -77,12 +107,8 @@ def spreads(seeds: Sequence[Numbers]) -> Spreads:
     return found
 
 
-def distances(one: Numbers, other: Numbers, among: Spreads) -> dict[Place, float]:
-    """Return the largest difference at each place that two results have, in spreads between seeds.
-
-    >>> distances({(1, "loss"): [1.0]}, {(1, "loss"): [1.5]}, {(1, "loss"): 2.0})
-    {(1, 'loss'): 0.25}
-    """
+def _distances(one: Numbers, other: Numbers, among: Mapping[Place, float]) -> dict[Place, float]:
+    """Return the largest difference at each place that two results have, in spreads."""
     return {
         place: max(_steps(one[place], other[place], among.get(place)), default=0.0)
         for place in one
@@ -94,42 +120,3 @@ def _steps(one: Sequence[float], other: Sequence[float], spread: float | None) -
     for a, b in zip(one, other, strict=False):
         unit = UNKNOWN * max(abs(a), abs(b)) if spread is None else spread
         yield 0.0 if a == b else abs(a - b) / unit if unit > 0 else math.inf
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The place at which a result is farthest from what rounding allows; in spreads of seeds."""
-
-    place: Place
-    found: float
-    measured: float
-    """The largest difference that rounding gave by then."""
-
-    @property
-    def allowed(self) -> float:
-        return max(HARMLESS, MARGIN * self.measured)
-
-    @property
-    def is_rounding(self) -> bool:
-        return self.found <= self.allowed
-
-    @property
-    def where(self) -> str:
-        """The place in words."""
-        epoch, metric = self.place
-        return metric if epoch == math.inf else f"{metric} after epoch {epoch:g}"
-
-
-def worst(found: Mapping[Place, float], measured: Mapping[Place, float]) -> Difference | None:
-    """Return the difference that is farthest from what rounding allows; None where there is none.
-
-    >>> worst({(1, "loss"): 0.3}, {(1, "loss"): 0.001}).is_rounding
-    False
-    """
-    differences = []
-    largest = 0.0
-    for epoch in sorted({epoch for epoch, _ in [*found, *measured]}):
-        largest = max([largest, *(x for place, x in measured.items() if place[0] == epoch)])
-        here = {place: x for place, x in found.items() if place[0] == epoch}
-        differences += [Difference(place, x, largest) for place, x in here.items()]
-    return max(differences, key=lambda each: each.found / each.allowed, default=None)

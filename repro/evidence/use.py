@@ -1,44 +1,41 @@
-"""An account of the evidence that a session read, for its summary: whence it is, and how old."""
+"""An account of the evidence that a session read: where it is from, how old it is, what repeats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Iterator, Mapping, Sequence
 
 from repro.evidence.record import Record
 from repro.evidence.results import EvidenceResults
+from repro.runs.identity import name_of
 
-Counted = dict[str, list[str]]
-"""Keys of runs, by what they have in common."""
+Use = dict[str, dict[str, list[str]]]
+"""Keys of the runs that one process read, by what they have in common: data that xdist can send."""
 
 MOST_NAMED = 3
-
-
-class Use(TypedDict):
-    """The account of what one process read, as plain data that xdist can send."""
-
-    files: Counted
-    commits: Counted
-    machines: Counted
-    changed: Counted
 
 
 def use_of(results: EvidenceResults) -> Use:
     """Return the account of a process's view.
 
-    >>> use_of(EvidenceResults(Evidence.read([path])))["changed"]
+    >>> use_of(EvidenceResults.read([path]))["changed"]
     {}
     """
-    use = Use(files={}, commits={}, machines={}, changed={})
-    for file in results.evidence.files:
-        use["files"][f"{file.path} ({file.sha256[:12]}, {len(file.lines)} runs)"] = []
+    use: Use = {"files": {file.name: [] for file in results.files}}
+    repeats = results.repeats()
     for run, (file, record) in results.used.items():
-        name = f"{file.path} ({file.sha256[:12]}, {len(file.lines)} runs)"
-        use["files"][name].append(record.key)
-        use["commits"].setdefault(_commit(record), []).append(record.key)
-        use["machines"].setdefault(_machine(record), []).append(record.key)
-        for each in results.changes(run):
-            use["changed"].setdefault(each, []).append(record.key)
+        common = {
+            "files": [file.name],
+            "commits": [_commit(record)],
+            "machines": [_machine(record)],
+            "changed": results.changes(run),
+            "repeats": [str(file.path)] if run in repeats else [],
+        }
+        for what, names in common.items():
+            for name in names:
+                use.setdefault(what, {}).setdefault(name, []).append(record.key)
+    for run, earlier in repeats.items():
+        words = f"{name_of(run)}, which is seed {earlier.seed} again"
+        use.setdefault("examples", {}).setdefault(str(results.used[run][0].path), []).append(words)
     return use
 
 
@@ -49,9 +46,10 @@ def use_lines(uses: Sequence[Use]) -> list[str]:
     'judged from evidence, nothing was trained: ...
     """
     files, commits, machines, changed = (
-        _united([use[name] for use in uses]) for name in ("files", "commits", "machines", "changed")
+        _united(uses, what) for what in ("files", "commits", "machines", "changed")
     )
-    lines = [f"judged from evidence, nothing was trained: {_listed(files, 'runs used of')}"]
+    of_files = ", ".join(f"{len(files[name])} runs used of {name}" for name in _ordered(files))
+    lines = [f"judged from evidence, nothing was trained: {of_files}", *repeat_lines(uses)]
     if commits:
         lines.append(f"trained at {_listed(commits)}, on {_listed(machines)}")
     if changed:
@@ -62,21 +60,37 @@ def use_lines(uses: Sequence[Use]) -> list[str]:
     return lines
 
 
-def _united(parts: Iterable[Mapping[str, list[str]]]) -> dict[str, set[str]]:
+def repeat_lines(uses: Sequence[Use]) -> Iterator[str]:
+    """Yield a sentence for each file in which seeds of an arm have the same result.
+
+    >>> [*repeat_lines([use_of(results)])]
+    []
+    """
+    examples = _united(uses, "examples")
+    for path, runs in _united(uses, "repeats").items():
+        yield (
+            f"{path} repeats itself: {len(runs)} runs have all numbers of another seed of their"
+            f" arm, such as {min(examples[path])}; were they copied, or is the seed not used?"
+        )
+
+
+def _united(uses: Sequence[Use], what: str) -> dict[str, set[str]]:
     united: dict[str, set[str]] = {}
-    for part in parts:
-        for name, keys in part.items():
+    for use in uses:
+        for name, keys in use.get(what, {}).items():
             united.setdefault(name, set()).update(keys)
     return united
 
 
-def _listed(counted: Mapping[str, set[str]], of: str = "") -> str:
-    """Return names with how many runs each has, those with the most first."""
-    ordered = sorted(counted, key=lambda name: (-len(counted[name]), name))
-    if of:
-        return ", ".join(f"{len(counted[name])} {of} {name}" for name in ordered)
-    named = ", ".join(f"{name} ({len(counted[name])} runs)" for name in ordered[:MOST_NAMED])
-    more = len(ordered) - MOST_NAMED
+def _ordered(counted: Mapping[str, set[str]]) -> list[str]:
+    """Return names, those with the most runs first."""
+    return sorted(counted, key=lambda name: (-len(counted[name]), name))
+
+
+def _listed(counted: Mapping[str, set[str]]) -> str:
+    names = _ordered(counted)
+    named = ", ".join(f"{name} ({len(counted[name])} runs)" for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
     return f"{named} and {more} more" if more > 0 else named
 
 

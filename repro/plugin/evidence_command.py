@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.evidence.errors import EvidenceError
+from repro.evidence import EvidenceError
 from repro.store.command import named_store
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
-    from repro.evidence.pack import Packed
+    from repro.evidence.file import EvidenceFile
     from repro.plugin.session import ClaimSession
 
 MOST_NAMED = 10
@@ -92,13 +92,13 @@ def _pack(chosen: argparse.Namespace) -> int:
 
     lacking: dict[str, int] = {}
 
-    def pack_these(session: ClaimSession) -> Packed:
+    def pack_these(session: ClaimSession) -> EvidenceFile:
         return _pack_claims(session, chosen, lacking)
 
     options = options_of(chosen, "profile", "seed_budget", "store", "device")
     packed = with_claims(claims_of(chosen), options, pack_these)
     size = chosen.file.stat().st_size
-    print(f"wrote {chosen.file}: {packed.runs} runs, {size:,} bytes, {packed.sha256[:12]}")
+    print(f"wrote {chosen.file}: {len(packed.lines)} runs, {size:,} bytes, {packed.sha256[:12]}")
     for name, count in list(lacking.items())[:MOST_NAMED]:
         print(f"{shown(name)} lacks {count} runs that are not stored", file=sys.stderr)
     if len(lacking) > MOST_NAMED:
@@ -108,7 +108,7 @@ def _pack(chosen: argparse.Namespace) -> int:
 
 def _pack_claims(
     session: ClaimSession, chosen: argparse.Namespace, lacking: dict[str, int]
-) -> Packed:
+) -> EvidenceFile:
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
     from repro.runs.results import Results
@@ -141,14 +141,14 @@ def _pack_claims(
 
 def _add(chosen: argparse.Namespace) -> int:
     """Add the runs of files to a store; the exit code is 1 where one contradicts the store's."""
-    from repro.evidence.add import add
-    from repro.evidence.results import Evidence
+    from repro.evidence.pack import add
+    from repro.evidence.results import EvidenceResults
     from repro.store import Store
 
     root = named_store(chosen)
     store = Store(root)
     is_whole = True
-    for file in Evidence.read(chosen.files).files:
+    for file in EvidenceResults.read(chosen.files).files:
         done = add(file, store)
         print(f"{file.path}: {done.added} runs added to {root}, {done.stored} were there already")
         if done.without_weights:
@@ -178,10 +178,10 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str) -> int:
-    from repro.evidence.audit import Plan, check, train_sample
-    from repro.evidence.audit_text import audit_lines, trained_line
-    from repro.evidence.frame import frame_of
+    from repro.evidence.audit import audit, audit_lines, frame_of
     from repro.evidence.results import EvidenceResults
+    from repro.evidence.use import repeat_lines, use_of
+    from repro.runs.identity import name_of
 
     assert isinstance(session.results, EvidenceResults)
     session.read_everything()
@@ -191,12 +191,11 @@ def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str
         why = "; ".join(f"{count} {why}" for why, count in frame.left_out.items())
         raise EvidenceError(f"No run of {chosen.file} can be trained again here: {why}.")
     seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
-    plan = Plan(frame, draws=chosen.runs, seconds=seconds, seed=seed, device=device)
-    sample = []
-    for trained in train_sample(plan):
-        sample.append(trained)
-        print(shown(trained_line(trained, len(sample), plan)), flush=True)
-    checked = [check(plan, trained) for trained in sample]
-    for line in audit_lines(plan, checked):
+    draws, sample = min(chosen.runs, len(frame.drawable)), []
+    for checked in audit(frame, draws=draws, seconds=seconds, seed=seed):
+        sample.append(checked)
+        place = f"{len(sample):>4}/{draws} {checked.seconds:6.1f} s"
+        print(shown(f"{place}  {name_of(checked.run)}: {checked.finding}"), flush=True)
+    for line in [*repeat_lines([use_of(session.results)]), *audit_lines(frame, sample, seed=seed)]:
         print(shown_lines(line))
-    return 0 if all(each.is_clean for each in checked) else 1
+    return 0 if all(each.is_clean for each in sample) else 1

@@ -16,7 +16,7 @@ from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
 
 if TYPE_CHECKING:
     from repro.backends.slurm_settings import SlurmSettings
-    from repro.evidence.results import Evidence
+    from repro.evidence.results import EvidenceResults
 
 __all__ = ["option"]
 
@@ -25,7 +25,7 @@ DEFAULT_PROFILE = "ci"
 
 ENGINES = ("auto", "loop", "stacked")
 
-EVIDENCE = pytest.StashKey[Any]()  # an Evidence, whose module is imported when files are named
+EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults, whose module is imported when files are named
 
 ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
 """Options that mean nothing where results are read from evidence."""
@@ -198,17 +198,17 @@ def reference_of(config: pytest.Config) -> int:
     return PROFILES[option(config, "profile")].reference if asked is None else asked
 
 
-def evidence_of(config: pytest.Config) -> Evidence | None:
+def evidence_of(config: pytest.Config) -> EvidenceResults | None:
     """Return the evidence that the command line names, read once a process; raises EvidenceError.
 
     None where it names none.
     """
-    from repro.evidence.results import Evidence
+    from repro.evidence.results import EvidenceResults
 
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:
-        config.stash[EVIDENCE] = Evidence.read(map(Path, named))
-    evidence: Evidence | None = config.stash.get(EVIDENCE, None)
+        config.stash[EVIDENCE] = EvidenceResults.read(map(Path, named))
+    evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)
     return evidence
 
 
@@ -228,7 +228,7 @@ def check_evidence(config: pytest.Config) -> None:
                 f"--evidence judges what is in the files and trains nothing; leave out --{name}, or"
                 " add the files to a store first: python -m repro evidence add FILE."
             )
-    from repro.evidence.errors import EvidenceError
+    from repro.evidence import EvidenceError
 
     try:
         evidence = evidence_of(config)
@@ -238,7 +238,7 @@ def check_evidence(config: pytest.Config) -> None:
     _settle_profile(config, evidence)
 
 
-def _settle_profile(config: pytest.Config, evidence: Evidence) -> None:
+def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
     """Take the profile of the files; raises ValueError where they, or an option, have another."""
     first, *others = evidence.files
     for file in others:

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from repro.evidence.errors import EvidenceError
+from repro.evidence import EvidenceError
 from repro.plugin.plugin import KEEPS_FIGURES, claim_session
 from repro.plugin.session import ClaimSession
 

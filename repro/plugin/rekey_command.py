@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.evidence.errors import EvidenceError
+from repro.evidence import EvidenceError
 from repro.plugin.evidence_command import claims_of
 from repro.store.command import named_store
 
 if TYPE_CHECKING:
-    from repro.evidence.rekey import FormerRuns, RekeyedResults
+    from repro.evidence.rekey import FormerRuns, Kind, RekeyedResults
     from repro.plugin.session import ClaimSession
 
 
@@ -42,33 +42,37 @@ def _rekey(chosen: argparse.Namespace) -> int:
     device = resolve_device(chosen.device)
     readings = _readings(chosen, device)
     found = {run: old for reading in readings for run, old in reading.results.found.items()}
-    checked = None
-    for kind, words, checked in check(found, device=device):  # noqa: B007
-        print(f"{' '.join(kind)}: {words}", flush=True)
-    if checked is None:
+    if not found:
         print("Nothing is to be done: no run has the key of another version of the code.")
         return 0
+    retrained: dict[Kind, int] = {}
+    refused: dict[Kind, str] = {}
+    for kind, count, why in check(found, device=device):
+        print(f"{' '.join(kind)}: {why or f'{count} trained again: the same bits'}", flush=True)
+        if why:
+            refused[kind] = why
+        else:
+            retrained[kind] = count
     commit = commit_of(Path.cwd())["commit"]
-    for path in chosen.files if checked.refused else ():
+    for path in chosen.files if refused else ():
         shutil.copy2(path, f"{path}.former")
         print(f"{path}.former has what is not taken over")
     for reading in readings:
         notes = {
-            run: note(old, checked.retrained[kind], commit=commit)
+            run: note(old, retrained[kind], commit=commit)
             for run, old in reading.results.found.items()
-            if (kind := kind_of(run, old)) in checked.retrained
+            if (kind := kind_of(run, old)) in retrained
         }
         print(reading.take_over(notes))
     if not chosen.files:
         Store(named_store(chosen)).has_keys_of_today()
-    for kind, why in checked.refused.items():
+    for kind, why in refused.items():
         print(f"{' '.join(kind)} is not taken over: {why}", file=sys.stderr)
-    return 1 if checked.refused else 0
+    return 1 if refused else 0
 
 
 def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     """Read the claims with the runs of each file, or with those of the store at each profile."""
-    from repro.evidence.lines import read_lines
     from repro.evidence.rekey import FormerRuns, runs_of_file
     from repro.runs.profiles import PROFILES
     from repro.store import Store
@@ -79,9 +83,8 @@ def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
         return [_read(chosen, None, profile, former, root, device) for profile in PROFILES]
     readings = []
     for path in chosen.files:
-        _, head = next(iter(read_lines(path, formats=None)))
-        former = FormerRuns(runs_of_file(path))
-        readings.append(_read(chosen, path, head["profile"], former, root, device))
+        profile, runs = runs_of_file(path)
+        readings.append(_read(chosen, path, profile, FormerRuns(runs), root, device))
     return readings
 
 
@@ -141,4 +144,4 @@ class Reading:
         packed = pack(
             self._path, runs, profile=self._profile, claims=self._claims, results=self.results
         )
-        return f"wrote {self._path}: {packed.runs} runs, {len(notes)} of them taken over"
+        return f"wrote {self._path}: {len(packed.lines)} runs, {len(notes)} of them taken over"

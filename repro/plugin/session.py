@@ -20,8 +20,7 @@ from repro.arm import Run
 from repro.backends.choose import pool_named
 from repro.backends.in_process import exit_refused
 from repro.document import Document
-from repro.evidence.errors import EvidenceError
-from repro.evidence.results import EvidenceResults
+from repro.evidence import EvidenceError
 from repro.judge import SUITE_LEVEL, simulated
 from repro.ledger import LedgerError, Ledgers
 from repro.plugin.claims import (
@@ -153,7 +152,7 @@ class ClaimSession:
         config = self.config
         evidence = evidence_of(config)
         if evidence is not None:
-            return EvidenceResults(evidence), None
+            return evidence, None
         store = Store(store_folder(config), report=self.reports.append)
         if store.runs_of_former_keys:
             self.reports.append(

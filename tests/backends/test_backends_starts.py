@@ -9,9 +9,8 @@ import torch
 from repro.arm import Arm, Metric, Run
 from repro.core.streams import normal, stream
 from repro.data.safetensors import read_tensors
-from repro.evidence.add import add
 from repro.evidence.file import EvidenceFile
-from repro.evidence.pack import pack
+from repro.evidence.pack import add, pack
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.runs.profiles import PROFILES
@@ -168,7 +167,7 @@ def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
     there = LocalWork(tmp_path / "there").train([*TUNED, BASE])
     file = tmp_path / "evidence.jsonl.gz"
     of = {"profile": "ci", "claims": ["900/starts"], "results": there.results}
-    assert pack(file, TUNED, **of).runs == 3
+    assert len(pack(file, TUNED, **of).lines) == 3
     here = LocalWork(tmp_path / "here")
     assert add(EvidenceFile.read(file), here.store).added == 3
     assert here.train(TUNED).training.trained == 0

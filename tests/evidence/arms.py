@@ -8,7 +8,7 @@ from repro.evidence.record import record_of
 from repro.recipe import Recipe
 from repro.store import Result, run_key
 from repro.store.key import plain
-from tests.evidence.packs import sealed
+from tests.evidence.packs import compressed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def values_of(run):
 
 
 def head(runs, **other):
-    fields = {"name": "repro evidence", "format": 2, "profile": "ci", "claims": ["900/rises"]}
+    fields = {"name": "repro evidence", "format": 3, "profile": "ci", "claims": ["900/rises"]}
     return {"kind": "head", **fields, "runs": runs, **other}
 
 
@@ -64,5 +64,5 @@ def line(run=RUN, **changes):
 def file_of(folder, *lines, runs=None, name="evidence.jsonl.gz"):
     path = folder / name
     runs = sum(each.get("kind") == "run" for each in lines) if runs is None else runs
-    path.write_bytes(sealed([head(runs), *lines]))
+    path.write_bytes(compressed([head(runs), *lines]))
     return path

@@ -11,8 +11,8 @@ from repro.evidence.again import NotTrained
 from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note, runs_of_file
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key
-from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, head, identity_of, values_of
-from tests.evidence.packs import FILE, command, lines_of, packed, sealed
+from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, head, identity_of, values_of
+from tests.evidence.packs import FILE, command, compressed, lines_of, packed
 from tests.plugin.sessions import run as session
 from tests.plugin.sessions import trained as counts
 
@@ -112,8 +112,7 @@ def checked(monkeypatch):
     def checked(found, **others):
         again = FakeAgain(others.pop("others", {}), [])
         monkeypatch.setattr(rekey, "Again", again)
-        *_, (_, _, last) = check(found, device="cpu")
-        return last, again.trained
+        return [*check(found, device="cpu")], again.trained
 
     return checked
 
@@ -125,12 +124,11 @@ def of(runs, **made):
 def test_two_runs_of_each_kind_are_trained_again_of_different_arms(checked):
     found = of(SEEDS, seconds=1.0) | of(WIDE, seconds=9.0)
     found |= of([Run(Slope(width=width), 1) for width in (10, 11, 12)], engine="stacked")
-    last, trained = checked(found)
-    assert last.retrained == {
-        ("tests.evidence.arms", "loop", "Slope"): 2,
-        ("tests.evidence.arms", "stacked", "Slope"): 2,
-    }
-    assert last.refused == {}
+    kinds, trained = checked(found)
+    assert kinds == [
+        (("tests.evidence.arms", "loop", "Slope"), 2, ""),
+        (("tests.evidence.arms", "stacked", "Slope"), 2, ""),
+    ]
     assert trained[:2] == [SEEDS[0], WIDE[0]]  # the cheapest of each arm
     assert len(trained) == 4
 
@@ -138,15 +136,15 @@ def test_two_runs_of_each_kind_are_trained_again_of_different_arms(checked):
 def test_a_kind_with_a_run_of_other_bits_is_refused_alone(checked):
     found = of(SEEDS) | of(WIDE, engine="stacked")
     bits = {**values_of(SEEDS[1]), "steps": 29}
-    last, _ = checked(found, others={SEEDS[1]: bits})
-    assert list(last.retrained) == [kind_of(WIDE[0], found[WIDE[0]])]
-    assert last.refused == {kind_of(RUN, found[RUN]): "Slope, seed 2, gives another result now"}
+    (_, _, why), (kind, _, sound) = checked(found, others={SEEDS[1]: bits})[0]
+    assert why == "Slope, seed 2, gives another result now"
+    assert (kind, sound) == (kind_of(WIDE[0], found[WIDE[0]]), "")
 
 
 def test_a_kind_that_cannot_be_trained_again_here_is_refused(checked):
-    (why,) = checked(of(SEEDS, machine="another chip"))[0].refused.values()
+    ((_, _, why),) = checked(of(SEEDS, machine="another chip"))[0]
     assert why == f"none of its runs was trained on {machine('cpu')}"
-    (why,) = checked(of(SEEDS), others={RUN: NotTrained("no seven")})[0].refused.values()
+    ((_, _, why),) = checked(of(SEEDS), others={RUN: NotTrained("no seven")})[0]
     assert why == "no seven"
 
 
@@ -158,10 +156,8 @@ def test_provenance_says_that_a_run_was_taken_over():
 def test_runs_of_a_file_of_the_earlier_format_are_read(tmp_path):
     path = tmp_path / FILE
     run = {"kind": "run", "key": "k", "identity": earlier(RUN), "values": {}, "provenance": {}}
-    path.write_bytes(sealed([head(1, format=1), CODE, {"kind": "timing"}, run]))
-    assert list(runs_of_file(path)) == [Result("k", earlier(RUN), {}, {})]
-    again = file_of(tmp_path, CODE)
-    assert list(runs_of_file(again)) == []
+    path.write_bytes(compressed([head(1, format=1), CODE, {"kind": "timing"}, run]))
+    assert runs_of_file(path) == ("ci", [Result("k", earlier(RUN), {}, {})])
 
 
 def make_former(project, *, form, values=lambda values: values):
@@ -221,7 +217,7 @@ def test_a_file_of_the_earlier_format_is_refused_until_it_is_taken_over(trained)
             del line["provenance"]["engine"]
         if line["kind"] == "code":
             line["code"] = "c0de"
-    path.write_bytes(sealed(lines))
+    path.write_bytes(compressed(lines))
     before = session(trained, "--evidence", FILE)
     before.stderr.fnmatch_lines([f"*runs under keys of an earlier*python -m repro rekey *{FILE}"])
     result = command("rekey", FILE)
@@ -244,7 +240,7 @@ def test_a_file_of_other_bits_is_refused_and_left_as_it_is(trained):
             line["values"]["measures"]["slope"] += 1e-9
         if line["kind"] == "code":
             line["code"] = "c0de"
-    path.write_bytes(sealed(lines))
+    path.write_bytes(compressed(lines))
     before = path.read_bytes()
     result = command("rekey", FILE)
     assert result.ret == 1

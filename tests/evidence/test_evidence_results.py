@@ -1,26 +1,19 @@
-"""A file's runs as claims, audits and stores see them: by arm and seed, with what has changed."""
+"""A file's runs as claims and stores see them: by arm and seed, what has changed, what repeats."""
 
-from dataclasses import replace
+import json
 
 import pytest
 
-from repro.arm import Run
-from repro.evidence import changes
+from repro.arm import Metric, Run
+from repro.evidence import EvidenceError
 from repro.evidence import pack as pack_module
-from repro.evidence.add import add
-from repro.evidence.audit import Finding, Plan, Trained, check
-from repro.evidence.audit_text import audit_lines
-from repro.evidence.changes import MOVED
-from repro.evidence.errors import EvidenceError
+from repro.evidence import results as results_module
 from repro.evidence.file import EvidenceFile
-from repro.evidence.frame import frame_of
-from repro.evidence.pack import pack
-from repro.evidence.results import Evidence, EvidenceResults
+from repro.evidence.pack import add, pack
+from repro.evidence.results import MOVED, EvidenceResults
 from repro.evidence.use import use_lines, use_of
-from repro.runs.identity import packages_of
-from repro.runs.provenance import provenance
 from repro.store import Store, run_key
-from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
+from tests.evidence.arms import CODE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
 
 VALUES = values_of(RUN)
 TODAY, DEFINITIONS = "70da7", {"line.train": "2", "line.slope": "1"}
@@ -29,8 +22,8 @@ OF_TODAY = {"kind": "code", "code": TODAY, "definitions": DEFINITIONS}
 
 @pytest.fixture(autouse=True)
 def _code_of_today(monkeypatch):
-    monkeypatch.setattr(changes, "code_of", lambda arm: TODAY)
-    for module in (changes, pack_module):
+    monkeypatch.setattr(results_module, "code_of", lambda arm: TODAY)
+    for module in (results_module, pack_module):
         monkeypatch.setattr(module, "definitions_of", lambda arm: DEFINITIONS)
 
 
@@ -39,7 +32,7 @@ def of_today(run, **changes):
 
 
 def results_of(*paths):
-    return EvidenceResults(Evidence.read(paths))
+    return EvidenceResults.read(paths)
 
 
 @pytest.fixture
@@ -102,12 +95,12 @@ def test_files_that_contradict_each_other_are_refused_unless_machines_differ(tmp
     other = {"values": {**VALUES, "measures": {"slope": 0.5}}}
     second = file_of(tmp_path, CODE, line(**other), name="other.jsonl.gz")
     with pytest.raises(EvidenceError) as raised:
-        Evidence.read([first, second])
+        results_of(first, second)
     for each in (str(first), str(second), "Slope, seed 1", "contradict each other"):
         assert each in str(raised.value)
     other["provenance"] = {"machine": "b chip"}
     second = file_of(tmp_path, CODE, line(**other), line(SEEDS[1]), name="other.jsonl.gz")
-    evidence = Evidence.read([first, second, first])
+    evidence = results_of(first, second, first)
     assert len(evidence.files) == 2
     assert evidence.measured(line()["key"]).values == VALUES  # of the first that was named
     assert evidence.measured(line(SEEDS[1])["key"]).values == values_of(SEEDS[1])
@@ -117,7 +110,7 @@ def test_the_same_results_are_packed_as_the_same_bytes(tmp_path, results):
     sums = set()
     for name, runs in (("one", SEEDS), ("other", SEEDS[::-1])):
         packed = pack(tmp_path / name, runs, profile="ci", claims=["900/rises"], results=results)
-        assert packed.runs == 3
+        assert len(packed.lines) == 3
         sums.add((packed.sha256, (tmp_path / name).read_bytes()))
     assert len(sums) == 1
     again = results_of(tmp_path / "one")
@@ -148,70 +141,30 @@ def test_runs_are_added_to_a_store_which_keeps_what_it_has(tmp_path):
     assert store.at(kept["key"]).weights == bytes([0, 1, 2, 3])
 
 
-def plan_of(results):
-    return Plan(frame_of(results, device="cpu", longest=300), 2, 60.0, 5, "cpu")
+def copied(run, *, of, width=8):
+    return line(Run(Slope(width=width), run), values=values_of(SEEDS[of - 1]))
 
 
-def test_an_audit_draws_from_what_can_be_trained_here_and_says_what_it_leaves_out(
-    tmp_path, results
-):
-    slow = {**MADE, "seconds": 1e6}  # in one run: the study's others say otherwise
-    lines = [of_today(SEEDS[0], provenance=slow), *map(of_today, SEEDS[1:])]
-    mixed = results_of(file_of(tmp_path, OF_TODAY, CODE, *lines, line(Run(Slope(), 4))))
-    for run in (*SEEDS, Run(Slope(), 4)):
-        mixed.get(run)
-    frame = frame_of(mixed, device="cpu", longest=300)
-    assert [each.run.seed for each in frame.drawable] == [1, 2, 3]
-    assert [each.seconds for each in frame.drawable] == [1.5] * 3
-    assert [*frame.left_out] == ["were packed before a change of line.train"]
-    assert [*frame_of(results, device="cuda", longest=9).left_out.values()] == [3]
-    assert "take longer than" in next(iter(frame_of(results, device="cpu", longest=1).left_out))
-    unread = results_of(file_of(tmp_path, OF_TODAY, *map(of_today, SEEDS)))
-    assert frame_of(unread, device="cpu", longest=9).left_out == {
-        "are of no claim that was read": 3
-    }
+def test_a_file_says_which_of_its_seeds_repeat_another(tmp_path, results):
+    assert results.repeats() == {}
+    path = file_of(
+        tmp_path, CODE, line(), line(SEEDS[1]), copied(3, of=1), copied(1, of=1, width=9)
+    )
+    forged = results_of(path)
+    assert forged.of(RUN.arm, [1, 2, 3]).count(None) == 0
+    assert forged.get(Run(Slope(width=9), 1)) is not None  # another arm may have the same numbers
+    assert forged.repeats() == {SEEDS[2]: SEEDS[0]}
+    said = use_lines(json.loads(json.dumps([use_of(forged)] * 2)))[1]
+    assert said.startswith(f"{path} repeats itself: 1 runs have all numbers of another seed")
+    assert "such as Slope, seed 3, which is seed 1 again" in said
 
 
-def moved(by):
-    return VALUES | {"measures": {"slope": VALUES["measures"]["slope"] + by}}
-
-
-def test_a_run_that_was_trained_again_is_held_against_what_was_packed(results):
-    plan = plan_of(results)
-    drawn = plan.frame.drawable[0]  # the spread between its seeds is 0.25
-    here = provenance("cpu", 0.0, 1)
-    mine = {**here, "packages": {**here["packages"], **packages_of(RUN.arm)}}
-    record = drawn.record
-    own = replace(drawn, record=replace(record, result=replace(record.result, provenance=mine)))
-    found = {}
-    for name, trained in {
-        "same": Trained(drawn, 1.0, VALUES),
-        "rounded": Trained(drawn, 1.0, moved(0.02), moved(0.02)),
-        "as far as rounding goes": Trained(drawn, 1.0, moved(0.1), moved(0.12)),
-        "far": Trained(drawn, 1.0, moved(0.03), moved(0.03)),
-        "rounded by the same machine": Trained(own, 1.0, moved(0.02), moved(0.02)),
-        "diverged": Trained(drawn, 1.0, {"history": {"loss": [0.5]}, "diverged_at": 3}),
-        "untrained": Trained(drawn, 1.0, why="no seven"),
-    }.items():
-        found[name] = check(plan, trained)
-    assert {name: each.finding for name, each in found.items()} == {
-        "same": Finding.SAME,
-        "rounded": Finding.ROUNDED,
-        "as far as rounding goes": Finding.ROUNDED,
-        "far": Finding.WRONG,
-        "rounded by the same machine": Finding.WRONG,
-        "diverged": Finding.WRONG,
-        "untrained": Finding.NOT_TRAINED,
-    }
-    assert found["far"].difference.found == pytest.approx(0.12)
-    lines = "\n".join(audit_lines(plan, list(found.values())))
-    for part in (
-        "7 of 3 runs were drawn by seed 5, each with the same chance",
-        "1 the same bits, 2 the same but for rounding, 3 another result, 1 could not",
-        "its slope differs by 0.12 of the spread",
-        "the same kind of machine and versions trained it",
-        "NOT TRAINED  no seven",
-    ):
-        assert part in lines, part
-    clean = list(audit_lines(plan, [found["same"]] * 3))
-    assert any("fewer than 1 of the 3 runs" in each for each in clean)
+def test_what_no_seed_changes_may_repeat(tmp_path, monkeypatch):
+    alike = VALUES | {"history": {"slope": [0.1, 0.2]}}
+    lines = [line(run, values=alike) for run in SEEDS]
+    without = [line(run, values=VALUES | {"history": {}}) for run in SEEDS]
+    for packed, exact, repeats in ((lines, False, 2), (lines, True, 0), (without, False, 0)):
+        monkeypatch.setattr(Slope, "metrics", {"slope": Metric("identity", exact=exact)})
+        results = results_of(file_of(tmp_path, CODE, *packed))
+        results.of(RUN.arm, [1, 2, 3])
+        assert len(results.repeats()) == repeats

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from repro.evidence.file import EvidenceFile
-from tests.evidence.packs import FILE, evidence, lines_of, packed, sealed
+from tests.evidence.packs import FILE, compressed, evidence, lines_of, packed
 from tests.plugin.sessions import change, run, run_apart
 from tests.plugin.sessions import trained as counts
 
@@ -134,7 +134,7 @@ def forge(path):
     lines = lines_of(path)
     forged = [line for line in lines if line["kind"] == "run"][7]
     forged["values"]["measures"]["slope"] += 0.15
-    path.write_bytes(sealed(lines))
+    path.write_bytes(compressed(lines))
     return forged
 
 
@@ -168,6 +168,35 @@ def test_a_true_file_is_clean_and_says_what_that_means_and_a_forged_run_is_named
             " same kind of machine*",
         ]
     )
+
+
+def copy_seeds(path, *, true):
+    """Have the results of each arm's first seeds in the place of the others; return how many.
+
+    Each run tells its slope on the way, since what tells nothing may repeat.
+    """
+    lines, arms = lines_of(path), {}
+    for line in lines:
+        if line["kind"] == "run":
+            line["values"]["history"] = {"slope": [line["values"]["measures"]["slope"]]}
+            arms.setdefault(repr(line["identity"]["arm"]), []).append(line)
+    for runs in arms.values():
+        for place, line in enumerate(runs[true:]):
+            line["values"] = runs[place % true]["values"]
+    path.write_bytes(compressed(lines))
+    return sum(len(runs[true:]) for runs in arms.values())
+
+
+def test_seeds_that_are_copied_are_named_by_the_session_the_report_and_the_audit(trained):
+    path = packed(trained)
+    assert copy_seeds(path, true=100) == 0
+    assert "repeats itself" not in run(trained, "--evidence", FILE).stdout.str()
+    count = copy_seeds(path, true=3)
+    forged = run(trained, "--evidence", FILE, "--report", "report")
+    said = f"{FILE} repeats itself: * runs have all numbers of another seed of their arm, such as *"
+    forged.stdout.fnmatch_lines([said])
+    assert "repeats itself" in (trained.path / "report" / "index.html").read_text()
+    audit("--runs", "1").stdout.fnmatch_lines([said.replace("*", str(count), 1)])
 
 
 def test_where_nothing_can_be_trained_again_the_audit_fails(trained):

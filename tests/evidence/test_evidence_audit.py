@@ -1,0 +1,210 @@
+"""Audits: what is drawn, how a run that was trained again is compared, what a clean sample says."""
+
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from repro.arm import Run
+from repro.evidence import audit as audit_module
+from repro.evidence import results as results_module
+from repro.evidence.again import Again, NotTrained
+from repro.evidence.audit import (
+    Checked,
+    Finding,
+    audit,
+    audit_lines,
+    chance_to_find,
+    compare,
+    fewest_found,
+    frame_of,
+)
+from repro.evidence.results import EvidenceResults
+from repro.evidence.rounding import GROWTH, difference, numbers
+from repro.runs.identity import packages_of
+from repro.runs.provenance import provenance
+from repro.studies.finetuning.arms import FinetuneArm
+from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
+from tests.studies.small import finetuning
+
+VALUES = values_of(RUN)
+TODAY = "70da7"
+OF_TODAY = {"kind": "code", "code": TODAY, "definitions": {}}
+
+
+@pytest.fixture(autouse=True)
+def _code_of_today(monkeypatch):
+    monkeypatch.setattr(results_module, "code_of", lambda arm: TODAY)
+    monkeypatch.setattr(results_module, "definitions_of", lambda arm: {})
+
+
+def of_today(run, **changes):
+    return line(run, identity=identity_of(run, TODAY), **changes)
+
+
+@pytest.fixture
+def frame(tmp_path):
+    """Returns the frame of an audit of some lines, all of whose runs were read."""
+
+    def frame(*lines, runs=SEEDS, device="cpu", longest=300):
+        results = EvidenceResults.read([file_of(tmp_path, OF_TODAY, CODE, *lines)])
+        for run in runs:
+            results.get(run)
+        return frame_of(results, device=device, longest=longest)
+
+    return frame
+
+
+def test_an_audit_draws_from_what_can_be_trained_here_and_says_what_it_leaves_out(frame):
+    slow = of_today(SEEDS[0], provenance={**MADE, "seconds": 1e6})  # the study's others say less
+    lines = [slow, *map(of_today, SEEDS[1:])]
+    changed = Run(Slope(), 4)
+    found = frame(*lines, line(changed), runs=[*SEEDS, changed])
+    assert found.drawable == SEEDS
+    assert found.left_out == {"were packed before a change of line.train": 1}
+    assert list(frame(*lines, device="cuda").left_out.values()) == [3]
+    assert "take longer than" in next(iter(frame(*lines, longest=1).left_out))
+    assert frame(*lines, runs=()).left_out == {"are of no claim that was read": 3}
+
+
+def test_each_run_has_the_same_chance_and_a_seed_draws_the_same_ones(frame, monkeypatch):
+    again = of_these(VALUES)
+    monkeypatch.setattr(audit_module, "Again", again)
+    found = frame(*map(of_today, SEEDS))
+
+    def drawn(seed, draws):
+        return [each.run for each in audit(found, draws=draws, seconds=60, seed=seed)]
+
+    assert drawn(7, 2) == drawn(7, 3)[:2]
+    assert set(drawn(7, 3)) == set(SEEDS)
+    first = [drawn(seed, 1)[0].seed for seed in range(300)]
+    assert stats.chisquare([first.count(seed) for seed in (1, 2, 3)]).pvalue > 1e-4
+
+
+def test_an_audit_ends_with_the_run_in_which_its_time_is_over(frame, monkeypatch):
+    monkeypatch.setattr(audit_module, "Again", of_these(VALUES))
+    monkeypatch.setattr(audit_module.time, "monotonic", iter(range(0, 1000, 10)).__next__)
+    # a look at the clock takes ten seconds: at the beginning, and before and after each run
+    assert len([*audit(frame(*map(of_today, SEEDS)), draws=3, seconds=35, seed=1)]) == 2
+
+
+def of_these(values):
+    """What trains all runs again to these values, or raises them."""
+
+    class Fake:
+        def __init__(self, engines, *, device):
+            pass
+
+        def values(self, run):
+            if isinstance(values, Exception):
+                raise values
+            return values
+
+    return Fake
+
+
+def moved(by):
+    return VALUES | {"measures": {"slope": VALUES["measures"]["slope"] + by}}
+
+
+def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, monkeypatch):
+    found = frame(*map(of_today, SEEDS))  # the spread between the seeds is 0.25
+    here = provenance("cpu", 0.0, 1)
+    mine = {**here, "packages": {**here["packages"], **packages_of(RUN.arm)}}
+    own = frame(of_today(RUN, provenance={**MADE, **mine}), *map(of_today, SEEDS[1:]))
+    diverged = {"history": {"loss": [0.5]}, "diverged_at": 3}
+    for frame_, values, finding in (
+        (found, VALUES, Finding.SAME),
+        (found, moved(0.02), Finding.ROUNDED),
+        (found, moved(0.03), Finding.WRONG),
+        (found, diverged, Finding.WRONG),
+        (own, VALUES, Finding.SAME),
+        (own, moved(1e-9), Finding.WRONG),
+    ):
+        assert compare(frame_, RUN, values)[0] is finding, values
+    assert "its slope differs by 0.12 of the spread" in compare(found, RUN, moved(0.03))[1]
+    assert "the same kind of machine and versions" in compare(own, RUN, moved(0.03))[1]
+    monkeypatch.setattr(audit_module, "Again", of_these(NotTrained("no seven")))
+    (untrained,) = audit(found, draws=1, seconds=60, seed=1)
+    assert (untrained.finding, untrained.why) == (Finding.NOT_TRAINED, "no seven")
+
+
+def test_what_was_found_and_what_follows_is_said(frame):
+    found = frame(*map(of_today, SEEDS))
+    checked = [Checked(run, Finding.SAME) for run in SEEDS]
+    assert "so fewer than 1 of the 3 runs" in "\n".join(audit_lines(found, checked, seed=5))
+    checked[0] = replace(checked[0], finding=Finding.ROUNDED)
+    checked[1] = replace(checked[1], finding=Finding.WRONG, why="far off")
+    lines = "\n".join(audit_lines(found, checked, seed=5))
+    for part in (
+        "3 of 3 runs were drawn by seed 5, each with the same chance",
+        "1 the same bits, 1 the same but for rounding, 1 another result",
+        "WRONG  Slope, seed 2: far off",
+        "may differ by 0.1 of the spread",
+    ):
+        assert part in lines, part
+    assert "so fewer" not in lines
+
+
+def test_chances_are_those_of_the_hypergeometric_distribution():
+    for wrong in (0, 1, 12, 116, 1159):
+        for draws in (0, 1, 29, 100, 1159):
+            expected = 1 - stats.hypergeom(1159, wrong, draws).pmf(0)
+            found = chance_to_find(wrong, total=1159, draws=draws)
+            assert found == pytest.approx(expected, abs=1e-9)
+    fewest = fewest_found(total=1159, draws=29)
+    below, at = (chance_to_find(n, total=1159, draws=29) for n in (fewest - 1, fewest))
+    assert below < 0.95 <= at
+    assert fewest_found(total=20_000, draws=29) / 20_000 == pytest.approx(0.098, abs=1e-3)
+    assert fewest_found(total=2, draws=0) is None
+
+
+INF = float("inf")
+SLOPE, EARLY, LATE = (INF, "slope"), (1, "loss"), (3, "loss")
+
+
+def test_numbers_have_the_epochs_that_they_were_measured_at():
+    measured = {"loss": [0.5, 0.4, 0.3], "slope": [[0.1, None], [0.2, 0.3]]}
+    found = numbers(RUN.arm, {"measures": {"slope": 0.3}, "history": measured, "steps": 30})
+    assert found[2, "slope"] == [0.1]
+    assert found[3, "slope"] == [0.2, 0.3]
+    assert found[SLOPE] == [0.3]
+    assert [found[n, "loss"] for n in (1, 2, 3)] == [[0.5], [0.4], [0.3]]
+    assert numbers(RUN.arm, {"diverged_at": 3, "history": {"loss": [0.5]}}) == {EARLY: [0.5]}
+
+
+def test_lists_by_example_are_left_to_their_mean():
+    shares = FinetuneArm.metrics["test_accuracy"].sampled
+    measures = {"measures": {shares: [0.0, 1.0], "test_accuracy": 0.5}, "history": {}}
+    arm = finetuning(FinetuneArm(recipe=FinetuneArm().recipe))
+    assert numbers(arm, measures) == {(INF, "test_accuracy"): [0.5]}
+
+
+def test_differences_are_counted_in_spreads_between_seeds():
+    def found(one, other, *seeds):
+        return difference({SLOPE: one}, {SLOPE: other}, [{SLOPE: each} for each in seeds]).found
+
+    assert found([2.0], [2.5], [1.0], [2.0], [3.0]) == 0.5
+    assert found([1.0], [1.0], [1.0], [1.0], [1.0]) == 0
+    assert found([1.0], [1.0 + 1e-9], [1.0], [1.0], [1.0]) == INF
+    assert found([2.0], [1.98], [2.0], [3.0]) == pytest.approx(1)  # a hundredth of the value is one
+    listed = found([1.0, 5.0], [2.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0])
+    assert listed == pytest.approx(2**0.5)
+    assert difference({SLOPE: [1.0]}, {EARLY: [1.0]}, []) is None
+
+
+def test_rounding_grows_and_does_not_jump():
+    seeds = [{EARLY: [x], LATE: [x], SLOPE: [x]} for x in (1.0, 2.0, 3.0)]
+    same = {EARLY: [2.0], LATE: [2.0], SLOPE: [2.0]}
+    grown = {EARLY: [2.0 + 0.9 / GROWTH], LATE: [2.8], SLOPE: [4.0]}
+    assert difference(grown, same, seeds).is_rounding
+    jumped = {EARLY: [2.0 + 0.5 / GROWTH], LATE: [2.8], SLOPE: [2.8]}
+    found = difference(jumped, same, seeds)
+    assert (found.place, found.is_rounding) == (LATE, False)
+    assert "loss after epoch 3" in str(found)
+    assert not difference({**same, EARLY: [2.2]}, same, seeds).is_rounding  # too early for it
+
+
+def test_a_run_that_fails_says_why():
+    with pytest.raises(NotTrained, match="seed 1, failed to train"):
+        Again({RUN: "loop"}, device="cpu").values(RUN)
