@@ -6,11 +6,11 @@
 
 Runs of the pack are forged in five ways, and audited as if training again gave what was packed. So
 the first table is about the sampling: an audit finds a forged run where it draws one. It stands
-beside the least chance that theory gives.
+beside the chance that theory gives.
 
-With `--train` runs are trained here, and as two other processors would round. One of these is taken
-for the machine that packed. The second table is about the comparison: how often a forged run that
-was drawn is recognised, and how often a true one is suspected.
+With `--train` runs are trained here, and as two other processors would round, which stand for the
+machines that packed. The second table is about the comparison: how often a forged run that was
+drawn is recognised, and how often a true one is suspected.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import os
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Arm, Run, Values
-from repro.evidence import again
-from repro.evidence.audit import Finding, Plan, Trained, check, is_of_this_machine
-from repro.evidence.frame import Drawable, Frame, frame_of
-from repro.evidence.sampling import Sampling
+from repro.environment import environment_with
+from repro.evidence.again import Again
+from repro.evidence.audit import Finding, Frame, chance_to_find, compare, frame_of
 from repro.plugin.reading import with_claims
 from repro.plugin.session import ClaimSession
 
@@ -37,8 +37,15 @@ SHARES = (0.05, 0.1, 0.3)
 DRAWS = 29
 AUDITS = 1000
 
-PACKED_BY = {"ATEN_CPU_CAPABILITY": "default"}
-"""Settings by which the runs are trained that are taken for those of another machine."""
+OTHERS = (
+    {
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_CBWR": "COMPATIBLE",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+    },
+    {"ATEN_CPU_CAPABILITY": "default"},
+)
+"""Settings by which torch and its libraries add up in another order, as other processors do."""
 
 ANOTHER_RATE = 1.1
 """The factor of the learning rate of runs whose result is packed as that of the usual one."""
@@ -124,10 +131,7 @@ def main() -> None:
 
 
 def audits(session: ClaimSession, train: int, seconds: float) -> None:
-    for item in session.trained:
-        session.stops_at(item)
-    session.read_for_the_ledger()
-    session.read_figures()
+    session.read_everything()
     frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
     by_sampling(frame)
     if train:
@@ -137,100 +141,89 @@ def audits(session: ClaimSession, train: int, seconds: float) -> None:
 def by_sampling(frame: Frame) -> None:
     """Print how often audits of a forged pack find a forged run, and how often theory says."""
     total = len(frame.drawable)
-    true = {each.run: each.record.result.values for each in frame.drawable}
     print(f"{AUDITS} audits of {DRAWS} among {total} runs; of 100 audits these find a forged one:")
     print(f"{'':38}" + "".join(f"{share:>9.0%}" for share in SHARES))
     for way, forge in WAYS.items():
-        found = [found_in(frame, true, forge, round(share * total)) for share in SHARES]
+        found = [found_in(frame, forge, round(share * total)) for share in SHARES]
         print(f"{way:38}" + "".join(f"{x:9.1%}" for x in found), flush=True)
-    even = Sampling([1 / total] * total)
-    theory = [even.finds(round(share * total), DRAWS) for share in SHARES]
+    theory = [chance_to_find(round(x * total), total=total, draws=DRAWS) for x in SHARES]
     print(f"{'theory':38}" + "".join(f"{x:9.1%}" for x in theory))
     errors = [(x * (1 - x) / AUDITS) ** 0.5 for x in theory]
     print(f"{'its error in so many audits':38}" + "".join(f"{x:9.1%}" for x in errors))
 
 
-def found_in(
-    frame: Frame,
-    true: Mapping[Run, Values],
-    forge: Callable[[Forger, Run], Values],
-    count: int,
-) -> float:
+def found_in(frame: Frame, forge: Callable[[Forger, Run], Values], count: int) -> float:
     """The share of audits that find something, each of a pack in which others are forged."""
-    plan = Plan(frame, draws=DRAWS, seconds=float("inf"), seed=0, device="cpu")
-    sampling, found = plan.sampling, 0
+    found, true = 0, true_values(frame)
     for number in range(AUDITS):
         forger = Forger(true, random.Random(number))
-        forged = set(forger.draw.sample(range(len(frame.drawable)), count))
-        drawn = [place for place in islice(sampling.order(number), DRAWS) if place in forged]
+        forged = set(forger.draw.sample(frame.drawable, count))
+        drawn = random.Random(-number - 1).sample(frame.drawable, DRAWS)
         found += any(
-            is_recognised(plan, frame.drawable[place], forge(forger, frame.drawable[place].run))
-            for place in drawn
+            is_recognised(frame, run, forge(forger, run), true[run])
+            for run in drawn
+            if run in forged
         )
     return found / AUDITS
 
 
-def is_recognised(plan: Plan, drawn: Drawable, forged: Values) -> bool:
-    """Tell whether a drawn run is said to be wrong; training it again gives the truth."""
-    record = replace(drawn.record, result=replace(drawn.record.result, values=forged))
-    trained = Trained(replace(drawn, record=record), 0.0, here=drawn.record.result.values)
-    return check(plan, trained).finding is Finding.WRONG
+def true_values(frame: Frame) -> dict[Run, Values]:
+    return {run: record.result.values for run, record in frame.records.items()}
+
+
+def is_recognised(
+    frame: Frame, run: Run, packed: Values, here: Values, *, machine: str | None = None
+) -> bool:
+    """Tell whether a packed result is said to be wrong; training the run gives `here`."""
+    record = frame.records[run]
+    made = dict(record.result.provenance)
+    made["machine"] = machine or made["machine"]
+    record = replace(record, result=replace(record.result, values=packed, provenance=made))
+    forged = replace(frame, records={**frame.records, run: record})
+    return compare(forged, run, here)[0] is Finding.WRONG
 
 
 def by_comparison(frame: Frame, count: int, seconds: float) -> None:
     """Print how often drawn runs of another machine are recognised, and suspected."""
-    plan = Plan(frame, draws=DRAWS, seconds=float("inf"), seed=0, device="cpu")
     recognised = {way: [0, 0] for way in ("true", *WAYS)}
-    for drawn, here, elsewhere, packed in trained_thrice(frame, count, seconds):
-        known = {run: record.result.values for run, record in frame.runs.items()}
-        forger = Forger({**known, drawn.run: packed}, random.Random(drawn.run.seed))
-        for way, counts in recognised.items():
-            forged = packed if way == "true" else WAYS[way](forger, drawn.run)
-            trained = Trained(of_another_machine(drawn, forged), 0.0, here, elsewhere)
-            checked = check(plan, trained)
-            counts[0] += checked.finding is Finding.WRONG
-            counts[1] += 1
-            if (checked.finding is Finding.WRONG) != (way != "true"):
-                difference = checked.difference
-                print(f"  {way}: {drawn.run.arm.label}, seed {drawn.run.seed}: {difference}")
+    for run, here, others in trained_thrice(frame, count, seconds):
+        for packed in others:
+            forger = Forger({**true_values(frame), run: packed}, random.Random(run.seed))
+            for way, counts in recognised.items():
+                forged = packed if way == "true" else WAYS[way](forger, run)
+                is_wrong = is_recognised(frame, run, forged, here, machine="another")
+                counts[0] += is_wrong
+                counts[1] += 1
+                if is_wrong != (way != "true"):
+                    print(f"  {way}: {run.arm.label}, seed {run.seed}")
     print("drawn runs of another machine that are said to have another result:")
-    for way, (wrong, all_) in recognised.items():
-        print(f"  {way:38}{wrong:>4} of {all_}")
-
-
-def of_another_machine(drawn: Drawable, values: Values) -> Drawable:
-    result = drawn.record.result
-    made = {**result.provenance, "machine": "another"}
-    changed = replace(result, values=values, provenance=made)
-    return replace(drawn, record=replace(drawn.record, result=changed))
+    for way, (wrong, every) in recognised.items():
+        print(f"  {way:38}{wrong:>4} of {every}")
 
 
 def trained_thrice(
     frame: Frame, count: int, seconds: float
-) -> Iterator[tuple[Drawable, Values, Values, Values]]:
-    """Yield runs with their values here, as another processor rounds, and as a third one does.
+) -> Iterator[tuple[Run, Values, list[Values]]]:
+    """Yield runs with their values here, and as each of the others rounds."""
+    engines = {run: record.result.provenance["engine"] for run, record in frame.records.items()}
+    studies: dict[str, list[Run]] = {}
+    for run in frame.drawable:
+        if frame.records[run].result.provenance["seconds"] <= seconds:
+            studies.setdefault(run.arm.study, []).append(run)
+    again = Again(engines, device="cpu")
+    for runs in studies.values():
+        for run in random.Random(1).sample(runs, min(count, len(runs))):
+            yield run, again.values(run), [elsewhere(engines, run, each) for each in OTHERS]
 
-    What is packed stands for here, if this machine packed it; a run costs two trainings then.
-    """
-    engines = {run: record.result.identity["engine"] for run, record in frame.runs.items()}
-    studies: dict[str, list[Drawable]] = {}
-    for each in frame.drawable:
-        if each.record.result.provenance["seconds"] <= seconds:
-            studies.setdefault(each.run.arm.study, []).append(each)
-    drawn_runs = [
-        drawn
-        for drawables in studies.values()
-        for drawn in random.Random(1).sample(drawables, min(count, len(drawables)))
-    ]
-    with (
-        again.elsewhere(engines, device="cpu") as other,
-        again.elsewhere(engines, device="cpu", settings=PACKED_BY) as packer,
-    ):
-        for drawn in drawn_runs:
-            here = drawn.record.result.values
-            if not is_of_this_machine(drawn, "cpu"):
-                here = again.Again(engines, device="cpu").values(drawn.run)
-            yield drawn, here, other.values(drawn.run), packer.values(drawn.run)
+
+def elsewhere(engines: Mapping[Run, str], run: Run, settings: Mapping[str, str]) -> Values:
+    """Train a run in a process of its own, which rounds as another processor does."""
+    with environment_with(settings), ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(trained, engines, run).result()
+
+
+def trained(engines: Mapping[Run, str], run: Run) -> Values:
+    return Again(engines, device="cpu").values(run)
 
 
 if __name__ == "__main__":

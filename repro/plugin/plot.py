@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from repro.arm import Arm, Needs, Run
-from repro.recorded.arm import ALL, RecordedArm
+from repro.recorded.source import ALL, RecordedArm
 from repro.report.figure import FigureData, LineData, PanelData
 from repro.report.json_data import to_json
 from repro.runs.profiles import Profile

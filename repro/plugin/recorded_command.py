@@ -45,8 +45,8 @@ def _read(session: ClaimSession) -> Wanted:
     from repro.arm import Needs
     from repro.judge import Outcome
     from repro.plugin.claims import call, claim_id, quiet
-    from repro.recorded.design import RunsWanted
-    from repro.recorded.errors import RecordedError
+    from repro.recorded import RecordedError
+    from repro.recorded.judging import RunsWanted
     from repro.recorded.wanted import Wanted
     from repro.runs.results import RunsMissing
 

@@ -8,9 +8,15 @@ from typing import Any, overload
 from repro.arm import Arm, Needs, Run, Values, require_plain
 from repro.judge import Design, Judge, OneLook, Verdict, all_of
 from repro.plugin.trial import Rungs, Trial
-from repro.recorded.arm import RecordedArm
-from repro.recorded.design import RunsWanted, design_of, further
-from repro.recorded.remarks import not_finite, remarks_on
+from repro.recorded.judging import (
+    RunsWanted,
+    design_of,
+    further,
+    not_finite,
+    remarks_on,
+    require_same_ends,
+)
+from repro.recorded.source import RecordedArm
 from repro.report.record import ArmData
 from repro.runs.profiles import Profile
 from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
@@ -217,6 +223,7 @@ class Trials:
         same seeds of each.
         """
         self._require(count)
+        require_same_ends(self.recorded, self.metrics)
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [result.values for result in self._results(arm, count)]
 

@@ -13,7 +13,7 @@ from repro.arm import Needs
 from repro.data.locate import DataError
 from repro.judge import Design, Held, OneLook, Outcome, Standing
 from repro.ledger import Entry
-from repro.recorded.errors import RecordedError
+from repro.recorded import RecordedError
 from repro.report.record import ArmData, Finding
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed

@@ -9,7 +9,7 @@ import numpy as np
 
 from repro.arm import Metric
 from repro.judge import Judge, Measured, OneLook, Scale, Verdict
-from repro.recorded.errors import RecordedError
+from repro.recorded.rows import RecordedError
 from repro.recorded.runs import listed
 
 METRIC = Metric("identity")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,17 +9,12 @@ from typing import Any
 
 from repro.arm import Arm, Needs, Run
 from repro.code import Modules, Root, digest, reached
-from repro.recorded.arm import RecordedArm
-from repro.recorded.cells import Number
-from repro.recorded.read_files import Read
-from repro.recorded.runs import RecordedRun
+from repro.recorded.rows import Read
+from repro.recorded.runs import Number, RecordedRun
+from repro.recorded.source import RecordedArm
 from repro.runs.identity import name_of
 from repro.runs.results import KnownResults
-from repro.store import Result
-from repro.store.key import plain
-
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-
+from repro.store import Result, run_key
 
 ToldRuns = dict[str, tuple[dict[str, Any], dict[str, Any]]]
 """The values and the provenance of recorded runs by their keys, as one process tells another."""
@@ -133,24 +126,11 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     }
     history = {name: list(curve.values()) for name, curve in run.curves.items()}
     values = {"measures": measures, "history": history, "steps": 0}
-    head, about = _identity_of(arm)
-    identity = {**about, "row": values, "seed": seed}
-    made = {"recorded": run.place, "file": run.file.name, "sha256": run.file.sha256}
+    identity = {"arm": arm.settings(), "code": _reader_of(source.read), "row": values, "seed": seed}
+    made = {"recorded": run.first.place, "file": run.file.name, "sha256": run.file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
     values = {**values, "epochs": curves} if curves else values
-    row = _canonical(identity["row"])
-    key = hashlib.sha256(f'{head},"row":{row},"seed":{seed}}}'.encode()).hexdigest()
-    return Result(key, identity, values, made)
-
-
-@cache
-def _identity_of(arm: RecordedArm) -> tuple[str, dict[str, object]]:
-    """Return what the identities of an arm's runs share: as the text that begins their keys' own.
-
-    A key is that of `run_key`, put together here since most of its text is the same each time.
-    """
-    about: dict[str, object] = {"arm": arm.settings(), "code": _reader_of(arm.source.read)}
-    return _canonical(plain(about, "arm")).removesuffix("}"), about
+    return Result(run_key(identity), identity, values, made)
 
 
 def _counted(value: Number, instead: float | None) -> Number:
@@ -159,14 +139,11 @@ def _counted(value: Number, instead: float | None) -> Number:
     return instead if value is None else value
 
 
+@cache
 def _reader_of(read: Read | None) -> str:
     """Return a digest of the code that reads a source: with the user's reader, if there is one."""
-    roots = {Root("repro.recorded.runs", "runs_of"), Root("repro.recorded.table", "read_table")}
+    roots = [Root("repro.recorded.rows", "rows_of"), Root("repro.recorded.runs", "runs_of")]
     if read is not None and hasattr(read, "__qualname__"):
-        roots.add(Root(read.__module__, read.__qualname__))
-    return _digest(frozenset(roots), frozenset(root.module.partition(".")[0] for root in roots))
-
-
-@cache
-def _digest(roots: frozenset[Root], packages: frozenset[str]) -> str:
+        roots.append(Root(read.__module__, read.__qualname__))
+    packages = frozenset(root.module.partition(".")[0] for root in roots)
     return digest(reached(sorted(roots, key=str), Modules(packages)))

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from statistics import fmean
 
 from repro.recorded.runs import Chosen, RecordedArmRuns
-
-Ordered = list[tuple[float, Chosen]]
-"""Arms with the mean of a metric, in its order."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The mean of one arm beside the lowest and the highest of its rivals."""
-
-    own: float
-    lowest: float
-    highest: float
-    rivals: int
 
 
 class Rivals:
@@ -28,36 +14,23 @@ class Rivals:
 
     def __init__(self, arms: Mapping[Chosen, RecordedArmRuns]) -> None:
         self._arms = arms
-        self._ordered: dict[tuple[int, Chosen, str], Ordered] = {}
         self._means: dict[tuple[Chosen, str], float | None] = {}
 
-    def standing(self, chosen: Chosen, metric: str, *, beside: Chosen) -> Standing | None:
-        """Return how an arm that is compared with another stands among those that could be.
+    def means(self, chosen: Chosen, metric: str, *, beside: Chosen) -> tuple[float, list[float]]:
+        """Return the mean of an arm, and those of its rivals but for one that it is compared with.
 
-        An arm of which a run has no number is no rival. None where the arm itself is such a one,
-        or nothing but one arm could be compared.
+        An arm of which a run has no number is no rival; if the arm itself is one, it has none.
         """
         own = self._mean(chosen, metric)
         if own is None or chosen == beside:
-            return None
-        compared = chosen, beside
-        lowest, highest, rivals = [], [], 0
-        for place in range(len(chosen)):
-            ordered = self._in_order(place, chosen, metric)
-            lowest += _first(ordered, compared)
-            highest += _first(reversed(ordered), compared)
-            is_alike = _without(chosen, place) == _without(beside, place)
-            is_among = is_alike and self._mean(beside, metric) is not None
-            rivals += len(ordered) - 1 - is_among
-        return Standing(own, min(lowest), max(highest), rivals) if rivals > 1 else None
-
-    def _in_order(self, place: int, chosen: Chosen, metric: str) -> Ordered:
-        others = _without(chosen, place)
-        if (place, others, metric) not in self._ordered:
-            means = [(self._mean(each, metric), each) for each in self._alike[place, others]]
-            known = [(mean, each) for mean, each in means if mean is not None]
-            self._ordered[place, others, metric] = sorted(known, key=lambda pair: pair[0])
-        return self._ordered[place, others, metric]
+            return 0.0, []
+        rivals = {
+            each
+            for place in range(len(chosen))
+            for each in self._alike[place, _without(chosen, place)]
+        }
+        found = [self._mean(each, metric) for each in rivals - {chosen, beside}]
+        return own, [mean for mean in found if mean is not None]
 
     @cached_property
     def _alike(self) -> dict[tuple[int, Chosen], list[Chosen]]:
@@ -70,21 +43,11 @@ class Rivals:
 
     def _mean(self, chosen: Chosen, metric: str) -> float | None:
         if (chosen, metric) not in self._means:
-            self._means[chosen, metric] = self._mean_of_runs(chosen, metric)
+            values = [run.measures.get(metric) for run in self._arms[chosen].runs.values()]
+            numbers = [value for value in values if isinstance(value, float)]
+            is_whole = numbers and len(numbers) == len(values)
+            self._means[chosen, metric] = fmean(numbers) if is_whole else None
         return self._means[chosen, metric]
-
-    def _mean_of_runs(self, chosen: Chosen, metric: str) -> float | None:
-        if chosen not in self._arms:  # it is of another record
-            return None
-        values = [run.measures.get(metric) for run in self._arms[chosen].runs.values()]
-        numbers = [value for value in values if isinstance(value, float)]
-        return fmean(numbers) if numbers and len(numbers) == len(values) else None
-
-
-def _first(ordered: Iterable[tuple[float, Chosen]], compared: tuple[Chosen, Chosen]) -> list[float]:
-    """Return the first mean that is of neither of the arms compared; empty where there is none."""
-    first = next((mean for mean, each in ordered if each not in compared), None)
-    return [] if first is None else [first]
 
 
 def _without(chosen: Chosen, place: int) -> Chosen:

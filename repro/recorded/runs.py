@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from repro.recorded.cells import Number, Setting, is_empty, number, setting, whole
-from repro.recorded.errors import RecordedError
-from repro.recorded.table import File, Row
+from repro.recorded.rows import File, RecordedError, Row
+
+Setting = str | int | float
+Number = float | list[float | None] | None
+"""A measure of a run: a number, one for each part, or None where there is none or none finite."""
 
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: the name of each column with what it says."""
+
+WORDS = ("true", "false", "none")
+"""Settings that are words in Python, however a file writes them."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +39,20 @@ class Columns:
 class RecordedRun:
     """One run, as it was recorded."""
 
-    place: str
+    first: Row
     """The row that it stands in, or the first of them."""
-    file: File
     measures: dict[str, Number] = field(default_factory=dict)
     """Its last values; None where one is no finite number, no name where there is nothing."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
 
     @property
+    def file(self) -> File:
+        return self.first.file
+
+    @property
     def where(self) -> str:
-        return f"{self.place} of {self.file.name}"
+        return self.first.where
 
 
 @dataclass
@@ -79,46 +88,27 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     _require_columns(rows, columns)
     arms: dict[Chosen, RecordedArmRuns] = {}
     known: dict[tuple[object, ...], Chosen] = {}
-    whole_seeds: dict[object, int | None] = {}
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
-        chosen = known.get(texts)
-        if chosen is None:
-            chosen = tuple(
-                (name, setting(text)) for name, text in zip(columns.arm, texts, strict=True)
-            )
-            known[texts] = chosen
-        of_arm = arms.setdefault(chosen, RecordedArmRuns())
-        if of_arm.wrong:
-            continue
-        seed: int | None = len(of_arm.runs) + 1
-        if columns.seed is not None:
-            text = row.cells.get(columns.seed)
-            if text not in whole_seeds:
-                whole_seeds[text] = whole(text)
-            seed = whole_seeds[text]
-        if seed is None:
-            assert columns.seed is not None
-            of_arm.wrong = (
-                f"{columns.seed} is {row.cells.get(columns.seed)!r} in {row.where}, which is no"
-                " whole number: number the runs, or leave seed= out where they are not paired."
-            )
-        else:
-            of_arm.wrong = _add(of_arm.runs, seed, row, columns, rows)
+        if texts not in known:
+            named = zip(columns.arm, texts, strict=True)
+            known[texts] = tuple((name, setting(text)) for name, text in named)
+        of_arm = arms.setdefault(known[texts], RecordedArmRuns())
+        if not of_arm.wrong:
+            of_arm.wrong = _add(of_arm.runs, row, columns)
     for of_arm in arms.values():
         of_arm.runs = dict(sorted(of_arm.runs.items()))
         for run in of_arm.runs.values():
-            _end(run)
+            for metric, curve in run.curves.items():
+                run.measures[metric] = curve[max(curve)]
     return arms
 
 
 def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
     there: dict[str, None] = {}
-    files = set()
     for row in rows:
-        if row.file not in files or row.place.startswith("row "):
-            files.add(row.file)
-            there.update(dict.fromkeys(row.cells))
+        if not row.cells.keys() <= there.keys():
+            there |= dict.fromkeys(row.cells)
     wanted = [*columns.arm, columns.seed, columns.epoch, *columns.metrics.values()]
     for name in wanted:
         if name is not None and name not in there:
@@ -127,18 +117,15 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
             )
 
 
-def _add(
-    runs: dict[int, RecordedRun], seed: int, row: Row, columns: Columns, rows: Sequence[Row]
-) -> str:
+def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
     """Add a row to the run of its seed; return what is wrong with it, or nothing."""
-    run = runs.get(seed)
-    if run is not None and columns.epoch is None:
-        return _twice(run, row, seed, columns, rows)
-    if run is None:
-        run = runs[seed] = RecordedRun(row.place, row.file)
-    epoch = None
-    if columns.epoch is not None:
-        epoch = whole(row.cells.get(columns.epoch))
+    seed = whole(row.cells.get(columns.seed)) if columns.seed else len(runs) + 1
+    if seed is None:
+        why = "is no whole number; number the runs, or leave seed= out where they are not paired"
+        return row.wrong(columns.seed or "", why)
+    if columns.epoch is None and seed in runs:
+        return _twice(runs[seed], row, seed, columns)
+    run = runs.setdefault(seed, RecordedRun(row))
     for metric, column in columns.metrics.items():
         cell = row.cells.get(column)
         if is_empty(cell):
@@ -146,49 +133,113 @@ def _add(
         try:
             value = number(cell)
         except ValueError:
-            return f"{column} is {cell!r} in {row.where}, which is no number."
+            return row.wrong(column, "is no number")
         if isinstance(value, list) != (metric in columns.listed):
             is_one = "is declared as a list and is one number"
-            is_list = "is a list: declare its metric with listed=True"
-            return f"{column} in {row.where} {is_one if metric in columns.listed else is_list}."
+            is_list = "is a list; declare its metric with listed=True"
+            return row.wrong(column, is_one if metric in columns.listed else is_list)
         if columns.epoch is None:
             run.measures[metric] = value
             continue
+        epoch = whole(row.cells.get(columns.epoch))
         if epoch is None:
-            there = row.cells.get(columns.epoch)
-            return f"{columns.epoch} is {there!r} in {row.where}, which is no whole number."
+            return row.wrong(columns.epoch, "is no whole number")
         curve = run.curves.setdefault(metric, {})
         if epoch in curve:
-            return (
-                f"Seed {seed} has two values of {column} at {columns.epoch} {epoch}, the second in"
-                f" {row.where}: two runs share a seed, or another column counts the steps."
+            return row.wrong(
+                column,
+                f"is a second value of seed {seed} at {columns.epoch} {epoch}; two runs share a"
+                " seed, or another column counts the steps",
             )
         curve[epoch] = value
     return ""
 
 
-def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns, rows: Sequence[Row]) -> str:
+def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:
     """Say that two rows are of one arm and seed, and what tells them apart, if anything does."""
     told = {*columns.arm, columns.seed, *columns.metrics.values()}
-    first = next(each for each in rows if each.place == run.place and each.file == run.file)
+    first = run.first
     apart = [
         name
         for name in row.cells
         if name not in told and first.cells.get(name) != row.cells.get(name)
     ]
-    both = f"{run.where} and {row.place}" + (f" of {row.file.name}" * (row.file != run.file))
+    both = f"Seed {seed} is there twice, in {first.where} and {row.where}"
     if apart:
         return (
-            f"Seed {seed} is there twice, in {both}, which differ in {', '.join(apart)}: name what"
-            " tells arms apart in arm=[…], or what counts epochs in epoch=."
+            f"{both}, which differ in {', '.join(apart)}: name what tells arms apart in arm=[…], or"
+            " what counts epochs in epoch=."
         )
-    return f"Seed {seed} is there twice, in {both}: remove one, or give it its own seed."
+    return f"{both}: remove one, or give it its own seed."
 
 
-def _end(run: RecordedRun) -> None:
-    """Take what a run ended with from its curves."""
-    for metric, curve in run.curves.items():
-        run.measures[metric] = curve[max(curve)]
+def setting(cell: object) -> Setting:
+    """Return a setting such that equal ones are equal, from text and from Python.
+
+    >>> setting("64"), setting("1e-1"), setting("007"), setting(True), setting("True")
+    (64, 0.1, '007', 'true', 'true')
+    """
+    if isinstance(cell, bool) or cell is None:
+        return str(cell).lower()
+    if isinstance(cell, int):
+        return cell
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() else cell
+    text = str(cell).strip()
+    if text.lower() in WORDS:
+        return text.lower()
+    if text[:1] not in "+-.0123456789" or (text[:1] == "0" and text[1:2].isdigit()):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number) or "_" in text:
+        return text
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def whole(cell: object) -> int | None:
+    """Return a seed, an epoch or a step as a whole number; None where it is none.
+
+    >>> whole("3"), whole(3.0), whole("3.5"), whole("")
+    (3, 3, None, None)
+    """
+    if isinstance(cell, str) and cell.lstrip("-").isdecimal():
+        return int(cell)
+    try:
+        number = float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else None
+
+
+def is_empty(cell: object) -> bool:
+    """Return whether nothing is written in a cell: a value that is not a number is something."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def number(cell: object) -> Number:
+    """Return a measure; None where it is not finite. Raises ValueError where it is no number.
+
+    >>> number("0.5"), number("nan"), number([1, 2])
+    (0.5, None, [1.0, 2.0])
+    """
+    if isinstance(cell, list | tuple):
+        return [_finite(each) for each in cell]
+    return _finite(cell)
+
+
+def _finite(cell: object) -> float | None:
+    if cell is None:
+        return None
+    if isinstance(cell, bool):
+        raise ValueError(cell)
+    try:
+        value = float(cell)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(cell) from None
+    return value if math.isfinite(value) else None
 
 
 def listed(seeds: Iterable[int]) -> str:

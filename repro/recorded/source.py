@@ -1,4 +1,4 @@
-"""The source of recorded runs: which files to read, and what their columns mean."""
+"""The source of recorded runs: which files to read, what their columns mean, and its arms."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
-from repro.arm import Metric
-from repro.recorded.arm import RecordedArm
-from repro.recorded.cells import WORDS, setting
-from repro.recorded.errors import RecordedError
-from repro.recorded.read_files import Read
+from repro.arm import Arm, Metric, Settings
 from repro.recorded.rivals import Rivals
-from repro.recorded.runs import Chosen, Columns, RecordedArmRuns, runs_of
-from repro.recorded.table import read_table
+from repro.recorded.rows import Read, RecordedError, rows_of
+from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
+
+ALL = 2**63
+"""More seeds than there are."""
+
+AS_RECORDED = "as recorded"
+"""What `ends` says where runs may end at different epochs."""
 
 
 def recorded(
@@ -32,6 +34,7 @@ def recorded(
     columns: str | None = None,
     diverged: Mapping[str, float] | None = None,
     looks: Sequence[int] = (),
+    ends: str = "alike",
     read: Read | None = None,
 ) -> Recorded:
     """Return the source of the runs that a file has, or many files, for claims to take arms from.
@@ -48,6 +51,8 @@ def recorded(
     `paired=True` says that a seed is the same initialisation and data order in every arm. A value
     that is not a number leaves a claim open, unless `diverged` says what it counts as. `looks` says
     at how many seeds the runs are judged, where more will come; else there is one look, at all.
+    `ends="as recorded"` says that runs may end at different epochs, as with early stopping; else
+    claims on such runs are refused, since the one that was cut off has no final value.
 
     >>> RESULTS = recorded("results.csv", arm=["method", "width"], seed="seed",
     ...                    metrics={"accuracy": Metric("log-odds", examples=10_000)})
@@ -69,6 +74,8 @@ def recorded(
                 f"{name} is declared as the mean over {metric.sampled}, one value an example, which"
                 " recorded runs do not have: leave sampled= out."
             )
+    if ends not in ("alike", AS_RECORDED):
+        raise RecordedError(f"ends={ends!r} is not known: say {AS_RECORDED!r}, or leave it out.")
     unknown = {*(tags or {}), *(diverged or {})} - metrics.keys()
     if unknown:
         raise RecordedError(f"{min(unknown)!r} is none of the metrics {', '.join(metrics)}.")
@@ -88,6 +95,7 @@ def recorded(
         wide=columns,
         diverged=dict(diverged or {}),
         looks=tuple(looks),
+        may_end_apart=ends == AS_RECORDED,
         read=read,
     )
 
@@ -104,8 +112,8 @@ class Recorded:
     wide: str | None
     diverged: dict[str, float]
     looks: tuple[int, ...]
+    may_end_apart: bool
     read: Read | None
-    _labels: dict[Chosen, str] = field(default_factory=dict)
     _located: dict[Chosen, RecordedArm] = field(default_factory=dict)
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
     _known: dict[tuple[str, ...], dict[Chosen, list[Chosen]]] = field(default_factory=dict)
@@ -136,7 +144,7 @@ class Recorded:
     @cached_property
     def arms(self) -> dict[Chosen, RecordedArmRuns]:
         """The runs of each arm; read once, or refused each time with the same sentence."""
-        rows = read_table(
+        rows = rows_of(
             self.path,
             folder=self.folder,
             read=self.read,
@@ -197,14 +205,12 @@ class Recorded:
 
     def label_of(self, chosen: Chosen) -> str:
         """Return the settings that differ among the arms, a number with its name."""
-        if chosen not in self._labels:
-            shown = [pair for pair in chosen if pair[0] in self._varying] or list(chosen)
-            words = (
-                value if isinstance(value, str) and value not in WORDS else f"{n} {value}"
-                for n, value in shown
-            )
-            self._labels[chosen] = ", ".join(words) or self.path
-        return self._labels[chosen]
+        shown = [pair for pair in chosen if pair[0] in self._varying] or list(chosen)
+        words = (
+            value if isinstance(value, str) and value not in WORDS else f"{name} {value}"
+            for name, value in shown
+        )
+        return ", ".join(words) or self.path
 
     @cached_property
     def _varying(self) -> set[str]:
@@ -219,3 +225,62 @@ class Recorded:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
         text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))
         return f"{self.path} ({len(files)} files, {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordedArm(Arm):
+    """One arm of a source of recorded runs, as calling the source returns it."""
+
+    study: ClassVar[str] = "repro.recorded"
+    source: ClassVar[Recorded]
+
+    chosen: Chosen
+    """The settings as a claim names them, or all of them once the record was read."""
+
+    @cached_property
+    def _exact(self) -> str:
+        """Return what makes two arms the same: files of other folders may be called alike."""
+        return f"{id(self.source)} {self.chosen!r}"
+
+    def at(self, profile: str) -> Self:
+        """Return the arm as it is: what is recorded has one size."""
+        return self
+
+    def content(self) -> str:
+        return self.source.content
+
+    def settings(self) -> Settings:
+        return {"arm": "recorded", "data": self.data, **dict(self.chosen)}
+
+    @cached_property
+    def label(self) -> str:
+        """The settings in which it differs from other arms of its source."""
+        return self.source.label_of(self.chosen)
+
+    def located(self) -> Self:
+        """Return this arm with all of its settings; raises `RecordedError` where it is not one."""
+        return cast(Self, self.source.arm_of(self.source.only(self.chosen)))
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    @property
+    def work(self) -> float:
+        return 0.0
+
+    def epochs_of(self, metric: str) -> list[int]:
+        """Return the epochs or steps at which a metric was recorded."""
+        return self.source.runs(self.chosen).epochs(metric)
+
+    def seeds(self, count: int) -> list[int]:  # type: ignore[override]  # each arm has its own
+        """Return the first `count` seeds that there are, in their order, or all of them."""
+        return list(self.source.runs(self.chosen).runs)[:count]
+
+    @property
+    def pairing(self) -> object:
+        """None where a seed is the same in all arms; else these runs, which are like no others."""
+        return None if self.source.paired else self
+
+    def __getstate__(self) -> Any:
+        raise TypeError("recorded runs are judged where their record is, and are sent nowhere")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from repro.judge import Verdict
-from repro.recorded.arm import RecordedArm
-from repro.recorded.design import further
+from repro.recorded.judging import further
+from repro.recorded.source import RecordedArm
 from repro.text import shown
 
 

@@ -16,11 +16,11 @@ from scipy import stats
 from repro.__main__ import main
 from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
-from repro.recorded.pattern import Pattern
+from repro.recorded.judging import require_same_ends
 from repro.recorded.results import WithRecorded
 from repro.recorded.rivals import Rivals
+from repro.recorded.rows import File, Pattern, Row
 from repro.recorded.runs import RecordedArmRuns, RecordedRun, listed
-from repro.recorded.table import File
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -133,6 +133,46 @@ def test_a_gap_in_a_curve_is_named(source):
         arm.epochs_of("accuracy")
 
 
+def epochs(method, seed, end, value="0.5"):
+    return [f"{method},{seed},{epoch},{value}" for epoch in range(1, end + 1)]
+
+
+CUT = [
+    (
+        {("b", 1): 5, ("b", 2): 5},
+        r"accuracy of b ends at epoch 5 \(seed 1, 2\), and of a at 20 \(seed 1",
+    ),
+    ({("a", 2): 19}, r"accuracy of a ends at epoch 19 \(seed 2\), and of a at 20 \(seed 1\)"),
+    ({("a", 1): 5, ("a", 2): 5, ("b", 1): 5, ("b", 2): 5}, ""),
+]
+
+
+@pytest.mark.parametrize(("cut", "match"), CUT)
+def test_runs_that_end_at_different_epochs_are_refused_unless_that_is_declared(source, cut, match):
+    runs = [(method, seed) for method in "ab" for seed in (1, 2)]
+    rows = [row for run in runs for row in epochs(*run, cut.get(run, 20))]
+    text = "\n".join(["method,seed,epoch,accuracy", *rows])
+
+    def require(**said):
+        results = source("a.csv", text, epoch="epoch", **said)
+        require_same_ends([results(method=name).located() for name in "ab"], ["accuracy"])
+
+    require(ends="as recorded")
+    if match:
+        with pytest.raises(RecordedError, match=f'{match}.*say ends="as recorded" in'):
+            require()
+    else:
+        require()
+
+
+def test_a_run_that_diverged_may_end_where_it_did(source):
+    rows = [*epochs("a", 1, 20), *epochs("a", 2, 4), "a,2,5,nan"]
+    results = source("a.csv", "\n".join(["method,seed,epoch,accuracy", *rows]), epoch="epoch")
+    require_same_ends([results(method="a").located()], ["accuracy", "loss"])
+    table_of_ends = source("b.csv", LONG)  # which has none
+    require_same_ends(table_of_ends.every_arm, ["accuracy"])
+
+
 def test_what_is_no_number_counts_as_is_said(source):
     text = "method,seed,accuracy\nplain,1,nan\n"
     plain = source("a.csv", text, diverged={"accuracy": 0.1})(method="plain").located()
@@ -155,11 +195,11 @@ WRONG = [
     (LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
     (LONG, {"seed": "number"}, "has no column 'number'"),
     (LONG, {"tags": {"accuracy": "acc"}}, "has no column 'acc'"),
-    (LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in line 2 of .*remove one"),
-    (LONG.replace("plain,2", "plain,x"), {}, "seed is 'x' in line 2 of .*no whole number"),
-    (LONG.replace("0.5", "high"), {}, "accuracy is 'high' in line 2 of .*no number"),
-    (LONG + "plain,3\n", {}, "line 5 has 2 cells where the first line names 3"),
-    ("method,seed,seed\n", {}, "two columns called 'seed'"),
+    (LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in .*csv, line 2 and .*remove one"),
+    (LONG.replace("plain,2", "plain,x"), {}, "a.csv, line 2, column seed: 'x' is no whole number"),
+    (LONG.replace("0.5", "high"), {}, "a.csv, line 2, column accuracy: 'high' is no number"),
+    (LONG + "plain,3\n", {}, "a.csv, line 5: 2 cells where line 1 names 3"),
+    ("method,seed,seed\n", {}, "a.csv, line 1: two columns are called 'seed'"),
     ("", {}, "No row was found"),
     (LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
 ]
@@ -198,6 +238,7 @@ UNSAID = [
     ({"seed": None, "paired": True}, "say in seed= which column"),
     ({"diverged": {"loss": 1.0}}, "'loss' is none of the metrics accuracy"),
     ({"metrics": {"x": Metric("identity", sampled="y")}}, "leave sampled= out"),
+    ({"ends": "early"}, "ends='early' is not known: say 'as recorded'"),
 ]
 
 
@@ -298,7 +339,7 @@ def test_a_notebook_shows_the_verdict_with_its_text_escaped():
 
 
 def test_the_documented_examples_run():
-    for name in ("notebook", "cells", "pattern", "runs"):
+    for name in ("notebook", "rows", "runs"):
         outcome = doctest.testmod(importlib.import_module(f"repro.recorded.{name}"))
         assert outcome.attempted > 0, name
         assert outcome.failed == 0, name
@@ -365,7 +406,7 @@ def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, ca
     assert not (project.path / "packed").exists()
 
 
-FILE = File("results.csv", "")
+ROW = Row({}, File("results.csv", ""), "line 2")
 SETTINGS = st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())
 VALUES = st.lists(st.none() | st.sampled_from([0.1, 0.2, 0.3]), max_size=2)
 
@@ -375,14 +416,12 @@ def chosen_of(settings):
 
 
 def arm_of(values):
-    runs = {
-        seed: RecordedRun("", FILE, {"accuracy": value}) for seed, value in enumerate(values, 1)
-    }
+    runs = {seed: RecordedRun(ROW, {"accuracy": value}) for seed, value in enumerate(values, 1)}
     return RecordedArmRuns(runs)
 
 
 def expected(arms, chosen, beside):
-    """How an arm stands, from a look at every other one; None where it is not told."""
+    """The mean of an arm and those of its rivals, from a look at every other one."""
     means = {}
     for each, arm in arms.items():
         values = [run.measures["accuracy"] for run in arm.runs.values()]
@@ -390,9 +429,7 @@ def expected(arms, chosen, beside):
         if apart <= 1 and each != beside and values and None not in values:
             means[each] = fmean(values)
     own = means.pop(chosen, None)
-    if own is None or len(means) < 2:
-        return None
-    return own, min(means.values()), max(means.values()), len(means)
+    return (0.0, []) if own is None else (own, sorted(means.values()))
 
 
 @given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
@@ -401,6 +438,5 @@ def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, da
     rivals = Rivals(arms)
     for _ in range(3):
         chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
-        found = rivals.standing(chosen, "accuracy", beside=beside)
-        told = found and (found.own, found.lowest, found.highest, found.rivals)
-        assert told == expected(arms, chosen, beside)
+        own, means = rivals.means(chosen, "accuracy", beside=beside)
+        assert (own, sorted(means)) == expected(arms, chosen, beside)

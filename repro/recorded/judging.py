@@ -1,0 +1,176 @@
+"""Claims on recorded runs: by which design they are judged, what is refused, what is remarked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from repro.arm import Needs
+from repro.judge import Design, Effect, OneLook, Outcome, Verdict
+from repro.judge.measured import Measured
+from repro.judge.student import critical
+from repro.recorded.rows import RecordedError
+from repro.recorded.runs import listed
+from repro.recorded.source import AS_RECORDED, RecordedArm
+
+FEWEST = 8
+"""The seeds below which a correlation says nothing."""
+
+DOUBTED = 0.05
+"""The chance at which runs that are not paired at all look as if they were."""
+
+
+class RunsWanted(Needs):
+    """A claim on recorded runs needs some that are not there; `runs` has the seeds of each arm."""
+
+    def __init__(self, why: str, runs: Mapping[RecordedArm, list[int]]) -> None:
+        self.runs = runs
+        super().__init__(why)
+
+
+def design_of(arms: Sequence[RecordedArm]) -> Design:
+    """Return the design by which claims on these arms are judged.
+
+    Raises `Needs` where runs are missing that it takes.
+    """
+    looks = {arm.source.looks for arm in arms}
+    if len(looks) > 1:
+        raise RecordedError("The sources of a claim declare other looks: give all the same looks=.")
+    counts = {arm: len(_seeds(arm)) for arm in arms}
+    _require_pairs([arm for arm in arms if arm.source.paired])
+    for arm, count in counts.items():
+        if count < 2:
+            raise RunsWanted(
+                f"has {count} run of {arm.label} in {arm.data}; needs two to have a spread",
+                further([arm], 2),
+            )
+    declared = looks.pop()
+    if not declared:
+        return OneLook(looks=(max(counts.values()),))
+    for arm, count in counts.items():
+        if count < declared[0]:
+            raise RunsWanted(
+                f"has {count} runs of {arm.label} in {arm.data}; needs {declared[0]} for the first"
+                " of its declared looks",
+                further(arms, declared[0]),
+            )
+    return Design(looks=declared)
+
+
+def further(arms: Sequence[RecordedArm], count: int) -> dict[RecordedArm, list[int]]:
+    """Return the seeds that each arm lacks to have so many, the same new ones for all."""
+    new = max((seed for arm in arms for seed in _seeds(arm)), default=0) + 1
+    return {
+        arm: list(range(new, new + count - len(_seeds(arm))))
+        for arm in arms
+        if len(_seeds(arm)) < count
+    }
+
+
+def _seeds(arm: RecordedArm) -> Collection[int]:
+    return arm.source.runs(arm.chosen).runs
+
+
+def _require_pairs(arms: Sequence[RecordedArm]) -> None:
+    """Raise `Needs` where arms are said to be paired and a seed of one is not in another."""
+    every = dict.fromkeys(s for arm in arms for s in _seeds(arm))
+    for arm in arms:
+        own = _seeds(arm)
+        missing = [seed for seed in every if seed not in own]
+        if missing:
+            other = next(a for a in arms if missing[0] in _seeds(a))
+            raise RunsWanted(
+                f"needs {arm.label} at seed {listed(missing)}, which {other.label} has: paired=True"
+                f" compares the same seeds of both (a run that failed is a row without a value and"
+                " diverged= says what it counts as; without paired=True counts may differ)",
+                {
+                    each: absent
+                    for each in arms
+                    if (absent := [seed for seed in every if seed not in _seeds(each)])
+                },
+            )
+
+
+def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> None:
+    """Raise `RecordedError` where runs end at different epochs, and their source does not say so.
+
+    A run that ends without a finite value has diverged, and may end where it did.
+    """
+    for metric in dict.fromkeys(metrics):
+        ends: dict[tuple[RecordedArm, int], list[int]] = {}
+        for arm in arms:
+            if arm.source.columns.epoch is None or arm.source.may_end_apart:
+                continue
+            for seed, run in arm.source.runs(arm.chosen).runs.items():
+                curve = run.curves.get(metric)
+                if curve and run.measures[metric] is not None:
+                    ends.setdefault((arm, max(curve)), []).append(seed)
+        if len({end for _, end in ends}) < 2:
+            continue
+        first, last = (by(ends, key=lambda pair: pair[1]) for by in (min, max))
+        (arm, end), (other, longest) = first, last
+        raise RecordedError(
+            f"{metric} of {arm.label} ends at {arm.source.columns.epoch} {end} (seed"
+            f" {listed(ends[first])}), and of {other.label} at {longest} (seed"
+            f' {listed(ends[last])}): complete what was cut off, or say ends="{AS_RECORDED}" in'
+            " recorded(…) where that is meant, as with early stopping."
+        )
+
+
+def remarks_on(findings: Sequence[Verdict], arms: Sequence[RecordedArm]) -> list[str]:
+    """Say where pairs have nothing in common, and where the best of several was compared alone."""
+    if not arms:
+        return []
+    lines = [_not_alike(effect) for finding in findings for effect in finding.effects]
+    lines += [_chosen(finding, arms) for finding in findings]
+    return [line for line in dict.fromkeys(lines) if line]
+
+
+def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
+    """Name the runs without a finite value of a metric, and say what that counts as."""
+    runs, diverged, lines = arm.source.runs(arm.chosen).runs, arm.source.diverged, []
+    for seed in seeds:
+        for name in arm.source.metrics:
+            value = runs[seed].measures.get(name)
+            if value is None or (isinstance(value, list) and None in value):
+                has = f"no finite {name}" if name in runs[seed].measures else f"no {name}"
+                counts = "say in diverged= what that counts as"
+                if name in diverged:
+                    counts = f"that counts as {diverged[name]:g}"
+                lines.append(f"{arm.label}, seed {seed} ({runs[seed].where}) has {has}: {counts}")
+    return lines
+
+
+def _not_alike(effect: Effect) -> str:
+    """Say where values that are said to be paired do not correlate."""
+    r, seeds = effect.correlation, effect.seeds
+    if r is None or seeds < FEWEST:
+        return ""
+    t = float(critical(DOUBTED, seeds - 2))
+    if r >= t / (seeds - 2 + t**2) ** 0.5:
+        return ""
+    return (
+        f"paired=True may be wrong: the seeds of {effect.label} have nothing in common"
+        f" (r = {r:.2f}). Is a seed the same start and the same data order in both?"
+    )
+
+
+def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
+    """Say where one of two arms is the extreme of several that could have taken its place."""
+    if finding.judged is None or finding.outcome is not Outcome.REPRODUCED or len(arms) != 2:
+        return ""
+    metrics = {
+        side.origin[1]
+        for side in finding.judged.sides
+        if isinstance(side, Measured) and isinstance(side.origin, tuple)
+    }
+    for metric in sorted(metrics):
+        for arm, other in (arms, arms[::-1]):
+            own, rivals = arm.source.rivals.means(arm.chosen, metric, beside=other.chosen)
+            if len(rivals) > 1 and not min(rivals) <= own <= max(rivals):
+                extreme = "highest" if own > max(rivals) else "lowest"
+                return (
+                    f"{arm.label} has the {extreme} {metric} of {len(rivals) + 1} arms that could"
+                    f" be compared with {other.label}: if it was chosen for that, this level does"
+                    " not hold; claim it of all of them, or on runs that are new"
+                )
+    return ""
