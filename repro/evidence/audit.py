@@ -15,9 +15,9 @@ from enum import StrEnum
 from repro.arm import Run, Values
 from repro.data.files import is_readable
 from repro.evidence.again import Again, NotTrained
+from repro.evidence.difference import GROWTH, HARMLESS, difference
 from repro.evidence.record import Record
 from repro.evidence.results import EvidenceResults
-from repro.evidence.rounding import GROWTH, HARMLESS, difference, numbers
 from repro.runs.identity import name_of, packages_of
 from repro.runs.provenance import provenance
 
@@ -144,8 +144,8 @@ def compare(frame: Frame, run: Run, here: Values) -> tuple[Finding, str]:
     packed = record.result.values
     if here == packed:
         return Finding.SAME, ""
-    of_arm = [numbers(arm, x.result.values) for each, x in frame.records.items() if each.arm == arm]
-    found = difference(numbers(arm, packed), numbers(arm, here), of_arm)
+    of_arm = [x.result.values for each, x in frame.records.items() if each.arm == arm]
+    found = difference(arm, packed, here, seeds=of_arm)
     if found is None or ("diverged_at" in packed) != ("diverged_at" in here):
         return Finding.WRONG, "one diverged, or has no number in common with the other"
     if is_of_this_machine(run, record, frame.device):

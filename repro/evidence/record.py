@@ -98,17 +98,8 @@ def record_of(run: Run, result: Result) -> Record:
         study=run.arm.study,
         data_sets=tuple(run.arm.data_sets),
         keeps_weights=run.arm.keeps_weights,
-        result=Result(result.key, result.identity, _as_numbers(result.values), made),
+        result=Result(result.key, result.identity, result.values, made),
     )
-
-
-def _as_numbers(value: Any) -> Any:
-    """Return values in which a measure that is True or False is 1 or 0, as the judge takes it."""
-    if isinstance(value, dict):
-        return {name: _as_numbers(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_as_numbers(each) for each in value]
-    return int(value) if isinstance(value, bool) else value
 
 
 def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
@@ -172,11 +163,11 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Return whether these are numbers, None, or lists of such."""
+    """Return whether these are numbers, None, or lists of such; to the judge True is 1."""
     return all(
         each is None
-        or (type(each) is int and abs(each) < LARGEST)
         or isinstance(each, float)
+        or (isinstance(each, int) and abs(each) < LARGEST)
         or (isinstance(each, list) and _are_numbers(each))
         for each in values
     )

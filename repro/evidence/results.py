@@ -6,7 +6,8 @@ data may not be here, and torch need not be. What has changed is said, and which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from repro.store import Result
 
 MOVED = "the modules that definitions stand in"
 """A change that the text of no definition shows: one has moved."""
+
+MOST_NAMED = 3
 
 Packed = tuple[EvidenceFile, Record]
 """A run, and the file that it is in."""
@@ -143,6 +146,42 @@ class EvidenceResults:
                     again[run] = earlier
         return again
 
+    def lines(self) -> list[str]:
+        """Return in sentences what was read: where it is from, what repeats, and how old it is."""
+        runs, commits, machines = Counter[str](), Counter[str](), Counter[str]()
+        changed: dict[str, set[Run]] = {}
+        for run, (file, record) in self.used.items():
+            made, identity = record.result.provenance, record.result.identity
+            edited = " with uncommitted changes" if made.get("uncommitted_changes") else ""
+            runs[file.name] += 1
+            commits[f"commit {str(made.get('commit') or 'unknown')[:10]}{edited}"] += 1
+            where = f"{identity['device']} {made.get('machine')}, torch {identity['torch']}"
+            machines[where] += 1
+            for each in self.changes(run):
+                changed.setdefault(each, set()).add(run)
+        of_files = ", ".join(f"{runs[x.name]} runs used of {x.name}" for x in self.files)
+        lines = [f"judged from evidence, nothing was trained: {of_files}", *self.repeat_lines()]
+        if runs:
+            lines.append(f"trained at {_listed(commits)}, on {_listed(machines)}")
+            lines.append("code and data are the same as when these runs were trained")
+        if changed:
+            names = _listed({name: len(of_name) for name, of_name in changed.items()})
+            every = len(set().union(*changed.values()))
+            lines[-1] = f"code has changed since {every} runs were trained: {names}"
+        return lines
+
+    def repeat_lines(self) -> list[str]:
+        """Return a sentence for each file in which seeds of an arm have the same result."""
+        repeats: dict[str, list[str]] = {}
+        for run, earlier in self.repeats().items():
+            words = f"{name_of(run)}, which is seed {earlier.seed} again"
+            repeats.setdefault(str(self.used[run][0].path), []).append(words)
+        return [
+            f"{path} repeats itself: {len(words)} runs have all numbers of another seed of their"
+            f" arm, such as {words[0]}; were they copied, or is the seed not used?"
+            for path, words in repeats.items()
+        ]
+
     @property
     def _paths(self) -> str:
         return " or ".join(str(file.path) for file in self.files)
@@ -153,6 +192,14 @@ class EvidenceResults:
             found = ((file, record) for file in self.files if (record := file.at(place)))
             self._found[run] = next(found, None)
         return self._found[run]
+
+
+def _listed(counted: Mapping[str, int]) -> str:
+    """Return names with how many runs each has, those with the most first."""
+    names = sorted(counted, key=lambda name: (-counted[name], name))
+    named = ", ".join(f"{name} ({counted[name]} runs)" for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _place(run: Run) -> str:

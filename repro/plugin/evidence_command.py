@@ -180,7 +180,6 @@ def _audit(chosen: argparse.Namespace) -> int:
 def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str) -> int:
     from repro.evidence.audit import audit, audit_lines, frame_of
     from repro.evidence.results import EvidenceResults
-    from repro.evidence.use import repeat_lines, use_of
     from repro.runs.identity import name_of
 
     assert isinstance(session.results, EvidenceResults)
@@ -196,6 +195,6 @@ def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str
         sample.append(checked)
         place = f"{len(sample):>4}/{draws} {checked.seconds:6.1f} s"
         print(shown(f"{place}  {name_of(checked.run)}: {checked.finding}"), flush=True)
-    for line in [*repeat_lines([use_of(session.results)]), *audit_lines(frame, sample, seed=seed)]:
+    for line in [*session.results.repeat_lines(), *audit_lines(frame, sample, seed=seed)]:
         print(shown_lines(line))
     return 0 if all(each.is_clean for each in sample) else 1

@@ -25,7 +25,6 @@ import pytest
 import repro
 from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
-from repro.evidence.use import Use, use_lines, use_of
 from repro.judge import Outcome
 from repro.ledger import NAME, Entry, Ledger, LedgerError, held, leave_one_file, write_ledgers
 from repro.plugin import completeness
@@ -63,8 +62,8 @@ class Account(TypedDict):
     lacking: int
     trained: int
     reports: list[str]
-    evidence: Use | None
-    """The evidence files that were read, where the session judges from them."""
+    evidence: list[str]
+    """What is to be said of the evidence that was read, where the session judges from it."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
     recorded_runs: ToldRuns
@@ -82,7 +81,7 @@ def account_of(session: ClaimSession) -> Account:
         "lacking": session.lacking,
         "trained": training.trained if training is not None else 0,
         "reports": remarks,
-        "evidence": use_of(results) if isinstance(results, EvidenceResults) else None,
+        "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
         "recorded": session.known.files,
         "recorded_runs": session.known.told() if option(session.config, "report") else {},
     }
@@ -99,12 +98,12 @@ def summarise(
 
     Claims and figures are JSON of `JudgedClaim` and `FigureData`.
     """
-    uses = [account["evidence"] for account in accounts if account["evidence"]]
+    of_evidence = dict.fromkeys(line for account in accounts for line in account["evidence"])
     results = results_of(
         [from_json(JudgedClaim, data) for data in judged],
         [from_json(FigureData, data) for data in figures],
         evidence=[
-            *(use_lines(uses) if uses else ()),
+            *of_evidence,
             *recorded_lines(account["recorded"] for account in accounts),
         ],
         family_wise=option(config, "family-wise"),

@@ -1,5 +1,6 @@
 """Audits: what is drawn, how a run that was trained again is compared, what a clean sample says."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -19,8 +20,8 @@ from repro.evidence.audit import (
     fewest_found,
     frame_of,
 )
+from repro.evidence.difference import GROWTH, difference
 from repro.evidence.results import EvidenceResults
-from repro.evidence.rounding import GROWTH, difference, numbers
 from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
 from repro.studies.finetuning.arms import FinetuneArm
@@ -159,50 +160,51 @@ def test_chances_are_those_of_the_hypergeometric_distribution():
     assert fewest_found(total=2, draws=0) is None
 
 
-INF = float("inf")
-SLOPE, EARLY, LATE = (INF, "slope"), (1, "loss"), (3, "loss")
+def values(slope, loss=(0.5, 0.4, 0.3), way=()):
+    """The values of a run in three epochs, of which the second and the third are measured."""
+    history = {"loss": list(loss), "slope": list(way)}
+    return {"measures": {"slope": slope}, "history": history, "steps": 30}
 
 
-def test_numbers_have_the_epochs_that_they_were_measured_at():
-    measured = {"loss": [0.5, 0.4, 0.3], "slope": [[0.1, None], [0.2, 0.3]]}
-    found = numbers(RUN.arm, {"measures": {"slope": 0.3}, "history": measured, "steps": 30})
-    assert found[2, "slope"] == [0.1]
-    assert found[3, "slope"] == [0.2, 0.3]
-    assert found[SLOPE] == [0.3]
-    assert [found[n, "loss"] for n in (1, 2, 3)] == [[0.5], [0.4], [0.3]]
-    assert numbers(RUN.arm, {"diverged_at": 3, "history": {"loss": [0.5]}}) == {EARLY: [0.5]}
+def differ(one, other, *seeds):
+    return difference(RUN.arm, one, other, seeds=seeds)
+
+
+SLOPES = [values(x) for x in (1.0, 2.0, 3.0)]
+
+
+def test_differences_are_counted_in_spreads_between_seeds():
+    assert differ(values(2.0), values(2.5), *SLOPES).found == 0.5
+    same = [values(1.0)] * 3
+    assert differ(values(1.0), values(1.0), *same).found == 0
+    assert differ(values(1.0), values(1.0 + 1e-9), *same).found == math.inf
+    assert differ(values(1.0), values(None), *SLOPES).found == math.inf
+    few = differ(values(2.0), values(1.98), *SLOPES[:2])  # a hundredth of the value is one then
+    assert few.found == pytest.approx(1)
+    listed = [values([x, 5.0]) for x in (1.0, 2.0, 3.0)]
+    assert differ(listed[0], listed[1], *listed).found == pytest.approx(2**0.5)
+    assert differ({"diverged_at": 3, "history": {}}, {"diverged_at": 3, "history": {}}) is None
 
 
 def test_lists_by_example_are_left_to_their_mean():
     shares = FinetuneArm.metrics["test_accuracy"].sampled
-    measures = {"measures": {shares: [0.0, 1.0], "test_accuracy": 0.5}, "history": {}}
+    one, other = (
+        {"measures": {shares: of_each, "test_accuracy": 0.5}, "history": {}}
+        for of_each in ([0.0, 1.0], [1.0, 0.0])
+    )
     arm = finetuning(FinetuneArm(recipe=FinetuneArm().recipe))
-    assert numbers(arm, measures) == {(INF, "test_accuracy"): [0.5]}
+    assert difference(arm, one, other, seeds=[]).found == 0
 
 
-def test_differences_are_counted_in_spreads_between_seeds():
-    def found(one, other, *seeds):
-        return difference({SLOPE: one}, {SLOPE: other}, [{SLOPE: each} for each in seeds]).found
-
-    assert found([2.0], [2.5], [1.0], [2.0], [3.0]) == 0.5
-    assert found([1.0], [1.0], [1.0], [1.0], [1.0]) == 0
-    assert found([1.0], [1.0 + 1e-9], [1.0], [1.0], [1.0]) == INF
-    assert found([2.0], [1.98], [2.0], [3.0]) == pytest.approx(1)  # a hundredth of the value is one
-    listed = found([1.0, 5.0], [2.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0])
-    assert listed == pytest.approx(2**0.5)
-    assert difference({SLOPE: [1.0]}, {EARLY: [1.0]}, []) is None
-
-
-def test_rounding_grows_and_does_not_jump():
-    seeds = [{EARLY: [x], LATE: [x], SLOPE: [x]} for x in (1.0, 2.0, 3.0)]
-    same = {EARLY: [2.0], LATE: [2.0], SLOPE: [2.0]}
-    grown = {EARLY: [2.0 + 0.9 / GROWTH], LATE: [2.8], SLOPE: [4.0]}
-    assert difference(grown, same, seeds).is_rounding
-    jumped = {EARLY: [2.0 + 0.5 / GROWTH], LATE: [2.8], SLOPE: [2.8]}
-    found = difference(jumped, same, seeds)
-    assert (found.place, found.is_rounding) == (LATE, False)
+def test_rounding_grows_from_epoch_to_epoch_and_does_not_jump():
+    seeds = [values(x, (x, x, x), [x, x]) for x in (1.0, 2.0, 3.0)]
+    tiny = 2.0 + 0.9 / GROWTH
+    assert differ(seeds[1], values(4.0, (tiny, 2.5, 2.9), [2.7, 2.0]), *seeds).is_rounding
+    found = differ(seeds[1], values(2.8, (2.0, 2.0, 2.8), [2.0, 2.0]), *seeds)
+    assert (found.place, found.is_rounding) == ((3, "loss"), False)
     assert "loss after epoch 3" in str(found)
-    assert not difference({**same, EARLY: [2.2]}, same, seeds).is_rounding  # too early for it
+    found = differ(seeds[1], values(2.0, (2.0, 2.0, 2.0), [2.2, 2.0]), *seeds)
+    assert (found.place, found.is_rounding) == ((2, "slope"), False)
 
 
 def test_a_run_that_fails_says_why():

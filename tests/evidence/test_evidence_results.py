@@ -1,7 +1,5 @@
 """A file's runs as claims and stores see them: by arm and seed, what has changed, what repeats."""
 
-import json
-
 import pytest
 
 from repro.arm import Metric, Run
@@ -11,7 +9,6 @@ from repro.evidence import results as results_module
 from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import add, pack
 from repro.evidence.results import MOVED, EvidenceResults
-from repro.evidence.use import use_lines, use_of
 from repro.store import Store, run_key
 from tests.evidence.arms import CODE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
 
@@ -71,7 +68,7 @@ def test_a_result_that_its_arm_cannot_have_does_not_count(tmp_path):
 
 def test_what_has_changed_since_is_named(tmp_path, results):
     assert results.remarks(SEEDS) == []
-    lines = use_lines([use_of(results)])
+    lines = results.lines()
     assert "nothing was trained: 3 runs used of" in lines[0]
     assert lines[-1] == "code and data are the same as when these runs were trained"
     for definitions, name in (
@@ -81,7 +78,7 @@ def test_what_has_changed_since_is_named(tmp_path, results):
         old = results_of(file_of(tmp_path, {**CODE, "definitions": definitions}, line()))
         assert old.get(RUN) is not None
         assert old.remarks([RUN, SEEDS[1]]) == [f"{name} has changed since 1 of its runs"]
-    assert "code has changed since 1 runs" in use_lines([use_of(old)])[-1]
+    assert "code has changed since 1 runs" in old.lines()[-1]
 
 
 def test_other_data_than_is_here_is_named(tmp_path):
@@ -154,7 +151,7 @@ def test_a_file_says_which_of_its_seeds_repeat_another(tmp_path, results):
     assert forged.of(RUN.arm, [1, 2, 3]).count(None) == 0
     assert forged.get(Run(Slope(width=9), 1)) is not None  # another arm may have the same numbers
     assert forged.repeats() == {SEEDS[2]: SEEDS[0]}
-    said = use_lines(json.loads(json.dumps([use_of(forged)] * 2)))[1]
+    said = forged.lines()[1]
     assert said.startswith(f"{path} repeats itself: 1 runs have all numbers of another seed")
     assert "such as Slope, seed 3, which is seed 1 again" in said
 

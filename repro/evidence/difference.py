@@ -1,4 +1,4 @@
-"""Results of one run from two processors: is their difference what rounding gives?
+"""The difference of two results of one run: is it what the rounding of two processors gives?
 
 Another processor adds up in another order. That changes the last digits, and training makes the
 difference grow from epoch to epoch, in some runs as far as seeds differ. What somebody edited, or
@@ -11,9 +11,11 @@ Differences are counted in the spread between the seeds of an arm, as verdicts a
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from repro.arm import Arm, Values
 
@@ -31,7 +33,7 @@ UNKNOWN = 0.01
 Place = tuple[float, str]
 """The epoch that a metric was measured at, infinite for what a run ended with, and its name."""
 
-Numbers = dict[Place, list[float]]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,67 +58,56 @@ class Difference:
         )
 
 
-def difference(one: Numbers, other: Numbers, seeds: Sequence[Numbers]) -> Difference | None:
+def difference(
+    arm: Arm, one: Values, other: Values, *, seeds: Sequence[Values]
+) -> Difference | None:
     """Return the difference that is farthest from what rounding allows; None where none is shared.
 
     `seeds` are the results of the arm at all its seeds.
 
-    >>> difference({(1, "loss"): [0.5]}, {(1, "loss"): [0.8]}, []).is_rounding
+    >>> difference(arm, packed, here, seeds=[]).is_rounding
     False
     """
-    found = _distances(one, other, _spreads(seeds))
-    differences, before = [], 0.0
-    for epoch in sorted({epoch for epoch, _ in found}):
-        here = {place: x for place, x in found.items() if place[0] == epoch}
+    ours, theirs = _numbers(arm, one), _numbers(arm, other)
+    of_seeds = [_numbers(arm, values) for values in seeds]
+    found, before = [], 0.0
+    for epoch in sorted({epoch for epoch, _ in ours}):
         allowed = max(HARMLESS, GROWTH * before)
-        differences += [Difference(place, x, allowed) for place, x in here.items()]
-        before = max(before, *here.values())
-    return max(differences, key=lambda each: each.found / each.allowed, default=None)
+        for place in (each for each in ours if each[0] == epoch and each in theirs):
+            known = [numbers[place] for numbers in of_seeds if place in numbers]
+            distance = _distance(ours[place], theirs[place], known)
+            found.append(Difference(place, distance, allowed))
+            before = max(before, distance)
+    return max(found, key=lambda each: each.found / each.allowed, default=None)
 
 
-def numbers(arm: Arm, values: Values) -> Numbers:
+def _distance(one: Array, other: Array, seeds: Sequence[Array]) -> float:
+    """Return the largest difference of two lists of numbers, in the spread between seeds."""
+    if len(one) != len(other):
+        return math.inf
+    alike = [each for each in seeds if len(each) == len(one)]
+    spread = UNKNOWN * np.maximum(np.abs(one), np.abs(other))
+    if len(alike) >= FEWEST_SEEDS and len(one):
+        spread = np.sqrt(np.var(alike, axis=0, ddof=1).mean())
+    apart = np.abs(one - other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.max(np.where(apart == 0, 0.0, apart / spread), initial=0.0))
+
+
+def _numbers(arm: Arm, values: Values) -> Mapping[Place, Array]:
     """Return the numbers of a result, those of one place together.
 
     Lists with a value for each example are left out: another metric is their mean.
-
-    >>> numbers(arm, {"measures": {"slope": 0.5}, "history": {"loss": [0.3]}, "steps": 9})
-    {(inf, 'slope'): [0.5], (1, 'loss'): [0.3]}
     """
     by_example = {metric.sampled for metric in type(arm).metrics.values()}
-    found = {(math.inf, name): _flat(x) for name, x in values.get("measures", {}).items()}
+    found = {(math.inf, name): x for name, x in values.get("measures", {}).items()}
     for name, series in values["history"].items():
         epochs = arm.epochs_known(measured=name != "loss") or [0]
-        found |= {(n, name): _flat(x) for n, x in zip(epochs, series, strict=False)}
-    return {place: each for place, each in found.items() if place[1] not in by_example}
+        found |= {(n, name): x for n, x in zip(epochs, series, strict=False)}
+    return {place: np.array(_flat(x)) for place, x in found.items() if place[1] not in by_example}
 
 
 def _flat(value: object) -> list[float]:
     if isinstance(value, list):
         return [number for each in value for number in _flat(each)]
     return [] if value is None else [float(value)]  # type: ignore[arg-type]
-
-
-def _spreads(seeds: Sequence[Numbers]) -> dict[Place, float]:
-    """Return the standard deviation over the seeds of an arm at each place, where it has enough."""
-    found = {}
-    for place in {place for each in seeds for place in each}:
-        columns = zip(*(each[place] for each in seeds if place in each), strict=False)
-        variances = [statistics.variance(x) for x in columns if len(x) >= FEWEST_SEEDS]
-        if variances:
-            found[place] = math.sqrt(statistics.fmean(variances))
-    return found
-
-
-def _distances(one: Numbers, other: Numbers, among: Mapping[Place, float]) -> dict[Place, float]:
-    """Return the largest difference at each place that two results have, in spreads."""
-    return {
-        place: max(_steps(one[place], other[place], among.get(place)), default=0.0)
-        for place in one
-        if place in other
-    }
-
-
-def _steps(one: Sequence[float], other: Sequence[float], spread: float | None) -> Iterator[float]:
-    for a, b in zip(one, other, strict=False):
-        unit = UNKNOWN * max(abs(a), abs(b)) if spread is None else spread
-        yield 0.0 if a == b else abs(a - b) / unit if unit > 0 else math.inf
