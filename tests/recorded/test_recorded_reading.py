@@ -212,6 +212,41 @@ def test_what_is_wrong_with_a_table_is_said(source):
             results(method="plain").located() if "arm" not in said else results.every_arm
 
 
+def read_lists(path):
+    names = ("method", "seed", "accuracy")
+    return [dict(zip(names, row, strict=True)) for row in json.loads(path.read_text())]
+
+
+ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]
+SAME = [
+    ("a.csv", "method,seed,accuracy\nplain,1,high\n", "line 2", None),
+    ("a.tsv", "method\tseed\taccuracy\nplain\t1\thigh\n", "line 2", None),
+    ("a.jsonl", json.dumps(ROWS[0]), "line 1", None),
+    ("a.json", json.dumps(ROWS), "row 1", None),
+    ("a.log", '[["plain", 1, "high"]]', "row 1", read_lists),
+]
+
+
+def test_a_wrong_cell_is_named_in_the_same_words_whichever_way_it_is_read(source):
+    for name, content, place, read in SAME:
+        with pytest.raises(RecordedError) as raised:
+            source(name, content, read=read)(method="plain").located()
+        said = f"{name}, {place}, column accuracy: 'high' is no number."
+        assert str(raised.value).endswith(said)
+
+
+def test_what_is_no_row_is_named_by_its_line(source):
+    for line, why in (("{", "Expecting"), ("[1]", "no JSON object with names and values")):
+        with pytest.raises(RecordedError, match=rf"a\.jsonl, line 2: {why}"):
+            source("a.jsonl", f"{json.dumps(ROWS[0])}\n{line}\n")(method="plain").located()
+
+
+def test_a_metric_need_not_be_in_the_first_row(source):
+    lines = [{"method": "plain", "seed": 1}, {"method": "plain", "seed": 2, "accuracy": 0.5}]
+    results = source("a.jsonl", "\n".join(map(json.dumps, lines)))
+    assert values(results, method="plain") == {1: None, 2: 0.5}
+
+
 def test_rows_that_something_else_tells_apart_are_named(source):
     text = "method,data,seed,accuracy\nplain,cifar10,1,0.5\nplain,svhn,1,0.4\n"
     with pytest.raises(RecordedError, match="which differ in data: name what tells arms apart in"):
