@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from calibration import MOST_SEEDS, Recorder, first_seeds, rates
+from error_rates import MOST_SEEDS, Recorder, first_seeds, rates
 
 from repro.judge import Design, Measured, Scale
 from repro.judge.scale import Array

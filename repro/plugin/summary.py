@@ -107,7 +107,6 @@ def summarise(
             *(use_lines(uses) if uses else ()),
             *recorded_lines(account["recorded"] for account in accounts),
         ],
-        family_wise=option(config, "family-wise"),
     )
     results = replace(results, failures=_failures(terminal, results.claims))
     if results.claims or results.failures:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from repro.judge import Effect, Outcome, Verdict
 from repro.judge.measured import Measured
-from repro.judge.student import critical
+from repro.judge.statistic import critical
 from repro.recorded.arm import RecordedArm
 
 FEWEST = 8
