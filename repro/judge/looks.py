@@ -28,7 +28,7 @@ from scipy.special import nctdtrinc, ndtr, ndtri  # type: ignore[import-untyped]
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Count, Statistic, tail
 
-HOPELESS = 0.1
+HOPELESS = 0.3
 """A statement is given up where more seeds would settle it with a smaller chance than this."""
 
 _STEPS = 2

@@ -180,11 +180,13 @@ class ClaimSession:
 
         With `trains` it trains what it misses itself.
         """
+        mark = mark_of(item)
+        profile = replace(PROFILES[self.profile.name], looks=mark.looks_at(self.profile))
         return Trials(
             self.known,
-            self.profile,
+            profile.within(option(self.config, "seed-budget")),
             self.asked,
-            only_at=mark_of(item).only_at,
+            only_at=mark.only_at,
             spared=partial(self.gate.spared, item),
             train=self._train_now if trains and self.training is not None else None,
         )
