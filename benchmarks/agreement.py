@@ -6,7 +6,7 @@
 Claims whose comparisons lie so many standard deviations over seeds past their bounds are judged at
 the looks of `ci`. Those that are reproduced get a reference, as `--update-ledger` gives them. Then
 they are judged on runs of their own, as on another machine, at five seeds or at all looks, and held
-against the reference by the rule of `repro.judge.shrinkage`.
+against the reference by the rule of `repro.judge.gate`.
 
 `false`   the gate fails, though nothing has changed; with, in brackets, how much of it is refuted
 `caught`  the gate fails where the effect of one comparison has vanished
@@ -24,8 +24,8 @@ import numpy as np
 
 from repro.judge import Design, Excess, Judge, Measured
 from repro.judge.evidence import Evidence, is_hopeless, settle, weigh
+from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.scale import Array
-from repro.judge.shrinkage import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.spread import SmallSpread
 from repro.runs.profiles import PROFILES
 
@@ -63,7 +63,8 @@ class Case:
         """Test one comparison of many claims, [seeds, claims]."""
         if self.word == "spread":
             return SmallSpread(ARM, "m", 1.0).weigh({ARM: values})
-        return weigh(values, least_spread=HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0)
+        least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
+        return weigh([values], least_spreads=[least])
 
     def excess(self, values: Array) -> Excess:
         """Return how far past its bound one comparison of many claims is."""

@@ -121,7 +121,7 @@ class DocumentedRun(Term):
             float(self.scale.back(right.mean() + step)) for step in (0.0, telling * spread)
         )
         is_of_one_arm = self.comparison.right.is_fixed
-        effect = self.comparison.natural(readings)
+        effect = self.comparison.natural(right)
         start = self.documented if is_of_one_arm else 0.0
         of_seeds = readings[self.comparison.left]
         return effect_of(

@@ -193,7 +193,7 @@ def is_hopeless(needed: Sequence[Evidence], implied: Sequence[Evidence], design:
     Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
     """
     last, every = design.looks[-1], [*needed, *implied]
-    return looks.is_hopeless(
+    chance = looks.predictive_power_of(
         [
             (_with_freedom_at(last, term, term.p_for), boundary, _known(term, last))
             for term, boundary in zip(needed, to_hold(needed, design, seeds=last), strict=True)
@@ -203,6 +203,7 @@ def is_hopeless(needed: Sequence[Evidence], implied: Sequence[Evidence], design:
             for term, boundary in zip(every, to_fail(every, design, seeds=last), strict=True)
         ],
     )
+    return chance < design.futility
 
 
 def to_hold(

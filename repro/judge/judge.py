@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from repro.judge import evidence
 from repro.judge.evidence import MOST_SEEDS, Evidence, seeds_needed, settle, to_fail, to_hold
-from repro.judge.looks import HOPELESS, Design, OneLook
+from repro.judge.looks import Design, OneLook
 from repro.judge.scale import Array, ScaleError
 from repro.judge.terms import Context, Readings, Side, Term
 from repro.judge.verdict import Effect, Findings, Outcome, Sample, Verdict, any_of
@@ -104,7 +105,7 @@ class Look:
     ways: int
     """The number of statements of which one is enough for a claim: they share the level."""
 
-    @property
+    @cached_property
     def every(self) -> Sequence[Evidence]:
         return [*self.needed, *self.implied]
 
@@ -232,7 +233,7 @@ class Look:
             return ""
         return (
             f"given up after {seeds} of {last} seeds: the others would have settled it with a "
-            f"chance below {HOPELESS:.0%}; "
+            f"chance below {self.design.futility:.0%}; "
         )
 
 

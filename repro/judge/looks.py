@@ -28,9 +28,6 @@ from scipy.special import nctdtrinc, ndtr, ndtri  # type: ignore[import-untyped]
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Count, Statistic, tail
 
-HOPELESS = 0.3
-"""A statement is given up where more seeds would settle it with a smaller chance than this."""
-
 _STEPS = 2
 """The number of thresholds that are simulated for each halving; those between are interpolated."""
 
@@ -56,6 +53,8 @@ class Design:
 
     looks: tuple[int, ...]
     level: float = 0.01
+    futility: float = 0.1
+    """A statement is given up where more seeds would settle it with a smaller chance than this."""
 
     def __post_init__(self) -> None:
         looks = self.looks
@@ -82,8 +81,7 @@ class Design:
         All comparisons must hold for `reproduced`, so each may use the whole level. Any one is
         enough for `refuted`, so there each has its `share` of it.
         """
-        nominal = threshold(self.looks, self.one_sided_level * share, statistic)
-        return at_look(seeds, self.looks, nominal)
+        return _boundary(self, seeds, share, statistic)
 
     def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
         """Return the level at which these looks would have crossed this p at the look at `seeds`.
@@ -120,7 +118,7 @@ class Design:
             undecided &= ~(holds | fails)
             to_hold = [(p, self.boundary(last), seeds / last) for p in p_for]
             to_fail = [(p, self.boundary(last, share=1 / terms), seeds / last) for p in p_against]
-            undecided &= ~is_hopeless(to_hold, to_fail)
+            undecided &= predictive_power_of(to_hold, to_fail) >= self.futility
         return float(reproduced.mean())
 
     def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
@@ -170,6 +168,12 @@ class OneLook(Design):
 
 
 # --- The p thresholds.
+
+
+@lru_cache(maxsize=1024)
+def _boundary(design: Design, seeds: int, share: float, statistic: Statistic) -> float:
+    nominal = threshold(design.looks, design.one_sided_level * share, statistic)
+    return at_look(seeds, design.looks, nominal)
 
 
 @lru_cache(maxsize=256)
@@ -282,21 +286,22 @@ def predictive_power(p: Any, boundary: float, known: Any) -> Any:
     return np.where(remaining > 0, ndtr(distance / np.where(remaining > 0, remaining, 1.0)), 0.0)
 
 
-def is_hopeless(
+def predictive_power_of(
     to_hold: Sequence[tuple[Any, float, Any]], to_fail: Sequence[tuple[Any, float, Any]]
 ) -> Any:
-    """Return True where more seeds would hardly settle what is open.
+    """The chance, or a little more, that the rest of the seeds settles what is open.
 
     It is settled where all of `to_hold` cross their boundary, or one of `to_fail` does. Both are
     comparisons, as the p that each stands at, the boundary at which it counts at the last look, and
     the share of what all seeds would tell that is known.
 
-    >>> bool(is_hopeless([(0.5, 0.0027, 5 / 12)], [(0.5, 0.0027, 5 / 12)]))
-    True
+    >>> even = [(0.5, 0.0027, 5 / 12)]
+    >>> round(float(predictive_power_of(even, even)), 3)
+    0.019
     """
     all_hold = np.min([predictive_power(*comparison) for comparison in to_hold], axis=0)
     one_fails = np.sum([predictive_power(*comparison) for comparison in to_fail], axis=0)
-    return all_hold + one_fails < HOPELESS
+    return all_hold + one_fails
 
 
 # --- The effects that a design finds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from repro.judge.documented import DocumentedRun, Width, runs_of
 from repro.judge.judge import Judge, Statement
@@ -59,6 +59,7 @@ class Measured(NoArithmetic):
 
     Then they are no evidence of what another seed would give."""
 
+    is_fixed: ClassVar[bool] = False
     origin: object = None
     """The arm and the metric, where they are known: nothing is compared with itself."""
 
@@ -68,10 +69,6 @@ class Measured(NoArithmetic):
                 f"{self.metric} of {self.label} is a mean over examples: compare it on the identity"
                 f" scale, not on {self.scale.name}"
             )
-
-    @property
-    def is_fixed(self) -> bool:
-        return False
 
     def examples(self, seeds: int, /) -> Array | None:
         return None if self.by_example is None else self.by_example(seeds)

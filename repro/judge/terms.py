@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -110,13 +111,14 @@ class Term(ABC):
         """Return True where no measurement could fail it, so that there is nothing to judge."""
         return False
 
-    @property
+    @cached_property
     def is_paired(self) -> bool:
         """False where it compares runs that are independent of each other."""
         return len({side.pairing for side in self.sides if not side.is_fixed}) < 2
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
+        """True where every seed gives the same."""
         return all(side.is_exact for side in self.sides)
 
 
@@ -190,7 +192,7 @@ class Contrast(Term):
         """The effect on each seed alone, in the natural unit."""
 
     @abstractmethod
-    def natural(self, readings: Readings) -> Callable[[float], float]:
+    def natural(self, right: Array) -> Callable[[float], float]:
         """Return what turns a mean difference on the scale into an effect in the natural unit."""
 
     def weigh(self, readings: Readings) -> Evidence:
@@ -203,16 +205,15 @@ class Contrast(Term):
                 resolutions=[ROUNDING * np.abs(each).max(axis=0) for each in samples],
                 exact=self.is_exact,
             )
-        differences = self.differences(readings)
         left, right = self.halves(readings)
         return weigh(
-            [differences],
+            [right - left if self.below else left - right],
             least_spreads=[
                 np.maximum(self.scale.half_example(left), self.scale.half_example(right))
             ],
-            resolutions=[self._rounding(readings)],
+            resolutions=[_rounding(left, right)],
             exact=self.is_exact,
-            drawn=self._drawn(len(differences)),
+            drawn=self._drawn(len(left)),
         )
 
     def differences(self, readings: Readings) -> Array:
@@ -224,13 +225,15 @@ class Contrast(Term):
         if not self.is_paired:
             apart = self.weigh(readings)
             return Excess(float(apart.mean), float(apart.spread), apart.seeds)
-        return excess_of(self.differences(readings), float(self._rounding(readings)))
+        rounding = float(_rounding(*self.halves(readings)))
+        return excess_of(self.differences(readings), rounding)
 
     def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
         mean, spread = float(evidence.mean), float(evidence.spread)
         error = float(evidence.standard_error)
         half_width = float(critical(context.boundary, evidence.freedom)) * error if spread else 0.0
-        natural = self.natural(readings)
+        left, right = self.halves(readings)
+        natural = self.natural(right)
         ends = [natural(mean - half_width), natural(mean + half_width)]
         design = context.design.at(evidence.seeds)
         detectable_in_sd = design.detectable(terms=context.terms)
@@ -250,13 +253,9 @@ class Contrast(Term):
             spread=spread,
             detectable=natural(detectable_in_sd * float(variance) ** 0.5),
             detectable_in_sd=detectable_in_sd,
-            correlation=self._correlation(readings) if self.is_paired else None,
+            correlation=_correlation(left, right) if self.is_paired else None,
             per_seed=tuple(self.on_each_seed(readings).tolist()) if self.is_paired else (),
         )
-
-    def _rounding(self, readings: Readings) -> Any:
-        left, right = self.halves(readings)
-        return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
 
     def _samples(self, readings: Readings) -> list[Array]:
         """The parts of the difference by what is paired: one array for each group of sides."""
@@ -287,16 +286,6 @@ class Contrast(Term):
         count = len(of_examples)
         squares = float((rest**2).sum()) / ((seeds - 1) * (count - 1))
         return Drawn(float(of_examples.var(ddof=1) / count), squares / (seeds * count), count)
-
-    def _correlation(self, readings: Readings) -> float | None:
-        """Pearson's r of both sides over seeds: what the pairing is worth."""
-        left, right = self.halves(readings)
-        # A spread that is only rounding is nothing to correlate.
-        if min(np.ptp(left) / size_of(left), np.ptp(right) / size_of(right)) <= ROUNDING:
-            return None
-        # numpy's own functions for it take ten times as long for a few seeds
-        left, right = left - left.mean(), right - right.mean()
-        return float(left @ right / ((left @ left) * (right @ right)) ** 0.5)
 
 
 @dataclass(frozen=True)
@@ -383,13 +372,13 @@ class Comparison(Contrast):
         left, right = self._read(readings)
         return left / right if self.bound.is_ratio else left - right
 
-    def natural(self, readings: Readings) -> Callable[[float], float]:
+    def natural(self, right: Array) -> Callable[[float], float]:
         """Return what turns a mean difference on the scale into an effect in natural units.
 
         It is measured from the mean of the right side on the scale, so that an interval of mean
         differences excludes 0 exactly where its image excludes the bound.
         """
-        reference = self.halves(readings)[1].mean()
+        reference = right.mean()
         sign = -1 if self.below else 1
         at_bound = self.scale.back(reference)
 
@@ -463,7 +452,7 @@ class GainComparison(Contrast):
     def on_each_seed(self, readings: Readings) -> Array:
         return self.differences(readings)
 
-    def natural(self, readings: Readings) -> Callable[[float], float]:
+    def natural(self, right: Array) -> Callable[[float], float]:
         return float
 
 
@@ -473,15 +462,30 @@ def excess_of(differences: Array, rounding: float) -> Excess:
     return Excess(float(differences.mean()), spread if spread > rounding else 0.0, len(differences))
 
 
-def size_of(values: Array) -> Any:
+def _size_of(values: Array) -> Any:
     """Return the largest absolute value over seeds, or 1 where all are 0."""
     size = np.abs(values).max(axis=0)
     return np.where(size > 0, size, 1.0)
 
 
+def _rounding(left: Array, right: Array) -> Any:
+    """Return the largest difference of two values that is only rounding."""
+    return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
+
+
+def _correlation(left: Array, right: Array) -> float | None:
+    """Pearson's r of both sides over seeds: what the pairing is worth."""
+    # A spread that is only rounding is nothing to correlate.
+    if min(np.ptp(left) / _size_of(left), np.ptp(right) / _size_of(right)) <= ROUNDING:
+        return None
+    # numpy's own functions for it take ten times as long for a few seeds
+    left, right = left - left.mean(), right - right.mean()
+    return float(left @ right / ((left @ left) * (right @ right)) ** 0.5)
+
+
 def _are_tied(left: Array, right: Array) -> Any:
     """Return whether both sides have the same values, seed by seed or each the same throughout."""
     if len(left) == len(right):
-        return np.abs(left - right).max(axis=0) <= ROUNDING * size_of(left)
+        return np.abs(left - right).max(axis=0) <= ROUNDING * _size_of(left)
     both = np.concatenate([left, right])
-    return np.ptp(both, axis=0) <= ROUNDING * size_of(both)
+    return np.ptp(both, axis=0) <= ROUNDING * _size_of(both)

@@ -41,7 +41,7 @@ class Trials:
     ) -> None:
         self.results, self.profile, self.asked = results, profile, asked
         self.only_at, self.spared, self._train = only_at, spared, train
-        self.judge = Judge(Design(looks=profile.looks))
+        self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []
