@@ -31,7 +31,7 @@ from repro.judge.verdict import Outcome, Verdict
 if TYPE_CHECKING:
     from repro.judge.judge import Statement
 
-LEVEL = 4e-6
+LEVEL = 2e-5
 """The chance at each decisive look that an unchanged claim is called smaller."""
 
 DOUBT = 0.05
