@@ -65,7 +65,7 @@ from repro.judge import (
 from repro.judge.evidence import is_hopeless, settle
 from repro.judge.scale import Array, ScaleName
 
-DESIGNS = ((3,), (5,), (8,), (10,), (20,), (5, 8, 12), (3, 5, 8, 12, 20))
+DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))
 PAIRINGS = {"paired": 0.8, "unpaired": 0.0}
 STEPS = {"tied": 0.5, "ceiling": 0.05}
 """The noises that move in whole examples, with the chance that the example is wrong."""
@@ -323,7 +323,7 @@ def percent(rate: float, samples: int) -> str:
     return f"{100 * rate:6.2f} ±{100 * error:4.2f}"
 
 
-EDGE_DESIGNS = ((5,), (5, 8, 12), (3, 5, 8, 12))
+EDGE_DESIGNS = ((5,), (5, 8, 12))
 SEEDS = 12
 EXAMPLES = 300
 SHARE = Scale("log-odds", count=EXAMPLES)

@@ -383,7 +383,7 @@ class Verdict(NoLogic):
 _TAKEN_FOR_GRANTED = {
     "run": (
         "it takes the runs of the source to spread as much as these do, and both to be normal: "
-        "where a tenth of the runs collapses, 3% of exact replicas are refuted (docs/statistics.md)"
+        "where runs are skewed or some collapse, up to 5% of exact replicas are refuted"
     ),
     "spread": (
         "this test takes the values for normal over seeds: for heavy-tailed ones it errs some "

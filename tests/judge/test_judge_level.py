@@ -150,6 +150,10 @@ def test_where_values_are_not_normal_the_level_breaks_as_documented():
     assert 0.06 < false_verdicts("less", "skewed") < 0.15
     assert 0.03 < false_verdicts("spreads", "heavy") < 0.08
     assert 0.2 < false_verdicts("spreads", "alike") < 0.35
+    for kind in ("skewed", "collapse"):  # as each verdict about a documented run says
+        settings = NORMAL | {"kind": kind, "correlation": 0.0}
+        _, refuted, _ = rates.errors_and_power(WORDS["one run"], LOOKS, **settings)
+        assert 0.02 < refuted < 0.055, kind
 
 
 @pytest.mark.thorough
