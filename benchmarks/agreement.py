@@ -1,15 +1,21 @@
 """Error rates and power of the gate: claims that a ledger holds as reproduced, judged anew.
 
-    python benchmarks/agreement.py            # some ten minutes
-    python benchmarks/agreement.py --quick    # two minutes, with larger Monte Carlo errors
+    python benchmarks/agreement.py             # some ten minutes
+    python benchmarks/agreement.py --quick     # two minutes, with larger Monte Carlo errors
+    python benchmarks/agreement.py --ledger    # this project's ledger alone: a minute
 
 Claims whose comparisons lie so many standard deviations over seeds past their bounds are judged at
 the looks of `ci`. Those that are reproduced get a reference, as `--update-ledger` gives them. Then
 they are judged on runs of their own, as on another machine, at five seeds or at all looks, and held
-against the reference by the rule of `repro.judge.shrinkage`.
+against the reference by the rule of `repro.judge.gate`.
+
+The first table is about the entries of this project's ledger at `ci`. Each is taken for the truth:
+its reference, and the runs that are held against it, are drawn anew, as where all bits change. It
+has the builds of a hundred that fail though nothing has changed, by `LEVEL` and by others, and the
+share of entries whose build fails where one effect has vanished, or halved.
 
 `false`   the gate fails, though nothing has changed; with, in brackets, how much of it is refuted
-`caught`  the gate fails where the effect of one comparison has vanished
+`caught`  the gate fails where the effect of one comparison has vanished, or halved
 `smaller` a claim that still holds is reported as smaller than it was: unchanged, and halved
 `seeds`   further seeds that an unchanged claim takes on average
 """
@@ -19,14 +25,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from repro.judge import Design, Excess, Judge, Measured
 from repro.judge.evidence import Evidence, is_hopeless, settle, weigh
+from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.scale import Array
-from repro.judge.shrinkage import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.spread import SmallSpread
+from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
 
 ARM = Measured(judge=Judge(Design(looks=(2,))), label="arm", metric="m", values=np.zeros)
@@ -34,6 +42,7 @@ HALF_AN_EXAMPLE = 0.5 / (300 * 0.997 * 0.003) ** 0.5
 LOOKS = PROFILES["ci"].looks
 REFERENCE = PROFILES["ci"].reference
 BATCH = 100_000
+LEVELS = (4e-6, LEVEL, 5e-5)
 OPEN, REPRODUCED, REFUTED = 0, 1, 2
 
 Draw = Callable[[tuple[int, ...]], Array]
@@ -63,7 +72,8 @@ class Case:
         """Test one comparison of many claims, [seeds, claims]."""
         if self.word == "spread":
             return SmallSpread(ARM, "m", 1.0).weigh({ARM: values})
-        return weigh(values, least_spread=HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0)
+        least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
+        return weigh([values], least_spreads=[least])
 
     def excess(self, values: Array) -> Excess:
         """Return how far past its bound one comparison of many claims is."""
@@ -202,17 +212,93 @@ def rates(case: Case, claims: int, *, left: float = 1.0, seed: int = 1) -> Rates
     return found
 
 
+def ledger() -> list[Entry]:
+    """Return the reproduced claims of this project's ledger whose verdict is about seeds."""
+    folder = Path(__file__).parents[1] / "claims" / "ledger"
+    files = sorted(folder.glob("*.toml"))
+    entries = [entry for file in files for entry in entries_in(file.read_bytes())]
+    return [
+        entry
+        for entry in entries
+        if entry.profile == "ci"
+        and entry.verdict == "reproduced"
+        and any(spread is None or spread > 0 for _, spread, _ in entry.past)
+    ]
+
+
+def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float) -> Array:
+    """Return, for each level of `LEVELS`, the chance that a build with this entry fails.
+
+    `left` is the share of the effect of its first comparison that is left.
+    """
+    past = [Excess(mean, spread, seeds) for mean, spread, seeds in entry.past]
+
+    def drawn(seeds: int, share: float) -> list[Array]:
+        shares = [share] + [1.0] * (len(past) - 1)
+        draws = rng.standard_normal((len(past), seeds, samples))
+        return [
+            draw * np.exp(-one.mean * share)
+            if one.spread is None
+            else draw * one.spread + one.mean * share
+            for one, share, draw in zip(past, shares, draws, strict=True)
+        ]
+
+    def excesses(values: list[Array], seeds: int) -> list[Excess]:
+        return [
+            Excess(-np.log(value[:seeds].std(axis=0, ddof=1)), None, seeds)
+            if one.spread is None
+            else Excess(value[:seeds].mean(axis=0), value[:seeds].std(axis=0, ddof=1), seeds)
+            for one, value in zip(past, values, strict=True)
+        ]
+
+    accepted = excesses(drawn(REFERENCE, 1.0), REFERENCE)
+    values, first = drawn(FURTHER[-1], left), LOOKS[0]
+    weighed = [
+        weigh([value[:first]])
+        for one, value in zip(past, values, strict=True)
+        if one.spread is not None
+    ]
+    nobody = np.zeros(samples, dtype=bool)
+    holds, fails = settle(weighed, [], Design(looks=(first,))) if weighed else (nobody, nobody)
+    failed, in_doubt = np.tile(fails, (len(LEVELS), 1)), ~(holds | fails)
+    for seeds in (first, *(each for each in FURTHER if each > first)):
+        chance = chance_unchanged(accepted, excesses(values, seeds))
+        if seeds >= DECISIVE:
+            failed |= in_doubt & (chance < np.array(LEVELS)[:, None])
+        in_doubt &= chance < DOUBT
+    return np.asarray(failed.mean(axis=1))
+
+
+def print_ledger(samples: int) -> None:
+    """Print how often the gate fails on this project's ledger, by level."""
+    entries, rng = ledger(), np.random.default_rng(3)
+    same, gone, half = (
+        np.array([failing(entry, count, rng, left=left) for entry in entries])
+        for count, left in ((samples, 1.0), (samples // 10, 0.0), (samples // 10, 0.5))
+    )
+    print(f"{len(entries)} entries of this project's ledger; {samples} samples of each\n")
+    print(f"{'level':>8}{'false alarms in 100 builds':>28}{'vanished':>10}{'halved':>8}")
+    for place, level in enumerate(LEVELS):
+        alarms = 100 * same[:, place].sum()
+        error = 100 * (same[:, place].sum() / samples) ** 0.5
+        print(
+            f"{level:8.0e}{alarms:20.2f} ± {error:<5.2f}{gone[:, place].mean():10.1%}"
+            f"{half[:, place].mean():8.1%}"
+        )
+
+
 def row(case: Case, claims: int) -> str:
     """Return the rates of one case as a line."""
     same = rates(case, claims)
     gone = rates(case, claims // 50, left=0.0, seed=2)
     half = rates(case, claims // 50, left=0.5, seed=3)
     failed, refuted = ((same.failed + same.refuted) / same.claims, same.refuted / same.claims)
-    caught = (gone.failed + gone.refuted) / gone.claims
+    caught, halved = ((each.failed + each.refuted) / each.claims for each in (gone, half))
     return (
         f"{case.word:<7}{case.noise:<13}{case.comparisons:>3}{case.reference or 'few':>5}"
         f"{','.join(map(str, case.here)):>8}{case.effect:7.2f}{same.again / same.claims:8.1%}"
-        f"{failed:10.1e} ({refuted:.0e}){caught:8.1%}{same.smaller / same.claims:10.1e}"
+        f"{failed:10.1e} ({refuted:.0e}){caught:8.1%}{halved:8.1%}"
+        f"{same.smaller / same.claims:10.1e}"
         f"{half.smaller / half.claims:8.1%}{same.further / same.claims:8.2f}"
     )
 
@@ -240,11 +326,17 @@ CASES = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer claims")
-    claims = 200_000 if parser.parse_args().quick else 1_000_000
+    parser.add_argument("--ledger", action="store_true", help="this project's ledger alone")
+    options = parser.parse_args()
+    print_ledger(20_000)
+    if options.ledger:
+        return
+    claims = 200_000 if options.quick else 1_000_000
+    print()
     print(f"{claims} reproduced claims a row, {claims // 50} for what vanished or halved\n")
     print(
         f"{'word':<7}{'noise':<13}{'of':>3}{'ref.':>5}{'looks':>8}{'effect':>7}{'again':>8}"
-        f"{'false (refuted)':>18}{'caught':>8}{'smaller':>10}{'halved':>8}{'seeds':>8}"
+        f"{'false (refuted)':>18}{'caught':>8}{'halved':>8}{'smaller':>10}{'halved':>8}{'seeds':>8}"
     )
     for case in CASES:
         print(row(case, claims), flush=True)

@@ -19,14 +19,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from calibration import MOST_SEEDS, Recorder, first_seeds, rates
+from error_rates import MOST_SEEDS, Recorder, first_seeds, rates
 
 from repro.judge import Design, Measured, Scale
 from repro.judge.scale import Array
 from repro.report.svg import Axis, Point, line, text, x_axis, y_axis
+from repro.runs.profiles import PROFILES
 
 SAMPLES = 20_000
-LOOKS = {"5": (5,), "5, 8, 12": (5, 8, 12), "20": (20,)}
+LOOKS = {"5": (5,), "5, 8, 12, 20": (5, 8, 12, 20), "20": (20,)}
 EFFECTS = [round(0.25 * step, 2) for step in range(13)]
 SIGMAS = [0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 ALLOWED = 0.005
@@ -54,7 +55,7 @@ class Plot:
 
 def judged(values: Array, looks: Sequence[int]) -> tuple[float, float]:
     """Return the shares of samples, [seeds, samples], whose mean is said to be above 0, and not."""
-    design = Design(looks=tuple(looks))
+    design = Design(looks=tuple(looks), futility=PROFILES["ci"].futility)
     recorder = Recorder(design)
     arm = Measured(
         judge=recorder,

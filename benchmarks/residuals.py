@@ -125,7 +125,7 @@ def against_itself(group: Group, rng: np.random.Generator) -> tuple[int, int]:
         if not looks:
             continue
         for _ in range(SPLITS):
-            judge = Judge(Design(looks=looks), explains=False)
+            judge = Judge(Design(looks=looks))
             mixed = rng.permutation(values)
             halves = mixed[: len(values) // 2], mixed[len(values) // 2 :]
             one, other = (

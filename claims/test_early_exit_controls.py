@@ -83,6 +83,7 @@ def twice_as_wide(*arms):
     "In a network of twice the width the best model still improves on the standard one",
     source="000, Future Work 1: larger models",
     kind="question",
+    looks=(5, 8, 12),  # a run takes six minutes of a core
 )
 def test_scales_to_larger_models(trials):
     better, standard = trials(*twice_as_wide(*on(SENTENCES, "decreasing rates", "standard")))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from repro.ledger import Kind
 
 Test = TypeVar("Test", bound=Callable[..., None])
+
+Looks: TypeAlias = tuple[int, ...] | Mapping[str, tuple[int, ...]]
+"""Growing numbers of seeds, for every profile or by its name."""
 
 
 def claim(
@@ -18,6 +21,7 @@ def claim(
     documented: str = "",
     kind: Kind = "source",
     only_at: str | None = None,
+    looks: Looks | None = None,
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
@@ -28,7 +32,10 @@ def claim(
     `"{perplexity:.2f}"`. `kind` says whose the sentence is: what the
     source claims, a `"question"` of ours about it, or a `"control"` of ours. `only_at` names the
     one profile at which the sentence can be judged, such as `paper` for a number that belongs to
-    the documented size.
+    the documented size. `looks` are the numbers of seeds at which this claim is judged, where its
+    effect is known to be small or its source used few: `(5, 12, 40)`, or by profile
+    `{"ci": (5, 12, 40), "paper": (3, 5)}`. Choose them before anything is trained: changed after
+    a look, they do not keep the level.
 
     >>> @claim("Accuracy climbs with depth", source="Ours, Table 2", documented="0.70 → 0.82")
     ... def test_depth_helps(trials):
@@ -37,7 +44,7 @@ def claim(
     import pytest  # here, so that training code can import repro without it
 
     mark: Callable[[Test], Test] = pytest.mark.claim(
-        sentence, source=source, documented=documented, kind=kind, only_at=only_at
+        sentence, source=source, documented=documented, kind=kind, only_at=only_at, looks=looks
     )
     return mark
 

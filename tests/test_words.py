@@ -41,7 +41,6 @@ def failures(text, names):
 def test_the_page_lists_what_there_is():
     assert len(ENTRIES) > 70
     assert "repro.judge:Measured.is_at_most_times" in ENTRIES
-    assert "repro.plugin.trial:Trial.diverges" in ENTRIES
 
 
 def test_every_word_has_an_example_that_runs():

@@ -4,29 +4,36 @@ Every statement is a conjunction of terms, nearly all of them paired differences
 should be positive. It is *reproduced* when every term significantly holds, *refuted* when any
 significantly fails, and otherwise *inconclusive*. Seeds are added in looks until the verdict
 stands; the chance of a false verdict is bounded over all looks together.
+
+From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
+of a mean (`evidence`), what is tested (`terms`, `documented`, `spread`), one statement (`judge`,
+`verdict`), the words of claims (`measured`, `ladder`, `curve`), and the ledger (`gate`).
 """
 
-from repro.judge.comparing import Held, distances, held_against, reference
 from repro.judge.curve import Curve
-from repro.judge.design import Design, OneLook
-from repro.judge.divergence import Divergence
-from repro.judge.effect import Effect, Sample
-from repro.judge.findings import Findings
-from repro.judge.judge import Judge
+from repro.judge.gate import (
+    Excess,
+    Held,
+    Standing,
+    chance_of_less,
+    chance_unchanged,
+    distances,
+    held_against,
+    reference,
+    standing,
+)
+from repro.judge.judge import Judge, Statement
 from repro.judge.ladder import Ladder
+from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
-from repro.judge.ranking import Ranking
 from repro.judge.scale import Scale, ScaleError
-from repro.judge.shrinkage import Excess, Standing, chance_of_less, chance_unchanged, standing
 from repro.judge.suite import SUITE_LEVEL, false_shares, holm
-from repro.judge.terms import Statement
-from repro.judge.verdict import Outcome, Verdict, all_of, conjunction, either
+from repro.judge.verdict import Effect, Findings, Outcome, Sample, Verdict, all_of, either
 
 __all__ = [
     "SUITE_LEVEL",
     "Curve",
     "Design",
-    "Divergence",
     "Effect",
     "Excess",
     "Findings",
@@ -37,7 +44,6 @@ __all__ = [
     "Measured",
     "OneLook",
     "Outcome",
-    "Ranking",
     "Sample",
     "Scale",
     "ScaleError",
@@ -47,7 +53,6 @@ __all__ = [
     "all_of",
     "chance_of_less",
     "chance_unchanged",
-    "conjunction",
     "distances",
     "either",
     "false_shares",

@@ -2,8 +2,7 @@
 
 A statement is about the mean curve over seeds: the named epoch is compared with every other one, or
 every step with none, and the weakest of these comparisons decides. All of them must hold; any can
-refute it, so these share the level. With `in_at_least` it is about the curves of single runs
-instead: the share of them that are lowest at that epoch, or fall at every step.
+refute it, so these share the level.
 
 Runs that stop early have curves of different lengths. A run that has ended keeps the value that it
 ended with, at all later epochs, since that is what stopping it left: a run that stopped before the
@@ -19,11 +18,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.differences import WeakestComparison
-from repro.judge.judge import Judge
-from repro.judge.measured import Measured, above, of_runs, share_words
+from repro.judge.judge import Judge, Statement
+from repro.judge.measured import Measured
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Statement, Term
+from repro.judge.terms import Comparison, Term
 from repro.judge.verdict import Verdict
 
 Pairs: TypeAlias = tuple[Array, Array]
@@ -93,7 +91,7 @@ class Curve:
         plain = Scale("identity")
         return replace(self._measured("at its largest rise", rise), scale=plain)
 
-    def bottoms_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
+    def bottoms_at(self, epoch: int) -> Verdict:
         """Judge whether this is lowest at an epoch.
 
         Epoch -1 is the last one of each run: it still falls at the end.
@@ -101,32 +99,30 @@ class Curve:
         >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
         >>> assert trials(SHALLOW).over_epochs.perplexity.bottoms_at(-1)
         """
-        return self._best(epoch, "bottoms", -1, in_at_least)
+        return self._best(epoch, "bottoms", -1)
 
-    def peaks_at(self, epoch: int, *, in_at_least: float | None = None) -> Verdict:
+    def peaks_at(self, epoch: int) -> Verdict:
         """Judge whether this is highest at an epoch.
 
         Epoch -1 is the last one of each run: it still climbs at the end.
 
         >>> assert trials(DEEP).over_epochs.perplexity.peaks_at(1)
         """
-        return self._best(epoch, "peaks", 1, in_at_least)
+        return self._best(epoch, "peaks", 1)
 
-    def falls(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
+    def falls(self, *, after: int = 1) -> Verdict:
         """Judge whether this falls from each epoch to the next, after one of them.
 
         >>> assert trials(DEEP).over_epochs.loss.falls()
         """
-        words = f"keeps falling after epoch {after}{share_words(in_at_least)}"
-        return self._decide(words, self._steps(after, -1, in_at_least))
+        return self._decide(f"keeps falling after epoch {after}", self._steps(after, -1))
 
-    def climbs(self, *, after: int = 1, in_at_least: float | None = None) -> Verdict:
+    def climbs(self, *, after: int = 1) -> Verdict:
         """Judge whether this climbs from each epoch to the next, after one of them.
 
         >>> assert trials(DEEP).over_epochs.perplexity.climbs(after=2)
         """
-        words = f"keeps climbing after epoch {after}{share_words(in_at_least)}"
-        return self._decide(words, self._steps(after, 1, in_at_least))
+        return self._decide(f"keeps climbing after epoch {after}", self._steps(after, 1))
 
     def falls_while(self, other: Curve, *, after: int = 1) -> Verdict:
         """Judge whether this keeps falling after an epoch while another curve keeps climbing.
@@ -137,44 +133,19 @@ class Curve:
         >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
         """
         text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
-        terms = self._steps(after, -1, None), other._steps(after, 1, None)
+        terms = self._steps(after, -1), other._steps(after, 1)
         return self._decide(f"{text}, after epoch {after}", *terms)
 
-    def _best(self, epoch: int, word: str, sign: int, in_at_least: float | None) -> Verdict:
+    def _best(self, epoch: int, word: str, sign: int) -> Verdict:
         """Judge whether the named epoch is above every other one, or below with a `sign` of -1."""
-        place = self._place(epoch)
-        words = f"{word} at {_name(epoch)}{share_words(in_at_least)}"
-        if in_at_least is None:
-            names = f"at {_name(epoch)}", "at the epoch that comes closest"
-            term = self._weakest(lambda runs: _others(runs, place), sign, *names)
-            return self._decide(words, term)
+        place, names = self._place(epoch), (f"at {_name(epoch)}", "at the epoch that comes closest")
+        term = self._weakest(lambda runs: _others(runs, place), sign, *names)
+        return self._decide(f"{word} at {_name(epoch)}", term)
 
-        def best_other(run: Array) -> Any:
-            others = np.delete(run, min(place, len(run) - 1), axis=0)
-            return sign * (sign * others).max(axis=0) if len(others) else _missing(run)
-
-        other = self._measured("at its best other epoch", best_other)
-        high, low = (self[epoch], other) if sign > 0 else (other, self[epoch])
-        return self._decide(words, of_runs(above(high, low), in_at_least))
-
-    def _steps(self, after: int, sign: int, in_at_least: float | None) -> Term:
+    def _steps(self, after: int, sign: int) -> Term:
         """The term that every step after an epoch goes up, or down with a `sign` of -1."""
-        start = self._place(after)
-        if in_at_least is None:
-            names = "after its weakest step", "before it"
-            return self._weakest(lambda runs: _steps([run[start:] for run in runs]), sign, *names)
-
-        def end_of_step(run: Array, end: int) -> Any:
-            steps = sign * np.diff(self.scale.of(run[start:], self.label), axis=0)
-            if not len(steps):
-                return _missing(run)
-            weakest = np.asarray(steps.argmin(axis=0))[None]
-            return np.take_along_axis(run[start:], weakest + end, axis=0)[0]
-
-        before = self._measured("before its weakest step", lambda run: end_of_step(run, 0))
-        behind = self._measured("after it", lambda run: end_of_step(run, 1))
-        high, low = (behind, before) if sign > 0 else (before, behind)
-        return of_runs(above(high, low), in_at_least)
+        start, names = self._place(after), ("after its weakest step", "before it")
+        return self._weakest(lambda runs: _steps([run[start:] for run in runs]), sign, *names)
 
     def _weakest(self, of: Callable[[Sequence[Array]], Pairs], sign: int, *names: str) -> Term:
         """The term that of all pairs of epochs the first is above the second, or below it."""
@@ -195,9 +166,8 @@ class Curve:
             for side, name in enumerate(names)
         )
         high, low = (named, rival) if sign > 0 else (rival, named)
-        return WeakestComparison(
-            high, low, self.scale, self.metric, among=lambda n: max(1, pairs(n)[0].shape[1])
-        )
+        among = lambda n: max(1, pairs(n)[0].shape[1])  # noqa: E731
+        return Comparison(high, low, self.scale, self.metric, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""

@@ -1,4 +1,4 @@
-"""The tests of a statement's terms, and the rule by which they settle it.
+"""The t test of a mean over seeds, and the rule by which such tests settle a statement.
 
 Seeds run along the first axis, so that the same lines judge one claim and, in the calibration
 benchmark, many thousand simulated ones.
@@ -11,24 +11,35 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv, nctdtr  # type: ignore[import-untyped]
 
-from repro.judge import futility
-from repro.judge.design import Design
+from repro.judge import looks
+from repro.judge.looks import Design
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Statistic
-from repro.judge.student import critical, freedom_with_examples, tail
+from repro.judge.statistic import STUDENT, Statistic, critical, tail
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
 
+MOST_SEEDS = 200
+"""The largest number of seeds that advice names."""
+
+_DOUBTED = 0.01
+"""The chance that the variance over seeds is larger than `freedom_with_examples` takes it to be."""
+
 
 @dataclass(frozen=True)
 class Evidence:
-    """The test of one term in both directions; a small `p_for` says that it holds."""
+    """The test of one term in both directions; a small `p_for` says that it holds.
+
+    The mean has the standard error `spread / seeds**0.5`.
+    """
 
     mean: Any
     spread: Any
     seeds: int
+    freedom: Any
+    """The degrees of freedom of its test."""
     p_for: Any
     p_against: Any
     statistic_for: Statistic = STUDENT
@@ -40,79 +51,122 @@ class Evidence:
     """
     alike: Any = False
     """True where all seeds gave the same, though they need not have: that is no evidence."""
-    freedom: Any = 0.0
-    """The degrees of freedom of its t test."""
-    fixed_variance: float = 0.0
+    fixed_variance: Any = 0.0
     """The part of the variance of the mean that more seeds do not make smaller."""
     examples: int = 0
-    """The number of examples that this part comes from."""
+    """The number of examples that this part comes from, if it does."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
-    error: Any = None
-    """The standard error of the mean of independent samples; else that of `spread`."""
 
     @property
     def standard_error(self) -> Any:
-        """The standard error of the mean."""
-        return self.spread / self.seeds**0.5 if self.error is None else self.error
+        return self.spread / self.seeds**0.5
+
+    @property
+    def over_seeds(self) -> Any:
+        """The variance over seeds alone, with that of their answers to single examples."""
+        return np.maximum(self.spread**2 - self.seeds * self.fixed_variance, 0.0)
+
+    def freedom_at(self, seeds: Any) -> Any:
+        """The degrees of freedom at so many seeds, were the spread over seeds this one."""
+        over_seeds = self.over_seeds / seeds
+        return freedom_with_examples(self.fixed_variance, over_seeds, seeds, examples=self.examples)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The variance of a mean from having measured it on `examples` that all seeds share.
+
+    It does not shrink with more seeds, but for its part `of_seeds`: what single runs answer to
+    single examples differs by chance. (That part is in the variance over seeds too, so that the
+    test errs more rarely than allowed.)
+    """
+
+    variance: float = 0.0
+    of_seeds: float = 0.0
+    examples: int = 0
+
+
+ALL_THERE_ARE = Drawn()
 
 
 def weigh(
-    differences: Array,
+    samples: Sequence[Array],
     *,
-    resolution: Any = 0.0,
+    least_spreads: Sequence[Any] = (0.0,),
+    resolutions: Sequence[Any] = (0.0,),
     exact: bool = False,
-    least_spread: Any = 0.0,
-    sampling_variance: float = 0.0,
-    of_seeds: float = 0.0,
-    examples: int = 0,
+    drawn: Drawn = ALL_THERE_ARE,
 ) -> Evidence:
-    """Test the mean against 0 by Student's t, in both directions.
+    """Test the sum of the means of independent samples against 0 by t, in both directions.
 
-    `sampling_variance` is that of the mean over the `examples` that all seeds were measured on. It
-    is added to the variance of the mean over seeds; the degrees of freedom are then Satterthwaite's
-    (`freedom_with_examples`). It does not shrink with more seeds, but for its part `of_seeds`: what
-    single runs answer to single examples differs by chance. (That part is in both variances, so
-    that the test errs more rarely than allowed.)
+    Paired differences are one sample. Several have the degrees of freedom of the smallest one, with
+    which the test never errs too often, however their spreads differ (Hájek 1962).
 
-    Differences without any spread (up to `resolution`, the rounding of their terms) are read off if
-    they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise the spread is at
-    least `least_spread`, half an example for shares. Where there is none, a seed that does not
+    Samples without any spread (up to their `resolutions`, the rounding of their terms) are read off
+    if they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise a spread is at
+    least `least_spreads`, half an example for shares. Where there is none, a seed that does not
     reach the training looks the same as certainty, and they are no evidence.
 
-    >>> float(weigh(np.array([1.0, 1.0, 1.0]), exact=True).p_for)
+    >>> float(weigh([np.array([1.0, 1.0, 1.0])], exact=True).p_for)
     0.0
-    >>> bool(weigh(np.array([1.0, 1.0, 1.0])).alike)
+    >>> bool(weigh([np.array([1.0, 1.0, 1.0])]).alike)
     True
     """
-    seeds = len(differences)
-    mean = differences.mean(axis=0)
-    measured = differences.std(axis=0, ddof=1)
-    same = measured <= resolution
-    floor = 0.0 if exact else least_spread
-    spread = np.where(same, 0.0, measured)
-    spread = np.hypot(np.maximum(spread, floor), (seeds * sampling_variance) ** 0.5)
+    counts = tuple(map(len, samples))
+    seeds = min(counts)
+    mean = sum(sample.mean(axis=0) for sample in samples)
+    over_seeds: Any = 0.0
+    for sample, least, resolution in zip(samples, least_spreads, resolutions, strict=True):
+        measured = sample.std(axis=0, ddof=1)
+        measured = np.where(measured <= resolution, 0.0, measured)
+        floor = 0.0 if exact else least
+        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 * (seeds / len(sample))
+    spread = (over_seeds + seeds * drawn.variance) ** 0.5
     none = spread == 0
     t = mean / np.where(none, 1.0, spread) * np.sqrt(seeds)
-    over_seeds = np.maximum(measured, floor) ** 2 / seeds
-    freedom = freedom_with_examples(sampling_variance, over_seeds, seeds, examples=examples)
-    read_off = np.where(mean > resolution, 0.0, 1.0) if exact else 1.0
+    freedom = freedom_with_examples(
+        drawn.variance, over_seeds / seeds, seeds, examples=drawn.examples
+    )
+    read_off = np.where(mean > sum(resolutions), 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
         mean=mean,
         spread=spread[()],
         seeds=seeds,
+        freedom=freedom,
         p_for=np.where(none, read_off, tail(t, freedom))[()],
         p_against=np.where(none, read_off_against, tail(-t, freedom))[()],
         alike=(none & (not exact))[()],
-        freedom=freedom,
-        fixed_variance=max(sampling_variance - of_seeds, 0.0),
-        examples=examples,
+        fixed_variance=max(drawn.variance - drawn.of_seeds, 0.0),
+        examples=drawn.examples,
+        counts=counts if len(counts) > 1 else (),
     )
 
 
+def freedom_with_examples(
+    fixed_variance: Any, over_seeds: Any, seeds: Any, *, examples: int
+) -> Any:
+    """Return the degrees of freedom of a variance over seeds and one over examples, added.
+
+    With few seeds, Satterthwaite's are by chance much too many now and then. Taken as they are,
+    they would give the degrees of freedom of the examples to a t that is large by the same chance,
+    and the level would be exceeded up to three times. So they are those of the largest variance
+    over seeds that is not ruled out at 1 %; with that the level holds at any ratio of the two (by
+    simulation in `tests/judge/test_judge_sampling.py`).
+
+    >>> round(float(freedom_with_examples(0.001, 0.0001, 3, examples=300)), 1)
+    2.4
+    """
+    if not examples or not fixed_variance:
+        return seeds - 1
+    largest = over_seeds * (seeds - 1) / (2 * gammaincinv((seeds - 1) / 2, _DOUBTED))
+    both = largest**2 / (seeds - 1) + fixed_variance**2 / (examples - 1)
+    return (largest + fixed_variance) ** 2 / both
+
+
 def settle(
-    needed: list[Evidence], implied: list[Evidence], design: Design, *, ways: int = 1
+    needed: Sequence[Evidence], implied: Sequence[Evidence], design: Design, *, ways: int = 1
 ) -> tuple[Any, Any]:
     """Return whether a conjunction is reproduced, and whether it is refuted, at this look.
 
@@ -133,13 +187,13 @@ def settle(
     return np.all(holds, axis=0) & ~refuted, refuted
 
 
-def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design) -> Any:
+def is_hopeless(needed: Sequence[Evidence], implied: Sequence[Evidence], design: Design) -> Any:
     """Return True where more seeds, up to the last look, would hardly settle what is open.
 
     Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
     """
     last, every = design.looks[-1], [*needed, *implied]
-    return futility.is_hopeless(
+    chance = looks.predictive_power_of(
         [
             (_with_freedom_at(last, term, term.p_for), boundary, _known(term, last))
             for term, boundary in zip(needed, to_hold(needed, design, seeds=last), strict=True)
@@ -149,6 +203,7 @@ def is_hopeless(needed: list[Evidence], implied: list[Evidence], design: Design)
             for term, boundary in zip(every, to_fail(every, design, seeds=last), strict=True)
         ],
     )
+    return chance < design.futility
 
 
 def to_hold(
@@ -173,26 +228,41 @@ def to_fail(terms: Sequence[Evidence], design: Design, *, seeds: int | None = No
     ]
 
 
+def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
+    """The seeds at which one test crosses `boundary` with 80 % power, or None if too many would.
+
+    The one-sided p of today says how many standard errors the effect is; they shrink with seeds.
+
+    >>> half = weigh([np.array([-0.5, 0.5, 1.5] * 3)])
+    >>> seeds_needed(half, float(half.p_for), 0.025)
+    26
+    """
+    seeds = np.arange(2, MOST_SEEDS + 1)
+    over_seeds = float(evidence.over_seeds) or 1.0
+    error = (over_seeds / seeds + evidence.fixed_variance) ** 0.5
+    now = (over_seeds / evidence.seeds + evidence.fixed_variance) ** 0.5
+    freedom = evidence.freedom_at(seeds)
+    t = critical(p, evidence.freedom) * now / error
+    # What a source printed stays as it is; other examples would be drawn anew with other seeds.
+    varies = 1.0 if evidence.examples else (over_seeds / seeds) ** 0.5 / error
+    enough = seeds[1 - nctdtr(freedom, t / varies, critical(boundary, freedom) / varies) >= 0.8]
+    return int(enough[0]) if enough.size else None
+
+
 def _with_freedom_at(last: int, term: Evidence, p: Any) -> Any:
     """Return a p as the same t has it with the degrees of freedom of all seeds up to `last`.
 
     Where the mean is known but for its examples, further seeds do not move it. But they show that
     its variance over seeds is small, and with that the degrees of freedom of the examples count.
     """
-    if not term.fixed_variance:
+    if not term.examples:
         return p
-    over_seeds = _over_seeds(term) / last
-    freedom = freedom_with_examples(term.fixed_variance, over_seeds, last, examples=term.examples)
-    return tail(critical(p, term.freedom), freedom)
-
-
-def _over_seeds(term: Evidence) -> Any:
-    """The variance over seeds alone, with that of their answers to single examples."""
-    return np.maximum(term.spread**2 - term.seeds * term.fixed_variance, 0.0)
+    return tail(critical(p, term.freedom), term.freedom_at(last))
 
 
 def _known(term: Evidence, last: int) -> Any:
     """Return the share of what all seeds up to `last` would tell about a mean that is known."""
-    over_seeds = _over_seeds(term)
-    now, then = (over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
+    if not term.examples:
+        return term.seeds / last
+    now, then = (term.over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
     return np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)

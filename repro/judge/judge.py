@@ -4,30 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from repro.judge.design import Design, OneLook
-from repro.judge.effect import Sample
-from repro.judge.findings import Findings
-from repro.judge.look import explained, look_at
-from repro.judge.scale import Array
-from repro.judge.terms import Readings, Side, Statement, joined
-from repro.judge.verdict import Outcome, Verdict, alternative
+from repro.judge import evidence
+from repro.judge.evidence import MOST_SEEDS, Evidence, seeds_needed, settle, to_fail, to_hold
+from repro.judge.looks import Design, OneLook
+from repro.judge.scale import Array, ScaleError
+from repro.judge.terms import Context, Readings, Side, Term
+from repro.judge.verdict import Effect, Findings, Outcome, Sample, Verdict, any_of
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence that can be judged, and the terms that all have to hold.
+
+    `implied` are comparisons that follow from the terms: they need not be shown, but each can
+    refute the statement. `documented` is the number of a source, where the sentence repeats one.
+    """
+
+    text: str
+    terms: tuple[Term, ...]
+    implied: tuple[Term, ...] = ()
+    documented: float | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Every side once, in the order of first mention."""
+        return tuple(dict.fromkeys(side for term in self.terms for side in term.sides))
+
+    @property
+    def scale(self) -> str:
+        """The scales its terms are compared on."""
+        return ", ".join(dict.fromkeys(term.scale.name for term in self.terms))
 
 
 @dataclass
 class Judge:
-    """Decides statements by one design, and keeps the verdicts in the order they fell.
-
-    Without `explains` verdicts have an outcome but no effects, for a caller that only has to know
-    whether more seeds are needed. With `until`, a settled verdict whose p is larger takes further
-    looks: its outcome stays, and more seeds may make its p smaller.
-    """
+    """Decides statements by one design, and keeps the verdicts in the order they fell."""
 
     design: Design
-    explains: bool = True
-    until: float = 1.0
     findings: Findings[Verdict] = field(default_factory=Findings)
 
     @property
@@ -44,40 +61,228 @@ class Judge:
         They share its level then: any of them can refute it, and all of them together do so falsely
         no more often than one statement may.
         """
-        together = joined([v.judged for v in verdicts if v.judged is not None])
+        statements = [v.judged for v in verdicts if v.judged is not None]
+        together = Statement(
+            ", and ".join(statement.text for statement in statements),
+            tuple(term for statement in statements for term in statement.terms),
+            tuple(term for statement in statements for term in statement.implied),
+        )
         return self.findings.replace(verdicts, self._decided(together))
 
     def either(self, verdicts: Sequence[Verdict]) -> Verdict:
         """Judge whether at least one of several verdicts holds, in their place."""
         statements = [v.judged for v in verdicts if v.judged is not None]
         parts = [self._decided(statement, ways=len(statements)) for statement in statements]
-        return self.findings.replace(verdicts, replace(alternative(parts), judge=self))
+        return self.findings.replace(verdicts, replace(any_of(parts), judge=self))
 
     def _decided(self, statement: Statement, *, ways: int = 1) -> Verdict:
-        verdict = _decide(statement, self, ways=ways)
-        return replace(verdict, judge=self, judged=statement)
-
-
-def _decide(statement: Statement, judge: Judge, *, ways: int) -> Verdict:
-    """Judge a statement; so many `ways`, of which it is one, would each be enough for a claim."""
-    design, settled = judge.design, None
-    for seeds in design.looks:
-        readings = {side: _read(side, seeds) for side in statement.sides}
-        broken = _not_finite(readings)
-        if broken:
-            return _verdict(statement, design, readings, Outcome.INCONCLUSIVE, reason=broken)
-        look = look_at(statement, readings, design, ways=ways)
-        if settled is None and look.outcome is Outcome.INCONCLUSIVE:
-            if seeds < design.looks[-1] and look.is_hopeless:
+        """Judge a statement; so many `ways`, of which it is one, would each be enough."""
+        last = self.design.looks[-1]
+        for seeds in self.design.looks:
+            readings = {side: _read(side, seeds) for side in statement.sides}
+            if reason := _not_finite(readings):
+                verdict = _verdict(statement, self.design, readings)
+                return replace(verdict, reason=reason, judge=self, judged=statement)
+            look = look_at(statement, readings, self.design, ways=ways)
+            is_settled = look.outcome is not Outcome.INCONCLUSIVE
+            if is_settled or (seeds < last and look.is_hopeless):
                 break
-            continue
-        if settled is None or (look.outcome is settled.outcome and look.p < settled.p):
-            settled = look
-        if judge.until == 1 or settled.p <= judge.until:
-            break
-    look = settled or look
-    verdict = _verdict(statement, design, look.readings, look.outcome)
-    return explained(verdict, statement, look) if judge.explains else verdict
+        return replace(look.verdict, judge=self, judged=statement)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What so many seeds say of the terms of a statement."""
+
+    design: Design
+    statement: Statement
+    readings: Readings
+    terms: Sequence[Term]
+    """The terms that are needed, and after them those that are implied."""
+    needed: Sequence[Evidence]
+    implied: Sequence[Evidence]
+    outcome: Outcome
+    ways: int
+    """The number of statements of which one is enough for a claim: they share the level."""
+
+    @cached_property
+    def every(self) -> Sequence[Evidence]:
+        return [*self.needed, *self.implied]
+
+    @property
+    def is_hopeless(self) -> bool:
+        """True where more seeds would hardly settle it."""
+        return bool(evidence.is_hopeless(self.needed, self.implied, self.design))
+
+    @property
+    def p(self) -> float:
+        """The smallest level at which these looks would have settled it like this; 1 if open.
+
+        It is at most the level exactly where it is settled. A true null has a p of at most q with
+        chance q at most, however often one looked.
+        """
+        level_at = self.design.level_at
+        if self.outcome is Outcome.REPRODUCED:
+            sides = [
+                level_at(float(term.p_for), term.seeds, statistic=term.statistic_for)
+                for term in self.needed
+            ]
+            return min(1.0, 2 * self.ways * max(sides))
+        if self.outcome is Outcome.REFUTED:
+            sides = [
+                level_at(float(term.p_against), term.seeds, statistic=term.statistic_against)
+                for term in self.every
+                if not term.alike
+            ]
+            return min(1.0, 2 * sum(term.weight for term in self.every) * min(sides))
+        return 1.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict with everything that is needed to check it by hand."""
+        verdict = _verdict(self.statement, self.design, self.readings)
+        effects, is_open = self._effects(), self.outcome is Outcome.INCONCLUSIVE
+        wanted, advice = self._advice(effects) if is_open else (None, "")
+        return replace(
+            verdict,
+            outcome=self.outcome,
+            p=self.p,
+            reason=self._all_alike(),
+            advice=advice,
+            wanted=wanted,
+            effects=effects,
+        )
+
+    def _effects(self) -> tuple[Effect, ...]:
+        place = {side: i for i, side in enumerate(self.readings)}
+        holds = to_hold(self.every, self.design, ways=self.ways)
+        fails = to_fail(self.every, self.design)
+        effects: list[Effect] = []
+        for term, weighed, hold, fail in zip(self.terms, self.every, holds, fails, strict=True):
+            context = Context(self.design, len(self.needed), hold, fail)
+            effect = term.describe(weighed, self.readings, context)
+            sides = tuple(place[side] for side in term.sides)
+            effects.append(replace(effect, sides=sides, needed=len(effects) < len(self.needed)))
+        return tuple(effects)
+
+    def _all_alike(self) -> str:
+        """Ask what may be behind seeds that all gave the same; empty where none did."""
+        alike = [t for t, weighed in zip(self.terms, self.every, strict=True) if weighed.alike]
+        if not alike:
+            return ""
+        term = alike[0]
+        measured = [side for side in term.sides if not side.is_fixed]
+        values = [self.readings[side] for side in measured]
+        names = " and ".join(dict.fromkeys(side.label for side in measured))
+        exact = "(A metric that no seed can change is declared with exact=True.)"
+        if len(measured) == 1:
+            return (
+                f"every seed gave {float(values[0][0]):.6g} for {names}: does the training use its"
+                f" seed, or is this a floor or a ceiling? {exact}"
+            )
+        if all(np.array_equal(each, values[0]) for each in values):
+            return (
+                f"{names} are alike on every seed: does the setting that tells them apart reach "
+                "the training, or is this a floor or a ceiling?"
+            )
+        return (
+            f"every seed gave the same difference of {names}: does the training use its seed? "
+            f"{exact}"
+        )
+
+    def _advice(self, effects: Sequence[Effect]) -> tuple[int | None, str]:
+        """Return how many seeds have 80 % power, were effect and spread as they look, in words too.
+
+        A term that points the wrong way can refute the statement by itself; otherwise the statement
+        waits for the slowest of its open terms.
+        """
+        if any(effect.alike for effect in effects):
+            return None, ""
+        judged = list(zip(self.every, effects, strict=True))
+        wrong = [pair for pair in judged if pair[1].distance < 0]
+        open_ = [pair for pair in judged if pair[1].needed and not pair[1].holds]
+        if wrong:
+            one_sided = [0.5 if e.kind == "run" else 1.0 for _, e in wrong]
+            needed = [
+                seeds_needed(w, side * e.p_against, side * e.boundary_against)
+                for side, (w, e) in zip(one_sided, wrong, strict=True)
+            ]
+        else:
+            needed = [seeds_needed(w, e.p_for, e.boundary) for w, e in open_]
+        enough = [seeds for seeds in needed if seeds is not None]
+        given_up = self._given_up()
+        if not enough or (not wrong and len(enough) < len(needed)):
+            return None, given_up + _why_none(wrong or open_)
+        seeds = min(enough) if wrong else max(enough)
+        would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
+        if isinstance(self.design, OneLook):
+            more = max(1, seeds - min(effect.seeds for effect in effects))
+            return seeds, (
+                f"{would} power, {more} more of each arm, if this effect and spread are the true"
+                " ones (they are a second look, and cost what looks=… says)"
+            )
+        return seeds, (
+            f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
+            " extended after looking does not keep its level)"
+        )
+
+    def _given_up(self) -> str:
+        """Say why there were no more looks; empty where the last one was reached."""
+        seeds, last = self.needed[0].seeds, self.design.looks[-1]
+        if seeds == last or isinstance(self.design, OneLook):
+            return ""
+        return (
+            f"given up after {seeds} of {last} seeds: the others would have settled it with a "
+            f"chance below {self.design.futility:.0%}; "
+        )
+
+
+def look_at(statement: Statement, readings: Readings, design: Design, *, ways: int = 1) -> Look:
+    """Weigh the terms of a statement, all but those that nothing could fail."""
+    needed = [term for term in statement.terms if not term.is_trivial(readings)]
+    if not needed:
+        raise ScaleError(
+            f"{statement.text}: no measured value could fail this, since the bound lies beyond "
+            "what the metric can be; claim a smaller margin"
+        )
+    weighed = [_weighed(term, readings) for term in needed]
+    implied = [_weighed(term, readings) for term in statement.implied]
+    reproduced, refuted = settle(weighed, implied, design, ways=ways)
+    outcome = Outcome.INCONCLUSIVE
+    if reproduced or refuted:
+        outcome = Outcome.REPRODUCED if reproduced else Outcome.REFUTED
+    terms = (*needed, *statement.implied)
+    return Look(design, statement, readings, terms, weighed, implied, outcome, ways)
+
+
+def _weighed(term: Term, readings: Readings) -> Evidence:
+    """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
+
+    The floor of half an example would make a spread of them.
+    """
+    weighed = term.weigh(readings)
+    measured = [side for side in term.sides if not (side.is_fixed or side.is_exact)]
+    repeat = [getattr(side, "repeats", None) for side in measured]
+    is_one_run = bool(measured) and all(
+        each is not None and len(readings[side]) > 1 and each(len(readings[side]))
+        for side, each in zip(measured, repeat, strict=True)
+    )
+    return replace(weighed, alike=True) if is_one_run else weighed
+
+
+def _why_none(judged: Sequence[tuple[Evidence, Effect]]) -> str:
+    """Say why no number of seeds would settle it."""
+    if any(w.examples and w.fixed_variance > w.over_seeds / w.seeds for w, _ in judged):
+        return (
+            "most of the error comes from the examples, which all seeds were measured on: more"
+            " examples would settle it, more seeds would not"
+        )
+    if any(effect.kind == "run" for _, effect in judged):
+        return (
+            f"{MOST_SEEDS} seeds would not settle it: what the source printed is as uncertain as"
+            " its own few runs, whatever is run here"
+        )
+    return f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
 
 
 def _read(side: Side, seeds: int) -> Array:
@@ -101,28 +306,20 @@ def _not_finite(readings: Readings) -> str:
     return "; ".join(reasons)
 
 
-def _sample(side: Side, values: Array) -> Sample:
-    examples = side.examples(len(values))
-    count = 0 if examples is None else examples.shape[-1]
-    return Sample(side.label, tuple(values.tolist()), side.is_fixed, count)
-
-
-def _verdict(
-    statement: Statement,
-    design: Design,
-    readings: Readings,
-    outcome: Outcome,
-    *,
-    reason: str = "",
-) -> Verdict:
+def _verdict(statement: Statement, design: Design, readings: Readings) -> Verdict:
+    """Return the verdict on a statement before its evidence is weighed: that it is open."""
+    samples = []
+    for side, values in readings.items():
+        examples = side.examples(len(values))
+        count = 0 if examples is None else examples.shape[-1]
+        samples.append(Sample(side.label, tuple(values.tolist()), side.is_fixed, count))
     return Verdict(
-        outcome=outcome,
+        outcome=Outcome.INCONCLUSIVE,
         statement=statement.text,
         scale=statement.scale,
-        samples=tuple(_sample(side, values) for side, values in readings.items()),
+        samples=tuple(samples),
         documented=statement.documented,
         seeds=max(len(values) for values in readings.values()),
         looks=() if isinstance(design, OneLook) else design.looks,
         level=design.level,
-        reason=reason,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
+from repro.judge.judge import Statement
 from repro.judge.measured import Gain, Measured, above, amount
-from repro.judge.terms import Statement, Term
+from repro.judge.terms import Term
 from repro.judge.verdict import Verdict
 
 
@@ -52,8 +53,7 @@ class Ladder:
         """Judge whether the arms rank as listed, the first largest.
 
         Reproduced where every adjacent pair is settled as listed (the others follow from them);
-        refuted where any pair at all is settled against it. The verdict says of every pair how it
-        stands, and how strongly the measured order correlates with the listed one.
+        refuted where any pair at all is settled against it.
 
         >>> assert trials([DEEP, MEDIUM, SHALLOW]).accuracy.is_ordered()
         >>> print(trials([SHALLOW, MEDIUM, DEEP]).accuracy.is_ordered().outcome)
@@ -65,7 +65,6 @@ class Ladder:
             implied=[
                 above(self[a], self[b]) for a, b in combinations(range(len(self)), 2) if b > a + 1
             ],
-            ranking=self._rungs,
         )
 
     def peaks_at(self, index: int) -> Verdict:
@@ -150,9 +149,8 @@ class Ladder:
         terms: Sequence[Term],
         *,
         implied: Sequence[Term] = (),
-        ranking: tuple[Measured, ...] = (),
     ) -> Verdict:
         first = self._rungs[0]
         labels = ", ".join(rung.label for rung in self)
         text = f"{first.metric} over {labels} {text}"
-        return first.judge.decide(Statement(text, tuple(terms), tuple(implied), ranking))
+        return first.judge.decide(Statement(text, tuple(terms), tuple(implied)))

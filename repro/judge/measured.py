@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from repro.judge.differences import Comparison, GainComparison
-from repro.judge.judge import Judge
+from repro.judge.documented import DocumentedRun, Width, runs_of
+from repro.judge.judge import Judge, Statement
 from repro.judge.mistakes import (
     NoArithmetic,
     is_count,
@@ -15,12 +15,9 @@ from repro.judge.mistakes import (
     require_same_data,
     require_share,
 )
-from repro.judge.one_run import OneRun, Width, runs_of
-from repro.judge.paired import Bound
 from repro.judge.scale import Array, Scale
-from repro.judge.shares import ShareOfRuns
-from repro.judge.spread import SmallSpread
-from repro.judge.terms import Fixed, Side, Statement, Term
+from repro.judge.spread import ShareOfRuns, SmallSpread
+from repro.judge.terms import Bound, Comparison, Fixed, GainComparison, Side, Term
 from repro.judge.verdict import Verdict
 
 
@@ -62,6 +59,7 @@ class Measured(NoArithmetic):
 
     Then they are no evidence of what another seed would give."""
 
+    is_fixed: ClassVar[bool] = False
     origin: object = None
     """The arm and the metric, where they are known: nothing is compared with itself."""
 
@@ -71,10 +69,6 @@ class Measured(NoArithmetic):
                 f"{self.metric} of {self.label} is a mean over examples: compare it on the identity"
                 f" scale, not on {self.scale.name}"
             )
-
-    @property
-    def is_fixed(self) -> bool:
-        return False
 
     def examples(self, seeds: int, /) -> Array | None:
         return None if self.by_example is None else self.by_example(seeds)
@@ -123,7 +117,7 @@ class Measured(NoArithmetic):
         """
         term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide_share(text, term, in_at_least)
+        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
 
     def falls_below(
         self,
@@ -142,7 +136,7 @@ class Measured(NoArithmetic):
         """
         term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
         text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide_share(text, term, in_at_least)
+        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
         """Judge whether this lies within a margin of the other: two one-sided tests.
@@ -271,9 +265,6 @@ class Measured(NoArithmetic):
         term = SmallSpread(self, self.metric, documented, half_example, over or 0)
         return self._decide(text, term, documented=documented)
 
-    def _decide_share(self, text: str, term: Comparison, in_at_least: float | None) -> Verdict:
-        return self._decide(text + share_words(in_at_least), of_runs(term, in_at_least))
-
     def agrees_with(
         self,
         documented: float,
@@ -319,7 +310,9 @@ class Measured(NoArithmetic):
             side, bound = _same_metric(self, plus), Bound(plus=documented)
             text += f" plus {plus.label}"
         same_examples = replace(self, by_example=None)  # as those of the documented value
-        term = OneRun(_compared(same_examples, side, self, bound), documented, runs, width, paired)
+        term = DocumentedRun(
+            _compared(same_examples, side, self, bound), documented, runs, width, paired
+        )
         text = f"{self.label} agrees with {text}, documented of {runs_of(runs)}, {width}"
         return self._decide(text, term, documented=documented)
 
@@ -463,12 +456,12 @@ def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
     return f" by at least {by_at_least:g}" if by_at_least else ""
 
 
-def share_words(in_at_least: float | None) -> str:
+def _share_words(in_at_least: float | None) -> str:
     """The words of a statement for a share of the runs; none where it is about the mean."""
     return f" in at least {in_at_least:.4g} of the runs" if in_at_least else ""
 
 
-def of_runs(term: Comparison, in_at_least: float | None) -> Term:
+def _of_runs(term: Comparison, in_at_least: float | None) -> Term:
     """The term that a comparison holds in a share of the runs, or in the mean if none is given."""
     if in_at_least is None:
         return term

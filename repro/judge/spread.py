@@ -1,34 +1,34 @@
-"""The term about a standard deviation over seeds that should be small.
+"""The terms that are no means: a standard deviation that should be small, and a share of the runs.
 
-It is the chi-square test, and the F test where the bound is the standard deviation of a few runs
-itself: an exact replica of three runs has twice their standard deviation in one case of five.
+The test of a standard deviation is chi-square, and F where the bound is the standard deviation of a
+few runs itself: an exact replica of three runs has twice their standard deviation in one case of
+five. Both take the values for normal, on the scale they are given in, and depend on it more than a
+t test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
+these tests say however many seeds there are. Each verdict repeats it.
 
-Both take the values for normal, on the scale they are given in, and depend on it more than a t test
-does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what these
-tests say however many seeds there are. Each verdict repeats it.
+The test of a share is binomial. A mean is ruled by its extremes: where some seeds collapse, an arm
+can be better in nine runs of ten and worse in the mean. What is claimed then is a share of the
+runs, and that of one half is a claim about the median.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtr, chdtrc  # type: ignore[import-untyped]
+from scipy.special import betaincinv  # type: ignore[import-untyped]
 
-from repro.judge.design import Design, simulated_looks
-from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
+from repro.judge.gate import Excess
 from repro.judge.scale import Scale
-from repro.judge.statistic import Spread
-from repro.judge.student import MOST_SEEDS
-from repro.judge.terms import Context, Readings, Side
-from repro.judge.unusual import unusual
+from repro.judge.statistic import Count, Spread
+from repro.judge.terms import Comparison, Context, Readings, Side, Term, effect_of, excess_of
+from repro.judge.verdict import Effect
 
 
 @dataclass(frozen=True)
-class SmallSpread:
+class SmallSpread(Term):
     """The term that the standard deviation of `arm` over seeds is at most `at_most`."""
 
     arm: Side
@@ -38,10 +38,7 @@ class SmallSpread:
     """Half an example of a share, which its values may differ by without showing it."""
     runs: int = 0
     """The number of runs whose standard deviation `at_most` is; 0 where it is a fixed number."""
-
-    @property
-    def scale(self) -> Scale:
-        return Scale("identity")
+    scale = Scale("identity")
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -62,77 +59,134 @@ class SmallSpread:
             fixed = spread == 0
         squares = (seeds - 1) * (spread / self.at_most) ** 2
         small, large = self._statistics
+        # On a log scale one value has a variance of a half, and so has one of the source's.
+        printed = 1 / (2 * self.runs - 2) if self.runs else 0.0
         return Evidence(
-            mean=values.mean(axis=0),
-            spread=np.where(fixed, 0.0, spread)[()],
+            mean=np.where(fixed, 0.0, spread)[()],
+            spread=(0.5 + seeds * printed) ** 0.5,
             seeds=seeds,
+            freedom=seeds - 1,
             p_for=np.where(fixed, 0.0, small.tail(squares, seeds))[()],
             p_against=np.where(fixed, 1.0, large.tail(squares, seeds))[()],
             statistic_for=small,
             statistic_against=large,
             alike=(fixed & (not self.arm.is_exact))[()],
+            fixed_variance=printed,
         )
 
-    def is_trivial(self, readings: Readings) -> Any:
-        return False
-
-    def report(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
-        spread, seeds = float(evidence.spread), evidence.seeds
-        least, most = self._quantiles(context.boundary, context.boundary_against, seeds)
-        return Effect(
+    def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
+        spread, seeds = float(evidence.mean), evidence.seeds
+        small, large = self._statistics
+        least = -small.critical(context.boundary, seeds)
+        most = large.critical(context.boundary_against, seeds)
+        last = context.design.looks[-1]
+        found = small.critical(context.design.boundary(last, statistic=small), last)
+        return effect_of(
+            evidence,
+            context,
             kind="spread",
             label=f"sd of {self.arm.label}",
             unit=self.metric,
             bound=self.at_most,
             below=True,
             estimate=spread,
-            low=spread * ((seeds - 1) / most) ** 0.5,
-            high=spread * ((seeds - 1) / least) ** 0.5,
-            p_for=float(evidence.p_for),
-            p_against=float(evidence.p_against),
-            boundary=context.boundary,
-            boundary_against=context.boundary_against,
-            seeds=seeds,
+            low=spread * float((seeds - 1) / most) ** 0.5,
+            high=spread * float((seeds - 1) / least) ** 0.5,
             distance=float(np.log(self.at_most / spread)) if spread else float("inf"),
-            detectable=self.at_most * _detectable(context.design, self._statistics[0]),
-            alike=bool(evidence.alike),
-            unusual=unusual(readings[self.arm]) if spread else (),
+            spread=spread,
+            # The one of which four in five are so small at the last look.
+            detectable=self.at_most * float(found / Spread(large=False).critical(0.8, last)) ** 0.5,
             per_seed=tuple(readings[self.arm].tolist()),
         )
 
-    def seeds_needed(self, effect: Effect) -> int | None:
-        """The seeds at which one test settles this spread, were it the true one."""
-        ratio = effect.estimate / self.at_most
-        for seeds in range(2, MOST_SEEDS + 1):
-            least, most = self._quantiles(effect.boundary, effect.boundary_against, seeds)
-            small = chdtr(seeds - 1, least / ratio**2)
-            large = chdtrc(seeds - 1, most / ratio**2)
-            if (small if ratio < 1 else large) >= 0.8:
-                return seeds
-        return None
+    def distance(self, readings: Readings) -> Excess | None:
+        values = readings[self.arm]
+        spread = max(float(values.std(ddof=1)), self.half_example)
+        if spread <= ROUNDING * np.abs(values).max():
+            return None
+        return Excess(float(np.log(self.at_most / spread)), None, len(values))
 
     @property
     def _statistics(self) -> tuple[Spread, Spread]:
         """The statistics for which a small and a large spread are evidence."""
         return Spread(large=False, runs=self.runs), Spread(large=True, runs=self.runs)
 
-    def _quantiles(self, confirm: float, refute: float, seeds: int) -> tuple[Any, Any]:
-        """The sums of squares, in units of the bound, below which it holds, or above it fails."""
-        small, large = self._statistics
-        return -small.critical(confirm, seeds), large.critical(refute, seeds)
 
+@dataclass(frozen=True)
+class ShareOfRuns(Term):
+    """The term that a comparison holds in at least this share of all runs there could be."""
 
-@lru_cache(maxsize=64)
-def _detectable(design: Design, small: Spread) -> float:
-    """The largest ratio of spread to bound that is found with 80 % power, by simulation.
+    comparison: Comparison
+    at_least: float
 
-    The bound is what it is: a documented one has been printed.
-    """
-    _, spreads = simulated_looks(design.looks)
-    seeds = np.array(design.looks)
-    least = -np.array(
-        [small.critical(design.boundary(n, statistic=small), n) for n in design.looks]
-    )
-    # Each look of each draw is settled by ratios up to this one; earlier refutations are too rare.
-    largest = np.sqrt(least / (seeds - 1)) / spreads
-    return float(np.quantile(largest.max(axis=1), 0.2))
+    @property
+    def scale(self) -> Scale:  # type: ignore[override]
+        return self.comparison.scale
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.comparison.sides
+
+    def weigh(self, readings: Readings) -> Evidence:
+        """Test the number of runs in which it holds against the share, in both directions."""
+        self.comparison.require_paired("in_at_least=…")
+        count, runs = self._holds(readings).sum(axis=0), self._holds(readings).shape[0]
+        few, many = Count(self.at_least, few=True), Count(self.at_least)
+        return Evidence(
+            mean=count / runs,
+            spread=1.0,
+            seeds=runs,
+            freedom=runs - 1,
+            p_for=many.p(count, runs),
+            p_against=few.p(count, runs),
+            statistic_for=many,
+            statistic_against=few,
+            alike=self.comparison.weigh(readings).alike,
+        )
+
+    def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
+        runs, share = evidence.seeds, float(evidence.mean)
+        count = round(share * runs)
+        sign = "<" if self.comparison.below else ">"
+        bound = self.comparison.bound.label(self.comparison.right.label)
+        confirm, against = context.boundary, context.boundary_against
+        # Where no number of these runs could cross it, there is only the level itself.
+        level = context.design.one_sided_level
+        context = replace(
+            context, boundary=context.boundary or level, boundary_against=against or level
+        )
+        return effect_of(
+            evidence,
+            context,
+            kind="share",
+            label=f"share of runs with {self.comparison.left.label} {sign} {bound}",
+            unit="of the runs",
+            bound=self.at_least,
+            below=False,
+            estimate=share,
+            low=float(betaincinv(count, runs - count + 1, confirm)) if count else 0.0,
+            high=float(betaincinv(count + 1, runs - count, 1 - against)) if count < runs else 1.0,
+            distance=share - self.at_least,
+            spread=1.0,
+            detectable=self._detectable(context),
+            per_seed=tuple(self.comparison.on_each_seed(readings).tolist()),
+        )
+
+    def distance(self, readings: Readings) -> Excess | None:
+        return excess_of(self._holds(readings).astype(float) - self.at_least, 0.0)
+
+    def _holds(self, readings: Readings) -> Any:
+        """Tell for each run whether it holds there, beyond rounding."""
+        left, right = self.comparison.halves(readings)
+        largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
+        return self.comparison.differences(readings) > ROUNDING * largest
+
+    def _detectable(self, context: Context) -> float:
+        """The smallest true share found at the last look with 80 % power; infinite for none."""
+        last = context.design.looks[-1]
+        statistic, counts = Count(self.at_least), np.arange(last + 1)
+        boundary = context.design.boundary(last, statistic=statistic)
+        enough = counts[statistic.p(counts, last) <= boundary]
+        if not enough.size:
+            return float("inf")
+        return float(betaincinv(enough[0], last - enough[0] + 1, 0.8))

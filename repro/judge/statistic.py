@@ -3,6 +3,8 @@
 A threshold for several looks is found by simulating the very statistic that is judged. That needs
 its value, its quantiles, and a way to turn normal samples into samples of a given value.
 Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the faster one.
+
+The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
 """
 
 from __future__ import annotations
@@ -22,11 +24,21 @@ from scipy.special import (  # type: ignore[import-untyped]
     fdtri,
     gammainccinv,
     gammaincinv,
+    stdtr,
+    stdtrit,
 )
 
 from repro.judge.scale import Array
-from repro.judge.student import critical
-from repro.judge.welch import Welch
+
+
+def tail(t: Any, freedom: Any) -> Any:
+    """The chance of a t statistic above `t` when the true mean is 0."""
+    return stdtr(freedom, -np.asarray(t))
+
+
+def critical(p: Any, freedom: Any) -> Any:
+    """The t statistic whose `tail` is `p`."""
+    return -stdtrit(freedom, p)
 
 
 @dataclass(frozen=True)
@@ -230,5 +242,5 @@ def _threshold_of_count(statistic: Count, looks: tuple[int, ...], level: float) 
     return max(enough, default=0.0)
 
 
-Statistic: TypeAlias = Student | Spread | Prediction | Count | Welch
-STUDENT, SMALL_SPREAD, LARGE_SPREAD = Student(), Spread(large=False), Spread(large=True)
+Statistic: TypeAlias = Student | Spread | Prediction | Count
+STUDENT = Student()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from html import escape
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from repro.judge import explain, html
-from repro.judge.effect import Effect, Sample
-from repro.judge.findings import Findings
 from repro.judge.mistakes import NoLogic, require_findings
-from repro.judge.ranking import Ranking
-from repro.judge.terms import Statement
+
+if TYPE_CHECKING:
+    from repro.judge.judge import Judge, Statement
+
+Found = TypeVar("Found")
+
+_WIDTH = 80
+_MOST_EFFECTS = 6
 
 
 class Outcome(StrEnum):
@@ -26,13 +31,159 @@ class Outcome(StrEnum):
     NOT_RUN = "not run"
 
 
-class Judges(Protocol):
-    """The part of a judge that a verdict needs."""
+@dataclass(eq=False)
+class Findings(Generic[Found]):
+    """The findings of a claim's test so far, in order, and those whose truth was asked.
+
+    A test ends with an assert that fails, or with none. Whether that end is a verdict, or a slip of
+    Python's logic (`assert not (a > b)`), shows in which findings were asked for their truth.
+    """
+
+    made: list[Found] = field(default_factory=list)
+    asked: list[Found] = field(default_factory=list)
+    """The findings whose truth was asked, by `assert` or by anything else, in order."""
+
+    def add(self, finding: Found) -> Found:
+        self.made.append(finding)
+        return finding
+
+    def replace(self, old: Sequence[Found], new: Found) -> Found:
+        """Put a finding in the place of those that it joins."""
+        self.made[:] = [finding for finding in self.made if not any(finding is o for o in old)]
+        return self.add(new)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One side of a statement, and its value on each seed that was used, in their order."""
+
+    label: str
+    values: tuple[float, ...]
+    is_fixed: bool = False
+    """True for a number that a claim names, which is the same on every seed."""
+    examples: int = 0
+    """The number of examples each value is the mean of, where their error is counted."""
 
     @property
-    def findings(self) -> Findings[Any]: ...
-    def join(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
-    def either(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One comparison of a statement, at the look where the verdict fell.
+
+    `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
+    the right side. The interval is the one whose end touches the bound exactly when p touches the
+    boundary; it holds over all looks together. Where looking stopped early, because the answer was
+    clear, the estimate is on average too far from the bound.
+    """
+
+    label: str
+    unit: str
+    bound: float
+    below: bool
+    """True where the claim is that the estimate lies below the bound, not above it."""
+    estimate: float
+    low: float
+    high: float
+    p_for: float
+    p_against: float
+    boundary: float
+    """The `p_for` at which the comparison holds."""
+    boundary_against: float
+    """The `p_against` at which it fails."""
+    seeds: int
+    distance: float
+    """The distance past the bound; infinite where nothing depends on the seed.
+
+    It is in standard deviations over seeds, for a standard deviation a logarithm, for a share of
+    runs a share.
+    """
+    detectable: float
+    """The effect that the whole budget finds with 80 % power, at the spread measured."""
+    detectable_in_sd: float = 0.0
+    """The same for a difference, as standard deviations over seeds past the bound."""
+    correlation: float | None = None
+    """Pearson's r of the two sides over seeds: what the pairing is worth."""
+    alike: bool = False
+    """True where all seeds gave the same, though they need not have."""
+    spread: float = 0.0
+    """The standard deviation over seeds, of a difference on the scale."""
+    counts: tuple[int, ...] = ()
+    """The numbers of seeds of samples that are not paired; empty where they are."""
+    needed: bool = True
+    """False for comparisons that follow from the others: they can only refute."""
+    kind: Literal["difference", "spread", "share", "run"] = "difference"
+    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
+    width: str = ""
+    """The words for how near to the bound a run must be shown to be."""
+    sides: tuple[int, ...] = ()
+    """The places of its sides among the samples of the verdict, in the order of its label."""
+    per_seed: tuple[float, ...] = ()
+    """The same comparison on each seed alone; of a spread, the values themselves."""
+
+    @property
+    def holds(self) -> bool:
+        return self.p_for <= self.boundary and not (self.alike or self.fails)
+
+    @property
+    def fails(self) -> bool:
+        return self.p_against <= self.boundary_against and not self.alike
+
+    @property
+    def counted(self) -> str:
+        """The number of seeds in words; of two samples that differ in it, both."""
+        if len(set(self.counts)) < 2:
+            return f"{self.seeds} seeds"
+        return f"{' and '.join(map(str, self.counts))} seeds"
+
+    @property
+    def has_spread(self) -> bool:
+        """False where every seed gave the same difference, so that nothing had to be inferred."""
+        return abs(self.distance) != float("inf")
+
+    def __str__(self) -> str:
+        """The estimate beside the claim, and how clear it is."""
+        mark = "holds" if self.holds else "contradicted" if self.fails else "open"
+        mark = mark if self.needed else f"also {mark}"
+        estimate, interval = f"{self.estimate:.3g}", ""
+        if self.has_spread:
+            interval = f" [{self.low:.3g}, {self.high:.3g}]"
+        p = f"p {self.p_for:.2g}, boundary {self.boundary:.2g}"
+        if self.fails:
+            opposite = "" if self.kind == "run" else " (of the opposite)"
+            p = f"p{opposite} {self.p_against:.2g}, boundary {self.boundary_against:.2g}"
+        if self.kind == "run":
+            unit = "" if self.unit == "ratio" else f" {self.unit}"
+            gives = f"{mark}: {self.label} gives {estimate}{interval}{unit}"
+            documented = f"documented is {self.bound:g}"
+            if not self.has_spread:
+                lies = "lies" if self.holds else "does not lie"
+                return f"{gives}, the same on every seed; {documented}, which {lies} {self.width}"
+            if self.fails:
+                return f"{gives}; {documented}, outside ({p})"
+            shown = "shown" if self.holds else "not shown"
+            return f"{gives}; {documented}, inside, and {shown} to lie {self.width} ({p})"
+        claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
+        p = "the same on every seed" if self.alike or not self.has_spread else p
+        return f"{mark}: {self.label} = {estimate}{interval} {self.unit}, {claimed}; {p}"
+
+    @property
+    def power(self) -> str:
+        """The effect that would be found in four cases of five."""
+        if self.kind == "share":
+            if self.detectable > 1:
+                return "power: none, so few runs cannot show this share even if all of them agree"
+            return f"power: 80% where it is {self.detectable:.3g} of the runs"
+        if self.kind == "spread":
+            return f"power: 80% where the true sd is {self.detectable:.3g} {self.unit} or less"
+        in_sd = f"({self.detectable_in_sd:.2f} sd over seeds)"
+        if self.kind == "run":
+            width = f"{self.detectable:.3g} or more {in_sd}"
+            return f"power: 80% for a documented run of the same at a width of {width}"
+        past = abs(self.detectable - self.bound)
+        return f"power: 80% for {past:.3g} {self.unit} past the bound {in_sd}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +210,6 @@ class Verdict(NoLogic):
     """The numbers of seeds to look at; empty where there is one look, at all there are."""
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
-    ranking: Ranking | None = None
-    """The agreement of the measured order, where the statement claims an order."""
     p: float = 1.0
     """The smallest level at which these looks would have settled it like this; 1 if open."""
     reason: str = ""
@@ -73,7 +222,7 @@ class Verdict(NoLogic):
     """The verdicts that this one joins."""
     is_either: bool = False
     """True where one of its parts is enough, and not all are needed."""
-    judge: Judges | None = field(default=None, repr=False, compare=False)
+    judge: Judge | None = field(default=None, repr=False, compare=False)
     """The judge that decided it, and can judge it together with others."""
     judged: Statement | None = field(default=None, repr=False, compare=False)
     """The statement that was decided."""
@@ -87,6 +236,11 @@ class Verdict(NoLogic):
           needs a GPU
         """
         return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
+
+    @property
+    def is_exact(self) -> bool:
+        """True where nothing was inferred: what no seed can change was read off."""
+        return bool(self.effects) and not any(e.has_spread or e.alike for e in self.effects)
 
     @property
     def means(self) -> tuple[tuple[str, float], ...]:
@@ -108,9 +262,11 @@ class Verdict(NoLogic):
 
     @property
     def measured(self) -> str:
-        """The deciding comparison as text, short enough for a table."""
-        if self.ranking:
-            return f"{self.ranking}, {self.seeds} seeds"
+        """The deciding comparison as text, short enough for a table; of an order, its pairs."""
+        if not all(effect.needed for effect in self.effects):
+            listed, against = (sum(getattr(e, s) for e in self.effects) for s in ("holds", "fails"))
+            pairs = f"{listed} of {len(self.effects)} pairs as listed, {against} against"
+            return f"{pairs}, {self.seeds} seeds"
         weakest = self.weakest
         if weakest is None:
             return ""
@@ -138,32 +294,39 @@ class Verdict(NoLogic):
     __hash__ = object.__hash__
 
     def __and__(self, other: Verdict) -> Verdict:
-        """Judge both as one statement, which has one level."""
+        """Judge both as one statement, which has one level.
+
+        An alternative has been judged at a level of its own, and is joined with it.
+        """
         require_findings([other], Verdict)
         judge = self.judge
-        if judge is not None and judge is other.judge and self.judged and other.judged:
+        if judge is None or judge is not other.judge:
+            return all_of((self, other))
+        if self.judged and other.judged:
             return judge.join((self, other))
-        return conjunction(self, other)
+        joined = replace(all_of((self, other)), judge=judge)
+        return judge.findings.replace((self, other), joined)
 
     __rand__ = __and__
 
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
-        title = explain.wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
+        title = wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
         if self.parts:
             parts = [textwrap.indent(str(part), "  ") for part in self._deciding]
-            return "\n".join((title, *parts, explain.wrap(f"joint level: {100 * self.level:.2g}%")))
+            return "\n".join((title, *parts, wrap(f"joint level: {100 * self.level:.2g}%")))
         lines = []
         if self.means:
-            means = ", ".join(f"{label} {mean:.4g}" for label, mean in self.means)
-            lines.append(f"means: {means}")
-        lines += explain.effects(self.effects)
-        if self.ranking:
-            lines += explain.ranking(self.ranking)
+            lines.append("means: " + ", ".join(f"{label} {mean:.4g}" for label, mean in self.means))
+        ordered = sorted(self.effects, key=lambda e: (e.holds, not e.fails, not e.needed))
+        lines += map(str, ordered[:_MOST_EFFECTS])
+        if rest := ordered[_MOST_EFFECTS:]:
+            held = sum(effect.holds for effect in rest)
+            lines.append(f"and {len(rest)} more comparisons, of which {held} hold")
         if self.effects:
-            lines += [self._budget(), *explain.quality(self.effects)]
+            lines += [self._budget(), *self._quality()]
         lines += [line for line in (self.reason, self.advice) if line]
-        return "\n".join((title, *map(explain.wrap, lines)))
+        return "\n".join((title, *map(wrap, lines)))
 
     @property
     def _deciding(self) -> Sequence[Verdict]:
@@ -175,30 +338,58 @@ class Verdict(NoLogic):
         pairs = zip(self.parts, holding, strict=True)
         return [part for part, holds in pairs if holds is self.is_either] or self.parts
 
-    def _repr_html_(self) -> str:
-        """The verdict as a notebook shows it."""
-        return html.verdict(self.outcome.value, self.statement, str(self), self.effects)
-
     def _budget(self) -> str:
         """The seeds that were used, and what the intervals stand for."""
-        if not any(effect.has_spread for effect in self.effects):
-            if any(effect.alike for effect in self.effects):
-                return f"{self.seeds} seeds, all the same; {self.scale} scale"
+        if self.is_exact:
             return f"exact: declared not to depend on the seed; {self.scale} scale"
+        if not any(effect.has_spread for effect in self.effects):
+            return f"{self.seeds} seeds, all the same; {self.scale} scale"
         looks = f"looks at {', '.join(map(str, self.looks))}" if self.looks else "one look"
         counted = {effect.counted: effect for effect in self.effects}
         seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"
         apart = "; samples that are not paired" if any(e.counts for e in self.effects) else ""
         examples = max((sample.examples for sample in self.samples), default=0)
         known = f"; the error of having {examples} examples is counted" if examples else ""
+        intervals = f"{100 * (1 - self.level):g}% intervals"
+        if any(effect.kind == "run" for effect in self.effects):  # the level of two sides
+            intervals = f"{100 * (1 - self.level / 2):g}% prediction intervals"
         over = " over all looks" if self.looks else ""
-        return f"{seeds} ({looks}); {self._intervals()}{over}; {self.scale} scale{apart}{known}"
+        return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
 
-    def _intervals(self) -> str:
-        """Return the intervals' level and kind, in words."""
-        if any(effect.kind == "run" for effect in self.effects):  # it is left on two sides
-            return f"{100 * (1 - self.level / 2):g}% prediction intervals"
-        return f"{100 * (1 - self.level):g}% intervals"
+    def _quality(self) -> list[str]:
+        """The power, the worth of the pairing, and what the tests take for granted."""
+        lines, needed = [], [effect for effect in self.effects if effect.needed]
+        with_spread = [effect for effect in needed if effect.has_spread]
+        if with_spread:
+            lines.append(max(with_spread, key=lambda e: abs(e.detectable - e.bound)).power)
+        correlations = [effect.correlation for effect in needed if effect.correlation is not None]
+        if correlations:
+            low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
+            lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
+        kinds = {effect.kind for effect in with_spread}
+        return lines + [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
+
+    def _repr_html_(self) -> str:
+        """The verdict as a notebook shows it: its whole text is folded below its effects."""
+        colours = {Outcome.REPRODUCED: "#1a7f37", Outcome.REFUTED: "#b3261e"}
+        colour = colours.get(self.outcome, "#8a6100")
+        outcome, statement = escape(self.outcome.upper()), escape(self.statement)
+        title = f'<p><b style="color:{colour}">{outcome}</b> {statement}</p>'
+        rows = "".join(f"<li>{escape(str(effect))}</li>" for effect in self.effects)
+        whole = f"<details><summary>evidence</summary><pre>{escape(str(self))}</pre></details>"
+        return f"<div>{title}<ul>{rows}</ul>{whole}</div>"
+
+
+_TAKEN_FOR_GRANTED = {
+    "run": (
+        "it takes the runs of the source to spread as much as these do, and both to be normal: "
+        "where runs are skewed or some collapse, up to 5% of exact replicas are refuted"
+    ),
+    "spread": (
+        "this test takes the values for normal over seeds: for heavy-tailed ones it errs some "
+        "ten times as often as stated, and few seeds do not show it"
+    ),
+}
 
 
 def _weakest(effects: Sequence[Effect]) -> Effect | None:
@@ -227,7 +418,7 @@ def either(*verdicts: Verdict) -> Verdict:
     return first.either(verdicts)
 
 
-def alternative(parts: Sequence[Verdict]) -> Verdict:
+def any_of(parts: Sequence[Verdict]) -> Verdict:
     """Join verdicts that were judged as ways to one claim: reproduced if any is, refuted if all."""
     outcomes = [part.outcome for part in parts]
     if Outcome.REPRODUCED in outcomes:
@@ -238,41 +429,21 @@ def alternative(parts: Sequence[Verdict]) -> Verdict:
         outcome = Outcome.INCONCLUSIVE
     settled = [part.p for part in parts if part.outcome is outcome]
     p = min(settled, default=1.0) if outcome is Outcome.REPRODUCED else max(settled, default=1.0)
-    return replace(
-        _together(parts, " or ", outcome),
-        is_either=True,
-        level=parts[0].level,
-        p=1.0 if outcome is Outcome.INCONCLUSIVE else p,
-    )
-
-
-def conjunction(*verdicts: Verdict) -> Verdict:
-    """Join verdicts into the one that all of them hold: refuted if any is, reproduced if all are.
-
-    Each part was judged at its own level, so the joint level is their sum, and a conjunction that
-    is refuted has Bonferroni's p. One statement with several terms (a ladder, or `a & b`) is the
-    sharper tool.
-
-    >>> deep, shallow = trials(DEEP, SHALLOW)
-    >>> assert conjunction(
-    ...     deep.accuracy > shallow.accuracy, deep.perplexity < shallow.perplexity
-    ... )
-    """
-    require_findings(verdicts, Verdict)
-    joined = all_of(verdicts)
-    judge = verdicts[0].judge
-    if judge is None or any(verdict.judge is not judge for verdict in verdicts):
-        return joined
-    findings: Findings[Verdict] = judge.findings
-    return findings.replace(verdicts, replace(joined, judge=judge))
+    p = 1.0 if outcome is Outcome.INCONCLUSIVE else p
+    joined = _together(parts, " or ", outcome)
+    return replace(joined, is_either=True, level=parts[0].level, p=p)
 
 
 def all_of(verdicts: Sequence[Verdict]) -> Verdict:
-    """Join verdicts into the one that all of them hold, without telling their judge."""
+    """Join verdicts into the one that all of them hold: refuted if any is, reproduced if all are.
+
+    Each part was judged at its own level, so the joint level is their sum, and what is refuted has
+    Bonferroni's p.
+    """
     parts = [part for verdict in verdicts for part in _parts_of_all(verdict)]
     outcomes = [part.outcome for part in parts]
     if not parts:
-        raise ValueError("a conjunction needs at least one verdict")
+        raise ValueError("there is no finding to join")
     p = 1.0
     if Outcome.REFUTED in outcomes:
         outcome = Outcome.REFUTED
@@ -311,4 +482,18 @@ def _together(parts: Sequence[Verdict], word: str, outcome: Outcome) -> Verdict:
         reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
         advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
         parts=tuple(parts),
+    )
+
+
+def wrap(line: str, indent: str = "  ") -> str:
+    """Break a line into several of at most 78 columns, so that nested ones stay within 80."""
+    width = _WIDTH - 2
+    if len(indent) + len(line) <= width and line.isprintable() and line[-1:].strip():
+        return indent + line  # as textwrap would, which takes its time
+    return textwrap.fill(
+        line,
+        width=width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,8 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from repro.arm import Arm
 from repro.ledger import KINDS, Kind, short_source
-from repro.runs.profiles import PROFILES
+from repro.marks import Looks
+from repro.runs.profiles import MOST_SEEDS, PROFILES, Profile
 
 _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 against 0.41")'
 
@@ -41,6 +42,14 @@ class ClaimMark:
     documented: str = ""
     kind: Kind = "source"
     only_at: str | None = None
+    looks: Looks | None = None
+
+    def looks_at(self, profile: Profile) -> tuple[int, ...]:
+        """Return the numbers of seeds at which the claim is judged at a profile."""
+        own = self.looks
+        if isinstance(own, Mapping):
+            own = own.get(profile.name)
+        return own or profile.looks
 
 
 def mark_of(item: pytest.Item) -> ClaimMark:
@@ -79,7 +88,21 @@ def _mark_of(item: pytest.Item, given: pytest.Mark) -> ClaimMark:
             f"The claim is for the profile {mark.only_at!r}, which there is not; choose one of"
             f" {', '.join(PROFILES)}."
         )
+    _require_looks(mark.looks)
     return replace(mark, documented=_filled_in(mark.documented, item))
+
+
+def _require_looks(looks: object) -> None:
+    """Raise BadClaim where a claim's looks are no numbers of seeds."""
+    by_profile = looks if isinstance(looks, Mapping) else {} if looks is None else {"ci": looks}
+    for profile, own in by_profile.items():
+        if profile not in PROFILES:
+            raise BadClaim(f"The claim has looks for the profile {profile!r}, which there is not.")
+        seeds = own if isinstance(own, tuple) and all(type(n) is int for n in own) else ()
+        if not seeds or list(seeds) != sorted(set(seeds)) or seeds[0] < 2 or seeds[-1] > MOST_SEEDS:
+            raise BadClaim(
+                f"The claim's looks are {own!r}; write growing numbers of seeds: (5, 12, 40)."
+            )
 
 
 def _filled_in(documented: str, item: pytest.Item) -> str:

@@ -84,10 +84,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
     },
-    "family-wise": {
-        "action": "store_true",
-        "help": "add seeds until verdicts hold when all claims are counted together",
-    },
     "require-verdict": {
         "action": "store_true",
         "help": "fail claims that cannot be run here, instead of skipping them",

@@ -12,7 +12,7 @@ import pytest
 from repro.data.files import is_readable
 from repro.document import ANY_PROFILE
 from repro.judge import Excess, Held, Outcome, held_against, reference
-from repro.judge.explain import wrap
+from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import claim_id, is_about_a_document, mark_of
 from repro.plugin.trials import RECORDED, Trials

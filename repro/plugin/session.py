@@ -21,7 +21,6 @@ from repro.backends.choose import pool_named
 from repro.backends.in_process import exit_refused
 from repro.document import Document
 from repro.evidence import EvidenceError
-from repro.judge import SUITE_LEVEL, simulated
 from repro.ledger import LedgerError, Ledgers
 from repro.plugin.claims import (
     BadClaim,
@@ -59,7 +58,7 @@ from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.progress import Status
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
-from repro.store import Store, StoreError, keep_simulated, read_simulated
+from repro.store import Store, StoreError
 from repro.text import said_in_full
 
 SECONDS_OF_A_WAIT = 1.0
@@ -106,8 +105,6 @@ class ClaimSession:
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, and those that are recorded."""
-        self.until = SUITE_LEVEL / max(1, len(self.trained)) if option(config, "family-wise") else 1
-        """The p at which a claim takes no more seeds."""
         self.not_ahead = {
             item: needed for item in self.trained if (needed := needed_of_pytest(item))
         }
@@ -159,7 +156,6 @@ class ClaimSession:
                 f"{store.runs_of_former_keys} runs in {store.root} have keys of an earlier version;"
                 " give them today's with: python -m repro rekey"
             )
-        simulated.learn(read_simulated(store.root, version=simulated.version()))
         trains = bool(self.trained)
         pool = pool_named(
             option(config, "executor") if trains else "local",
@@ -183,13 +179,14 @@ class ClaimSession:
 
         With `trains` it trains what it misses itself.
         """
+        mark = mark_of(item)
+        profile = replace(PROFILES[self.profile.name], looks=mark.looks_at(self.profile))
         return Trials(
             self.known,
-            self.profile,
+            profile.within(option(self.config, "seed-budget")),
             self.asked,
-            only_at=mark_of(item).only_at,
+            only_at=mark.only_at,
             spared=partial(self.gate.spared, item),
-            until=self.until,
             train=self._train_now if trains and self.training is not None else None,
         )
 
@@ -367,11 +364,9 @@ class ClaimSession:
         self.reports += self.gate.judge(item, raised, report, evidence)
 
     def close(self) -> None:
-        """End the training, and keep what was simulated."""
+        """End the training."""
         if self.training is not None:
             self.training.stop()
-            store = self.training.store
-            keep_simulated(store.root, simulated.told(), version=simulated.version())
 
     @property
     def lacking(self) -> int:

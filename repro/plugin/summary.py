@@ -106,7 +106,6 @@ def summarise(
             *of_evidence,
             *recorded_lines(account["recorded"] for account in accounts),
         ],
-        family_wise=option(config, "family-wise"),
     )
     results = replace(results, failures=_failures(terminal, results.claims))
     if results.claims or results.failures:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Values
-from repro.judge import Curve, Divergence, Judge, Ladder, Measured, Scale
+from repro.judge import Curve, Judge, Ladder, Measured, Scale
 
 T = TypeVar("T")
 
@@ -67,36 +67,6 @@ class Trial:
         >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
         """
         return OverEpochs(self)
-
-    @property
-    def diverges(self) -> Divergence:
-        """The runs that diverged, for claims about how many do, and when.
-
-        >>> assert trials(FAST).diverges.in_at_least(0.5)
-        """
-        trials = self.trials
-
-        def values(count: int, of: Callable[[Values], float]) -> NDArray[np.float64]:
-            trials.asks(self.arm, exact=False)
-            return np.array([of(run) for run in trials.values(self.arm, count)])
-
-        return Divergence(
-            of_runs=Measured(
-                judge=trials.judge,
-                label=self.label(None),
-                metric="divergence",
-                values=lambda count: values(count, lambda run: float("diverged_at" in run)),
-                is_exact=True,  # all runs may diverge: see `Divergence`
-                origin=(self.arm, "divergence", None),
-            ),
-            at_step=Measured(
-                judge=trials.judge,
-                label=self.label(None),
-                metric="step of divergence",
-                values=lambda count: values(count, lambda run: run.get("diverged_at", np.nan)),
-                origin=(self.arm, "step of divergence", None),
-            ),
-        )
 
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
         """Return a metric, or one of a list of them, over the first seeds."""

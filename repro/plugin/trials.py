@@ -43,12 +43,11 @@ class Trials:
         *,
         only_at: str | None = None,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
-        until: float = 1.0,
         train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
         self.results, self.profile, self.asked = results, profile, asked
         self.only_at, self.spared, self._train = only_at, spared, train
-        self.judge = Judge(Design(looks=profile.looks), until=until)
+        self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []

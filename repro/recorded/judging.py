@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from repro.arm import Needs
 from repro.judge import Design, Effect, OneLook, Outcome, Verdict
 from repro.judge.measured import Measured
-from repro.judge.student import critical
+from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import listed
 from repro.recorded.source import AS_RECORDED, RecordedArm

@@ -22,7 +22,7 @@ def plan_text(claims: int, asked: int, missing: Sequence[Run], profile: Profile)
         f"{counted(claims, 'claim')} at profile {profile.name},"
         f" {counted(asked, 'distinct run')} at the first look:"
         f" {asked - len(missing)} stored, {len(missing)} to train",
-        str(Design(looks=profile.looks)),
+        str(Design(looks=profile.looks, futility=profile.futility)),
         "",
         f"{'runs':>6}{'steps':>8}{'minutes':>11}  program",
     ]

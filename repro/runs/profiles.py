@@ -11,6 +11,8 @@ class Profile:
 
     name: str
     looks: tuple[int, ...]
+    futility: float = 0.1
+    """A claim is given up where more seeds would settle it with a smaller chance than this."""
     reference: int = 0
     """The seeds over which the ledger keeps how far a claim is past its bounds, if more."""
 
@@ -26,7 +28,7 @@ MOST_SEEDS = 10_000
 """The most that an arm may be asked to take: more are a slip, and would take the memory first."""
 
 PROFILES = {
-    "ci": Profile("ci", (5, 8, 12), reference=20),
+    "ci": Profile("ci", (5, 8, 12, 20), futility=0.3, reference=20),
     "paper": Profile("paper", (3, 5, 8, 12)),  # the documented three seeds first
 }
 

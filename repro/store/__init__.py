@@ -3,7 +3,6 @@
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
-from repro.store.simulated import keep_simulated, read_simulated
 from repro.store.store import Store, has_stored_runs
 
 __all__ = [
@@ -12,7 +11,5 @@ __all__ = [
     "StoreError",
     "StoreWarning",
     "has_stored_runs",
-    "keep_simulated",
-    "read_simulated",
     "run_key",
 ]

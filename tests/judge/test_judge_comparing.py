@@ -22,7 +22,7 @@ from repro.judge import (
     reference,
     standing,
 )
-from repro.judge.shrinkage import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, power_for_half
+from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, power_for_half
 from tests.judge.arms import LOOKS, arm, arms
 
 FIVE = Design(looks=(5,))

@@ -15,7 +15,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
 import repro.judge
-from repro.judge import Judge, Ladder, Measured, Outcome, Scale, conjunction, either
+from repro.judge import Judge, Ladder, Measured, Outcome, Scale, all_of, either
 from tests.example_arms import scope
 from tests.judge.arms import LOOKS, arm, arms, told
 
@@ -175,18 +175,6 @@ def test_an_open_budget_is_inconclusive_with_advice():
     assert "more than 200 seeds" in flat.advice
 
 
-def test_a_judge_that_need_not_explain_comes_to_the_same_outcomes():
-    rng = np.random.default_rng(5)
-    for gap in (0.0, 0.4, 1.0, 3.0, -3.0):
-        sample = (gap + rng.standard_normal(12)).tolist()
-        full, short = (
-            arm(sample, judge=Judge(LOOKS, explains=explains)) > 0.0 for explains in (True, False)
-        )
-        assert (short.outcome, short.seeds) == (full.outcome, full.seeds)
-        assert full.effects
-        assert not short.effects
-
-
 def test_findings_that_are_joined_share_one_level():
     a, b, c = arms(*around(3, 3, 3, spread=1.0))
     joint = (a > 0) & (b > 0) & (c > 0)
@@ -212,32 +200,34 @@ def test_conjunction_rules():
     yes, no, open_ = a > b, a < b, b > c
     waiting = repro.judge.Verdict.not_run("x exceeds y", reason="needs a GPU")
     assert open_.outcome is Outcome.INCONCLUSIVE
-    assert (yes & yes).outcome is Outcome.REPRODUCED
-    assert (yes & open_).outcome is Outcome.INCONCLUSIVE
-    assert (open_ & no).outcome is Outcome.REFUTED
-    assert (yes & waiting).outcome is Outcome.NOT_RUN
-    assert (waiting & no).outcome is Outcome.REFUTED
-    joint = conjunction(yes, open_, yes)
+    for joined, outcome in (
+        ((yes, yes), Outcome.REPRODUCED),
+        ((yes, open_), Outcome.INCONCLUSIVE),
+        ((open_, no), Outcome.REFUTED),
+        ((yes, waiting), Outcome.NOT_RUN),
+        ((waiting, no), Outcome.REFUTED),
+    ):
+        assert all_of(joined).outcome is (joined[0] & joined[1]).outcome is outcome
+    joint = all_of((yes, open_, yes))
     assert joint.level == pytest.approx(0.03)
-    assert len((joint & yes).parts) == 4
-    with pytest.raises(ValueError, match="at least one"):
-        conjunction()
+    assert len((joint & waiting).parts) == 4
+    with pytest.raises(ValueError, match="no finding"):
+        all_of(())
 
 
 def test_an_alternative_is_one_part_of_what_is_joined_with_it():
     a, b, c = arms(*around(0.9, 0.5, 0.4))
-    for join in (conjunction, lambda one, other: one & other):
-        yes = join(either(b > a, a > b), a > c)
-        assert yes.outcome is Outcome.REPRODUCED
-        assert yes.p == max(2 * (a > b).p, (a > c).p)
-        assert len(yes.parts) == 2
-        assert join(either(b > a, c > a), a > c).outcome is Outcome.REFUTED
-        assert join(either(b > a, a > b), c > a).outcome is Outcome.REFUTED
+    yes = either(b > a, a > b) & (a > c)
+    assert yes.outcome is Outcome.REPRODUCED
+    assert yes.p == max(2 * (a > b).p, (a > c).p)
+    assert len(yes.parts) == 2
+    assert (either(b > a, c > a) & (a > c)).outcome is Outcome.REFUTED
+    assert (either(b > a, a > b) & (c > a)).outcome is Outcome.REFUTED
 
 
 def test_the_comparisons_of_joined_findings_name_their_own_sides():
     a, b, c = arms(*around(0.9, 0.5, 0.4))
-    for joined in (conjunction(a > b, a > c), either(a > b, c > b), conjunction(a > b, b > a)):
+    for joined in (all_of((a > b, a > c)), either(a > b, c > b), (a > b) & (b > a)):
         for effect in joined.effects:
             labels = [joined.samples[place].label for place in effect.sides]
             assert effect.label == " - ".join(labels)
@@ -245,7 +235,7 @@ def test_the_comparisons_of_joined_findings_name_their_own_sides():
 
 def test_what_is_joined_is_one_finding_whose_truth_is_asked():
     a, b, c = arms(*around(0.9, 0.5, 0.4))
-    joined = conjunction(a > b, a > c)
+    joined = (a > b) & either(a > c, b > c)
     assert a.judge.findings.made == [joined]
     assert a.judge.findings.asked == []
     assert joined

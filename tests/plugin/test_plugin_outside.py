@@ -145,16 +145,7 @@ CLAIMS_OF_DIVERGENCE = """
 from repro import claim
 from line import Line
 
-HIGH, LOW = Line(target=2.0), Line()
-
-@claim("without warm-up it diverges oftener than with it", source="900")
-def test_oftener(trials):
-    high, low = trials(HIGH, LOW)
-    assert high.diverges.more_often_than(low.diverges, in_at_least=0.4)
-
-@claim("the other way round", source="900")
-def test_refuted(trials):
-    assert trials(HIGH).diverges.in_at_most(0.2)
+HIGH = Line(target=2.0)
 
 @claim("what diverged has no slope", source="900")
 def test_slope(trials):
@@ -162,10 +153,10 @@ def test_slope(trials):
 """
 
 
-def test_black_boxes_say_that_they_diverged_and_claims_are_about_it(black_box):
+def test_black_boxes_say_that_they_diverged(black_box):
     project = black_box(DIVERGES)
     (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
     shown = run_anew(project, "--report", "found").stdout.str()
     of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
-    assert of == {"oftener": "REPRODUCED", "refuted": "REFUTED", "slope": "INCONCLUSIVE"}
+    assert of == {"slope": "INCONCLUSIVE"}
     assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown

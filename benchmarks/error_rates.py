@@ -1,8 +1,8 @@
 """Realised error rates and power of every word of the judge, by simulation.
 
-    python benchmarks/calibration.py            # a few minutes on two cores
-    python benchmarks/calibration.py --quick    # a minute, larger Monte Carlo errors
-    python benchmarks/calibration.py --noise tied ceiling    # only these noises
+    python benchmarks/error_rates.py            # a quarter of an hour on two cores
+    python benchmarks/error_rates.py --quick    # two minutes, larger Monte Carlo errors
+    python benchmarks/error_rates.py --noise tied ceiling    # only these noises, and no edges
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -30,6 +30,11 @@ is (`Scale("identity", count=1)`); their standard deviation is 0.5 or 0.22. The 
 there, since a spread of half an example is not told from none.
 
 Costs that do not depend on the seed are read off and have no error rate.
+
+The table of edges judges pairs of arms one by one, by the words as a claim writes them: arms that
+tie, collapse, or are means over a few examples. Shares are counts of right answers on 300 examples,
+compared on log-odds. `true` says what holds of the arms that are drawn, so that the false verdicts
+are the others.
 """
 
 from __future__ import annotations
@@ -45,12 +50,22 @@ from typing import Any
 
 import numpy as np
 
-from repro.judge import Curve, Design, Judge, Ladder, Measured, Scale, Statement, Verdict
+from repro.judge import (
+    Curve,
+    Design,
+    Judge,
+    Ladder,
+    Measured,
+    Outcome,
+    Scale,
+    Statement,
+    Verdict,
+    either,
+)
 from repro.judge.evidence import is_hopeless, settle
-from repro.judge.ranking import rank_correlation, tau_b
 from repro.judge.scale import Array, ScaleName
 
-DESIGNS = ((3,), (5,), (8,), (10,), (20,), (5, 8, 12), (3, 5, 8, 12, 20))
+DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))
 PAIRINGS = {"paired": 0.8, "unpaired": 0.0}
 STEPS = {"tied": 0.5, "ceiling": 0.05}
 """The noises that move in whole examples, with the chance that the example is wrong."""
@@ -303,18 +318,193 @@ def table(
     return rows
 
 
-def coverage(seeds: int, *, level: float, samples: int) -> float:
-    """How often the interval of the rank correlation of eight arms contains the true one."""
-    rng = np.random.default_rng(13)
-    arms = np.linspace(3, 0, 8)[:, None, None] + rng.standard_normal((8, samples, seeds))
-    true = np.mean([tau_b(one) for one in arms.reshape(8, -1).T[:40_000]])
-    intervals = (rank_correlation(list(arms[:, i]), level / 2) for i in range(samples))
-    return float(np.mean([low <= true <= high for _, low, high in intervals]))
-
-
 def percent(rate: float, samples: int) -> str:
     error = (max(rate, 1 / samples) * (1 - rate) / samples) ** 0.5
     return f"{100 * rate:6.2f} ±{100 * error:4.2f}"
+
+
+EDGE_DESIGNS = ((5,), (5, 8, 12))
+SEEDS = 12
+EXAMPLES = 300
+SHARE = Scale("log-odds", count=EXAMPLES)
+IDENTITY = Scale("identity")
+SIX_POINTS = 0.3569
+"""The skill by which an arm of `_answers` is better by six points on a population of examples."""
+
+Draw = Callable[[np.random.Generator], list[Array]]
+Claim = Callable[[list[Measured]], Verdict]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Arms as they are drawn, a sentence about them, and whether it is true of them."""
+
+    draw: Draw
+    claim: Claim
+    true: bool | None
+    """None where the truth lies on the bound, so that both verdicts are false."""
+    scale: Scale = IDENTITY
+    by_example: bool = False
+    """True where answers to single examples are drawn, [seeds, examples], that count as drawn."""
+
+
+def _borderline(rng: np.random.Generator) -> list[Array]:
+    """Equal arms: 270 examples right on every seed, one right on half of them."""
+    return [(270 + rng.integers(0, 2, SEEDS)) / EXAMPLES for _ in range(2)]
+
+
+def _ceiling(rng: np.random.Generator) -> list[Array]:
+    """Equal arms, each wrong on one example of 300 in one seed of twenty."""
+    return [1 - (rng.random(SEEDS) < 0.05) / EXAMPLES for _ in range(2)]
+
+
+def _plateau(rng: np.random.Generator) -> list[Array]:
+    """An arm that leaves the plateau of one half in a tenth of its seeds, one that never does."""
+    return [np.where(rng.random(SEEDS) < 0.1, 0.8, 0.5), np.full(SEEDS, 0.5)]
+
+
+def _collapsing(rng: np.random.Generator) -> list[Array]:
+    """An arm three points better, of whose seeds a tenth are at chance: worse in the mean."""
+    good = 0.93 + 0.01 * rng.standard_normal(SEEDS)
+    return [
+        np.where(rng.random(SEEDS) < 0.1, 0.5, good),
+        0.9 + 0.01 * rng.standard_normal(SEEDS),
+    ]
+
+
+def _nulls(rng: np.random.Generator, *, lognormal: bool = False) -> list[Array]:
+    """Six arms whose means are equal."""
+    draws = rng.lognormal(size=(6, SEEDS)) if lognormal else rng.standard_normal((6, SEEDS))
+    if lognormal:
+        draws[1::2] *= -1
+        draws[1::2] += 2 * np.exp(0.5)
+    return list(draws)
+
+
+def _share(rng: np.random.Generator, *, share: float) -> list[Array]:
+    """An arm that is better in this share of all runs."""
+    return [np.where(rng.random(SEEDS) < share, 1.0, -1.0) * rng.random(SEEDS), np.zeros(SEEDS)]
+
+
+def _margin(rng: np.random.Generator, *, margin: float) -> list[Array]:
+    """Two arms that are exactly a margin apart."""
+    return [margin + rng.standard_normal(SEEDS), np.zeros(SEEDS)]
+
+
+def _curves(rng: np.random.Generator) -> list[Array]:
+    """Twenty epochs of an arm, the first lowest by the spread of an epoch."""
+    return list(np.r_[0.0, np.ones(19)][:, None] + rng.standard_normal((20, SEEDS)))
+
+
+def _best_at_first(epochs: list[Measured]) -> Verdict:
+    curve = Curve(
+        judge=epochs[0].judge,
+        label="curve",
+        metric="loss",
+        epochs=range(1, 21),
+        values=lambda seeds: list(np.stack([each.values(seeds) for each in epochs], axis=1)),
+    )
+    return curve.bottoms_at(1)
+
+
+def _answers(rng: np.random.Generator, *, better: float) -> list[Array]:
+    """Right answers of two arms; examples are hard for both, and some for one of them."""
+    hard = rng.normal(size=EXAMPLES)
+    arms = []
+    for skill in (0.9 + better, 0.9):
+        chance = 1 / (1 + np.exp(hard + 0.6 * rng.normal(size=EXAMPLES) - skill))
+        arms.append((rng.random((SEEDS, EXAMPLES)) < chance).astype(float))
+    return arms
+
+
+def _and(arms: list[Measured]) -> Verdict:
+    return (arms[0] > arms[1]) & (arms[2] > arms[3]) & (arms[4] > arms[5])
+
+
+EDGES = {
+    "a > b, one borderline example": Edge(_borderline, lambda a: a[0] > a[1], None, SHARE),
+    "a > b, at a ceiling": Edge(_ceiling, lambda a: a[0] > a[1], None, SHARE),
+    "a > b, leaves a plateau": Edge(_plateau, lambda a: a[0] > a[1], True, SHARE),
+    "within 0.02, leaves a plateau": Edge(
+        _plateau, lambda a: a[0].is_within(0.02, of=a[1]), False, SHARE
+    ),
+    "a > b, a tenth collapses": Edge(_collapsing, lambda a: a[0] > a[1], False),
+    "... better in half of the runs": Edge(
+        _collapsing, lambda a: a[0].exceeds(a[1], in_at_least=0.5), True
+    ),
+    "half of the runs": Edge(
+        partial(_share, share=0.5), lambda a: a[0].exceeds(a[1], in_at_least=0.5), None
+    ),
+    "nine runs in ten": Edge(
+        partial(_share, share=0.9), lambda a: a[0].exceeds(a[1], in_at_least=0.9), None
+    ),
+    "every run, true of nine in ten": Edge(
+        partial(_share, share=0.9), lambda a: a[0].exceeds(a[1], in_at_least=1), False
+    ),
+    "(a > b) & (c > d) & (e > f)": Edge(_nulls, _and, None),
+    "... lognormal": Edge(partial(_nulls, lognormal=True), _and, None),
+    "either(a > b, c > d, e > f)": Edge(
+        _nulls, lambda a: either(a[0] > a[1], a[2] > a[3], a[4] > a[5]), None
+    ),
+    **{
+        f"within {margin:g} sd, on its edge": Edge(
+            partial(_margin, margin=margin),
+            lambda a, m=margin: a[0].is_within(m, of=a[1]),  # type: ignore[misc]
+            None,
+        )
+        for margin in (0.01, 0.3, 1.0, 3.0)
+    },
+    "a > b, means over 300 examples": Edge(
+        partial(_answers, better=0.0), lambda a: a[0] > a[1], None, by_example=True
+    ),
+    "... equal but for six points": Edge(
+        partial(_answers, better=SIX_POINTS), lambda a: a[0] > a[1], True, by_example=True
+    ),
+    "... within six points, on the edge": Edge(
+        partial(_answers, better=SIX_POINTS),
+        lambda a: a[0].is_within(0.06, of=a[1]),
+        None,
+        by_example=True,
+    ),
+    "best epoch of 20, by one sd": Edge(_curves, _best_at_first, True),
+}
+
+
+def _measured(row: Edge, judge: Judge, label: str, drawn: Array) -> Measured:
+    values = drawn.mean(axis=1) if row.by_example else drawn
+    return Measured(
+        judge=judge,
+        label=label,
+        metric="m",
+        values=lambda n: values[:n],
+        scale=row.scale,
+        by_example=(lambda n: drawn[:n]) if row.by_example else None,
+    )
+
+
+def judged(row: Edge, looks: tuple[int, ...], samples: int) -> tuple[float, float]:
+    """The share of samples called reproduced, and refuted."""
+    counts = {Outcome.REPRODUCED: 0, Outcome.REFUTED: 0, Outcome.INCONCLUSIVE: 0}
+    rng = np.random.default_rng(sum(looks))
+    for _ in range(samples):
+        judge = Judge(Design(looks=looks))
+        arms = [_measured(row, judge, str(i), drawn) for i, drawn in enumerate(row.draw(rng))]
+        counts[row.claim(arms).outcome] += 1
+    return counts[Outcome.REPRODUCED] / samples, counts[Outcome.REFUTED] / samples
+
+
+def print_edges(samples: int) -> None:
+    print(f"\nin % ± {100 * (0.005 / samples) ** 0.5:.2f} at 0.5 %, {samples} samples a row\n")
+    print(f"{'looks':<14}{'sentence':<34}{'true':<8}{'reproduced':>12}{'refuted':>10}")
+    for looks in EDGE_DESIGNS:
+        for name, edge in EDGES.items():
+            reproduced, refuted = judged(edge, looks, samples)
+            truth = {True: "yes", False: "no", None: "bound"}[edge.true]
+            print(
+                f"{','.join(map(str, looks)):<14}{name:<34}{truth:<8}"
+                f"{100 * reproduced:>12.2f}{100 * refuted:>10.2f}",
+                flush=True,
+            )
 
 
 def main() -> None:
@@ -344,10 +534,8 @@ def main() -> None:
     print("\nthe worst of the words, paired or not:")
     for (kind, name), (false_yes, false_no) in sorted(worst.items(), key=lambda row: row[0][0]):
         print(f"{kind:<8}{name:<30}", percent(false_yes, samples), percent(false_no, samples))
-    print(f"\nrank correlation of eight arms: its {100 - 100 * options.level:g}% interval contains")
-    for seeds in (3, 5, 8, 10, 20):
-        shown = percent(coverage(seeds, level=options.level, samples=samples // 10), samples // 10)
-        print(f"{seeds:>3} seeds {shown}")
+    if options.noise == NOISES:
+        print_edges(300 if options.quick else 3_000)
 
 
 if __name__ == "__main__":
