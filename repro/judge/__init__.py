@@ -6,13 +6,15 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
-of a mean (`evidence`), what is tested (`terms`, `documented`, `spread`), one statement (`judge`,
-`verdict`), the words of claims (`measured`, `ladder`, `curve`), and the ledger (`gate`).
+of a mean (`evidence`), what is tested (`terms`, `contrast`, `documented`, `spread`), one statement
+(`effect`, `verdict`, `judge`), the words of claims (`measured`, `ladder`, `curve`), and the ledger
+(`gate`).
 """
 
 from repro.judge.curve import Curve
+from repro.judge.effect import Effect, Sample
+from repro.judge.evidence import Excess
 from repro.judge.gate import (
-    Excess,
     Held,
     Standing,
     chance_of_less,
@@ -22,13 +24,14 @@ from repro.judge.gate import (
     reference,
     standing,
 )
-from repro.judge.judge import Judge, Statement
+from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.suite import SUITE_LEVEL, false_shares, holm
-from repro.judge.verdict import Effect, Findings, Outcome, Sample, Verdict, all_of, either
+from repro.judge.terms import Statement
+from repro.judge.verdict import Findings, Outcome, Verdict, all_of, either
 
 __all__ = [
     "SUITE_LEVEL",

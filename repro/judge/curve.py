@@ -18,10 +18,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.judge import Judge, Statement
+from repro.judge.contrast import Comparison
+from repro.judge.judge import Judge
 from repro.judge.measured import Measured
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Comparison, Term
+from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
 
 Pairs: TypeAlias = tuple[Array, Array]

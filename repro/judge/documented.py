@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from repro.judge.evidence import ROUNDING, Evidence
-from repro.judge.gate import Excess
+from repro.judge.contrast import Comparison, excess_of
+from repro.judge.effect import Effect
+from repro.judge.evidence import ROUNDING, Evidence, Excess
 from repro.judge.scale import Array, Scale
 from repro.judge.statistic import Prediction, tail
-from repro.judge.terms import Comparison, Context, Readings, Side, Term, effect_of, excess_of
-from repro.judge.verdict import Effect
+from repro.judge.terms import Context, Readings, Side, Term, effect_of
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,20 @@ class Drawn:
 ALL_THERE_ARE = Drawn()
 
 
+@dataclass(frozen=True)
+class Excess:
+    """The distance of a comparison past its bound, over seeds, on the scale it is judged on.
+
+    That of a standard deviation is the logarithm of bound over deviation, and has no spread of its
+    own. The numbers may be arrays, of many simulated claims at once.
+    """
+
+    mean: Any
+    spread: Any
+    """The standard deviation over seeds; None where the distance is that of one."""
+    seeds: int
+
+
 def weigh(
     samples: Sequence[Array],
     *,

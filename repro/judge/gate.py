@@ -20,16 +20,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc, fdtri, nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
+from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
+from repro.judge.terms import Statement
 from repro.judge.verdict import Outcome, Verdict
-
-if TYPE_CHECKING:
-    from repro.judge.judge import Statement
 
 LEVEL = 2e-5
 """The chance at each decisive look that an unchanged claim is called smaller."""
@@ -51,20 +50,6 @@ _ROUNDING = 1e-5
 
 A ledger keeps six digits of each.
 """
-
-
-@dataclass(frozen=True)
-class Excess:
-    """The distance of a comparison past its bound, over seeds, on the scale it is judged on.
-
-    That of a standard deviation is the logarithm of bound over deviation, and has no spread of its
-    own. The numbers may be arrays, of many simulated claims at once.
-    """
-
-    mean: Any
-    spread: Any
-    """The standard deviation over seeds; None where the distance is that of one."""
-    seeds: int
 
 
 class Standing(Enum):

@@ -9,35 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from repro.judge import evidence
+from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, seeds_needed, settle, to_fail, to_hold
 from repro.judge.looks import Design, OneLook
 from repro.judge.scale import Array, ScaleError
-from repro.judge.terms import Context, Readings, Side, Term
-from repro.judge.verdict import Effect, Findings, Outcome, Sample, Verdict, any_of
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A sentence that can be judged, and the terms that all have to hold.
-
-    `implied` are comparisons that follow from the terms: they need not be shown, but each can
-    refute the statement. `documented` is the number of a source, where the sentence repeats one.
-    """
-
-    text: str
-    terms: tuple[Term, ...]
-    implied: tuple[Term, ...] = ()
-    documented: float | None = None
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """Every side once, in the order of first mention."""
-        return tuple(dict.fromkeys(side for term in self.terms for side in term.sides))
-
-    @property
-    def scale(self) -> str:
-        """The scales its terms are compared on."""
-        return ", ".join(dict.fromkeys(term.scale.name for term in self.terms))
+from repro.judge.terms import Context, Readings, Side, Statement, Term
+from repro.judge.verdict import Findings, Outcome, Verdict, any_of
 
 
 @dataclass

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from repro.judge.judge import Statement
 from repro.judge.measured import Gain, Measured, above, amount
-from repro.judge.terms import Term
+from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
+from repro.judge.contrast import Bound, Comparison, GainComparison
 from repro.judge.documented import DocumentedRun, Width, runs_of
-from repro.judge.judge import Judge, Statement
+from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
     is_count,
@@ -17,7 +18,7 @@ from repro.judge.mistakes import (
 )
 from repro.judge.scale import Array, Scale
 from repro.judge.spread import ShareOfRuns, SmallSpread
-from repro.judge.terms import Bound, Comparison, Fixed, GainComparison, Side, Term
+from repro.judge.terms import Fixed, Side, Statement, Term
 from repro.judge.verdict import Verdict
 
 

@@ -65,7 +65,7 @@ class Held:
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
         usual = {"accept": False, "insist": False, "sparing": False, "allows_not_run": False}
-        sizes = {"profile": "ci", "seeds": 12, "reference": 20}
+        sizes = {"profile": "ci", "seeds": 20, "reference": 20}
         self.gate = Gate(ledgers=Ledgers(), **usual | sizes | options)
 
     def __call__(self, test, slopes=RISEN):

@@ -96,7 +96,7 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
     as_it_was = held(Standing.AS_IT_WAS)
     doubtful = held(Standing.IN_DOUBT, seeds=30, chance=0.01)
 
-    def given(*held_now, seeds=12, raised=None, outcome=OPEN):
+    def given(*held_now, seeds=20, raised=None, outcome=OPEN):
         return verdict(raised or AssertionError(), found(outcome), KNOWN, held_now, seeds=seeds)
 
     assert given(as_it_was).agrees

@@ -1,0 +1,140 @@
+"""One comparison of a statement as a verdict reports it, and the sides that it compares."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One side of a statement, and its value on each seed that was used, in their order."""
+
+    label: str
+    values: tuple[float, ...]
+    is_fixed: bool = False
+    """True for a number that a claim names, which is the same on every seed."""
+    examples: int = 0
+    """The number of examples each value is the mean of, where their error is counted."""
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One comparison of a statement, at the look where the verdict fell.
+
+    `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
+    the right side. The interval is the one whose end touches the bound exactly when p touches the
+    boundary; it holds over all looks together. Where looking stopped early, because the answer was
+    clear, the estimate is on average too far from the bound.
+    """
+
+    label: str
+    unit: str
+    bound: float
+    below: bool
+    """True where the claim is that the estimate lies below the bound, not above it."""
+    estimate: float
+    low: float
+    high: float
+    p_for: float
+    p_against: float
+    boundary: float
+    """The `p_for` at which the comparison holds."""
+    boundary_against: float
+    """The `p_against` at which it fails."""
+    seeds: int
+    distance: float
+    """The distance past the bound; infinite where nothing depends on the seed.
+
+    It is in standard deviations over seeds, for a standard deviation a logarithm, for a share of
+    runs a share.
+    """
+    detectable: float
+    """The effect that the whole budget finds with 80 % power, at the spread measured."""
+    detectable_in_sd: float = 0.0
+    """The same for a difference, as standard deviations over seeds past the bound."""
+    correlation: float | None = None
+    """Pearson's r of the two sides over seeds: what the pairing is worth."""
+    alike: bool = False
+    """True where all seeds gave the same, though they need not have."""
+    spread: float = 0.0
+    """The standard deviation over seeds, of a difference on the scale."""
+    counts: tuple[int, ...] = ()
+    """The numbers of seeds of samples that are not paired; empty where they are."""
+    needed: bool = True
+    """False for comparisons that follow from the others: they can only refute."""
+    kind: Literal["difference", "spread", "share", "run"] = "difference"
+    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
+    width: str = ""
+    """The words for how near to the bound a run must be shown to be."""
+    sides: tuple[int, ...] = ()
+    """The places of its sides among the samples of the verdict, in the order of its label."""
+    per_seed: tuple[float, ...] = ()
+    """The same comparison on each seed alone; of a spread, the values themselves."""
+
+    @property
+    def holds(self) -> bool:
+        return self.p_for <= self.boundary and not (self.alike or self.fails)
+
+    @property
+    def fails(self) -> bool:
+        return self.p_against <= self.boundary_against and not self.alike
+
+    @property
+    def counted(self) -> str:
+        """The number of seeds in words; of two samples that differ in it, both."""
+        if len(set(self.counts)) < 2:
+            return f"{self.seeds} seeds"
+        return f"{' and '.join(map(str, self.counts))} seeds"
+
+    @property
+    def has_spread(self) -> bool:
+        """False where every seed gave the same difference, so that nothing had to be inferred."""
+        return abs(self.distance) != float("inf")
+
+    def __str__(self) -> str:
+        """The estimate beside the claim, and how clear it is."""
+        mark = "holds" if self.holds else "contradicted" if self.fails else "open"
+        mark = mark if self.needed else f"also {mark}"
+        estimate, interval = f"{self.estimate:.3g}", ""
+        if self.has_spread:
+            interval = f" [{self.low:.3g}, {self.high:.3g}]"
+        p = f"p {self.p_for:.2g}, boundary {self.boundary:.2g}"
+        if self.fails:
+            opposite = "" if self.kind == "run" else " (of the opposite)"
+            p = f"p{opposite} {self.p_against:.2g}, boundary {self.boundary_against:.2g}"
+        if self.kind == "run":
+            unit = "" if self.unit == "ratio" else f" {self.unit}"
+            gives = f"{mark}: {self.label} gives {estimate}{interval}{unit}"
+            documented = f"documented is {self.bound:g}"
+            if not self.has_spread:
+                lies = "lies" if self.holds else "does not lie"
+                return f"{gives}, the same on every seed; {documented}, which {lies} {self.width}"
+            if self.fails:
+                return f"{gives}; {documented}, outside ({p})"
+            shown = "shown" if self.holds else "not shown"
+            return f"{gives}; {documented}, inside, and {shown} to lie {self.width} ({p})"
+        claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
+        p = "the same on every seed" if self.alike or not self.has_spread else p
+        return f"{mark}: {self.label} = {estimate}{interval} {self.unit}, {claimed}; {p}"
+
+    @property
+    def power(self) -> str:
+        """The effect that would be found in four cases of five."""
+        if self.kind == "share":
+            if self.detectable > 1:
+                return "power: none, so few runs cannot show this share even if all of them agree"
+            return f"power: 80% where it is {self.detectable:.3g} of the runs"
+        if self.kind == "spread":
+            return f"power: 80% where the true sd is {self.detectable:.3g} {self.unit} or less"
+        in_sd = f"({self.detectable_in_sd:.2f} sd over seeds)"
+        if self.kind == "run":
+            width = f"{self.detectable:.3g} or more {in_sd}"
+            return f"power: 80% for a documented run of the same at a width of {width}"
+        past = abs(self.detectable - self.bound)
+        return f"power: 80% for {past:.3g} {self.unit} past the bound {in_sd}"
