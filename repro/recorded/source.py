@@ -68,6 +68,11 @@ def recorded(
         raise RecordedError(
             "paired=True pairs runs by their seed: say in seed= which column it is."
         )
+    if epoch is not None and seed is None:
+        raise RecordedError(
+            "epoch= takes a row for each epoch, and seed=None a row for each run: say in seed= which"
+            " column, or field of the path, numbers the runs."
+        )
     for name, metric in metrics.items():
         if metric.sampled:
             raise RecordedError(

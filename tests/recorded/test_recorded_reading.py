@@ -272,6 +272,7 @@ UNSAID = [
     ({"metrics": {}}, "needs metrics="),
     ({"arm": []}, "needs arm="),
     ({"seed": None, "paired": True}, "say in seed= which column"),
+    ({"seed": None, "epoch": "epoch"}, "say in seed= which column, or field"),
     ({"diverged": {"loss": 1.0}}, "'loss' is none of the metrics accuracy"),
     ({"metrics": {"x": Metric("identity", sampled="y")}}, "leave sampled= out"),
     ({"ends": "early"}, "ends='early' is not known: say 'as recorded'"),
