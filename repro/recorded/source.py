@@ -70,7 +70,7 @@ def recorded(
         )
     if epoch is not None and seed is None:
         raise RecordedError(
-            "epoch= takes a row for each epoch, and seed=None a row for each run: say in seed= which"
+            "epoch= takes a row for each epoch, and seed=None one for each run: say in seed= which"
             " column, or field of the path, numbers the runs."
         )
     for name, metric in metrics.items():
