@@ -165,11 +165,11 @@ def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
     }
     for metric in sorted(metrics):
         for arm, other in (arms, arms[::-1]):
-            own, rivals = arm.source.rivals.means(arm.chosen, metric, beside=other.chosen)
-            if len(rivals) > 1 and not min(rivals) <= own <= max(rivals):
-                extreme = "highest" if own > max(rivals) else "lowest"
+            found = arm.source.rivals.rank(arm.chosen, metric, beside=other.chosen)
+            if found is not None and not found.lowest <= found.own <= found.highest:
+                extreme = "highest" if found.own > found.highest else "lowest"
                 return (
-                    f"{arm.label} has the {extreme} {metric} of {len(rivals) + 1} arms that could"
+                    f"{arm.label} has the {extreme} {metric} of {found.rivals + 1} arms that could"
                     f" be compared with {other.label}: if it was chosen for that, this level does"
                     " not hold; claim it of all of them, or on runs that are new"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +15,10 @@ from repro.recorded.runs import Number, RecordedRun
 from repro.recorded.source import RecordedArm
 from repro.runs.identity import name_of
 from repro.runs.results import KnownResults
-from repro.store import Result, run_key
+from repro.store import Result
+from repro.store.key import canonical, key_of
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 ToldRuns = dict[str, tuple[dict[str, Any], dict[str, Any]]]
 """The values and the provenance of recorded runs by their keys, as one process tells another."""
@@ -126,11 +130,23 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     }
     history = {name: list(curve.values()) for name, curve in run.curves.items()}
     values = {"measures": measures, "history": history, "steps": 0}
-    identity = {"arm": arm.settings(), "code": _reader_of(source.read), "row": values, "seed": seed}
+    head, about = _identity_of(arm)
+    identity = {**about, "row": values, "seed": seed}
+    row = _canonical(values)
     made = {"recorded": run.first.place, "file": run.file.name, "sha256": run.file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
     values = {**values, "epochs": curves} if curves else values
-    return Result(run_key(identity), identity, values, made)
+    return Result(key_of(f'{head},"row":{row},"seed":{seed}}}'), identity, values, made)
+
+
+@cache
+def _identity_of(arm: RecordedArm) -> tuple[str, dict[str, object]]:
+    """Return what the identities of an arm's runs share, and the text that begins their keys' own.
+
+    A key is that of `run_key`, put together here since most of its text is the same each time.
+    """
+    about: dict[str, object] = {"arm": arm.settings(), "code": _reader_of(arm.source.read)}
+    return canonical(about).removesuffix("}"), about
 
 
 def _counted(value: Number, instead: float | None) -> Number:

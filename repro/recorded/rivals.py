@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
 from repro.recorded.runs import Chosen, RecordedArmRuns
+
+Ordered = list[tuple[float, Chosen]]
+"""Arms with the mean of a metric, in its order."""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The mean of one arm beside the lowest and the highest of its rivals."""
+
+    own: float
+    lowest: float
+    highest: float
+    rivals: int
 
 
 class Rivals:
@@ -14,23 +28,34 @@ class Rivals:
 
     def __init__(self, arms: Mapping[Chosen, RecordedArmRuns]) -> None:
         self._arms = arms
+        self._ordered: dict[tuple[int, Chosen, str], Ordered] = {}
         self._means: dict[tuple[Chosen, str], float | None] = {}
 
-    def means(self, chosen: Chosen, metric: str, *, beside: Chosen) -> tuple[float, list[float]]:
-        """Return the mean of an arm, and those of its rivals but for one that it is compared with.
+    def rank(self, chosen: Chosen, metric: str, *, beside: Chosen) -> Rank | None:
+        """Return how an arm that is compared with another stands among those that could be.
 
-        An arm of which a run has no number is no rival; if the arm itself is one, it has none.
+        An arm of which a run has no number is no rival. None where the arm itself is such a one,
+        or nothing but one arm could be compared.
         """
         own = self._mean(chosen, metric)
         if own is None or chosen == beside:
-            return 0.0, []
-        rivals = {
-            each
-            for place in range(len(chosen))
-            for each in self._alike[place, _without(chosen, place)]
-        }
-        found = [self._mean(each, metric) for each in rivals - {chosen, beside}]
-        return own, [mean for mean in found if mean is not None]
+            return None
+        groups = [self._in_order(place, chosen, metric) for place in range(len(chosen))]
+        ends = [pair for group in groups for pair in (*group[:3], *group[-3:])]
+        means = [mean for mean, each in ends if each not in (chosen, beside)]
+        is_rival = sum(a != b for a, b in zip(chosen, beside, strict=False)) == 1
+        is_among = is_rival and self._mean(beside, metric) is not None
+        rivals = sum(len(group) - 1 for group in groups) - is_among
+        return Rank(own, min(means), max(means), rivals) if rivals > 1 else None
+
+    def _in_order(self, place: int, chosen: Chosen, metric: str) -> Ordered:
+        """Return the arms that differ from one at a place, and itself, by their means."""
+        others = _without(chosen, place)
+        if (place, others, metric) not in self._ordered:
+            means = [(self._mean(each, metric), each) for each in self._alike[place, others]]
+            known = [(mean, each) for mean, each in means if mean is not None]
+            self._ordered[place, others, metric] = sorted(known, key=lambda pair: pair[0])
+        return self._ordered[place, others, metric]
 
     @cached_property
     def _alike(self) -> dict[tuple[int, Chosen], list[Chosen]]:
@@ -42,6 +67,8 @@ class Rivals:
         return alike
 
     def _mean(self, chosen: Chosen, metric: str) -> float | None:
+        if chosen not in self._arms:  # it is of another record
+            return None
         if (chosen, metric) not in self._means:
             values = [run.measures.get(metric) for run in self._arms[chosen].runs.values()]
             numbers = [value for value in values if isinstance(value, float)]

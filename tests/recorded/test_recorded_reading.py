@@ -19,7 +19,7 @@ from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rivals import Rivals
+from repro.recorded.rivals import Rank, Rivals
 from repro.recorded.rows import File, Pattern, Row
 from repro.recorded.runs import RecordedArmRuns, RecordedRun, listed
 from repro.store import run_key
@@ -460,7 +460,7 @@ def arm_of(values):
 
 
 def expected(arms, chosen, beside):
-    """The mean of an arm and those of its rivals, from a look at every other one."""
+    """How an arm stands, from a look at every other one; None where it has no rivals."""
     means = {}
     for each, arm in arms.items():
         values = [run.measures["accuracy"] for run in arm.runs.values()]
@@ -468,7 +468,9 @@ def expected(arms, chosen, beside):
         if apart <= 1 and each != beside and values and None not in values:
             means[each] = fmean(values)
     own = means.pop(chosen, None)
-    return (0.0, []) if own is None else (own, sorted(means.values()))
+    if own is None or len(means) < 2:
+        return None
+    return Rank(own, min(means.values()), max(means.values()), len(means))
 
 
 @given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
@@ -477,5 +479,5 @@ def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, da
     rivals = Rivals(arms)
     for _ in range(3):
         chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
-        own, means = rivals.means(chosen, "accuracy", beside=beside)
-        assert (own, sorted(means)) == expected(arms, chosen, beside)
+        found = rivals.rank(chosen, "accuracy", beside=beside)
+        assert found == expected(arms, chosen, beside)
