@@ -121,7 +121,8 @@ class Judged:
 
 def judged(case: Case, values: Array, looks: tuple[int, ...]) -> Judged:
     """Judge claims by the first seeds of their values."""
-    design, claims = Design(looks=looks), values.shape[-1]
+    futility = PROFILES["ci"].futility
+    design, claims = Design(looks=looks, futility=futility), values.shape[-1]
     outcomes, taken = np.zeros(claims, int), np.full(claims, looks[-1])
     left = np.arange(claims)
     for seeds in looks:
