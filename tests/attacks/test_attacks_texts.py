@@ -26,7 +26,6 @@ from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.report import markdown, svg
 from repro.report.figure import LONGEST_NAME, draw
-from repro.report.findings import BEGIN, END, findings_table, with_table
 from repro.report.json_data import from_json
 from repro.report.page.render import render
 from repro.report.page.view import lay_out_page
@@ -37,7 +36,6 @@ from repro.report.record import ArmData, JudgedClaim
 from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
 from repro.report.runs import ArmRuns
 from repro.report.settled import SettledClaim, counted_line, settled_line
-from repro.report.source_tables import source_of, source_tables
 from repro.report.table import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
@@ -176,22 +174,6 @@ def test_the_summary_has_a_row_a_claim_and_no_markup(words):
 
 @each_piece
 @given(TEXTS)
-def test_the_findings_of_a_hostile_ledger_are_a_table(words):
-    entry = Entry(f"{words}/x", "ci", words, words, words, words, words)
-    table = findings_table([entry])
-    assert [len(cells_of(line)) for line in table.splitlines()] == [6, 6, 6]
-    text = f"before\n{BEGIN}{END}\nafter\n"
-    once = with_table(text, table)
-    assert with_table(once, table) == once
-    assert is_calm(table.replace("\n", "").replace("\u200b", ""))
-    page = source_tables([entry], source_of(entry))
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert [len(cells_of(line)) for line in rows] == [2, 2, 2]
-    assert is_calm(page.replace("\n", "").replace("\u200b", ""))
-
-
-@each_piece
-@given(TEXTS)
 def test_what_is_written_for_programs_is_whole_and_calm(words):
     results = documents_of(words)
     with tempfile.TemporaryDirectory() as name:
@@ -307,12 +289,12 @@ def test_the_commands_write_calm_lines(tmp_path, monkeypatch, capsys):
     assert main(["data"]) == 0
     assert all(is_calm(line) for line in capsys.readouterr().out.split("\n"))
     monkeypatch.setenv("REPRO_DATA", str(folder / "none"))
-    for asked in (["data"], ["data", "fetch", piece], ["findings", f"{folder}/none.toml"]):
+    for asked in (["data"], ["data", "fetch", piece], ["badge", f"{folder}/none.toml"]):
         assert main(asked) == 1
         assert is_calm(capsys.readouterr().err.rstrip("\n"))
     ledger = tmp_path / "bad.toml"
     ledger.write_text('[[claim]]\n"\\u001b[31m\\u202e" = 1\n')
-    assert main(["findings", str(ledger)]) == 1
+    assert main(["badge", str(ledger)]) == 1
     assert is_calm(capsys.readouterr().err.rstrip("\n"))
 
 
