@@ -32,6 +32,7 @@ from repro.report.record import (
     SampleData,
 )
 from repro.report.results import ResultsDocument, results_of
+from repro.report.settled import Change
 from repro.report.write import write_data, write_page
 from repro.store import Result
 
@@ -142,11 +143,12 @@ def made_up(number: int) -> JudgedClaim:
         sentence=f"The better one of number {number} is better than the usual one",
         source=f"{number // 500:03}, Table {number}", about="Sources of nothing", kind="source",
         documented="0.389 → 0.617", profile="ci", data="cifar10-twin", verdict=verdict, p=0.001,
-        accepted=None, change="new", measured=f"{effect.label} = 0.2 [-0.1, 0.5], 8 seeds",
+        accepted=None, change="new", change_kind=Change.NEW,
+        measured=f"{effect.label} = 0.2 [-0.1, 0.5], 8 seeds",
         text="REPRODUCED  better > usual\n" * 8, findings=[finding],
         arms=[each.name for each in arms], metrics=["score"], file="test_made_up.py", line=17,
         command=f'pytest "test_made_up.py::test_better[{number}]" --profile ci', machine="",
-        past=[], ledger="ledger/test_made.toml",
+        past=[], one_look=[], ledger="ledger/test_made.toml",
     )  # fmt: skip
     return JudgedClaim(record=record, arms={each.name: each for each in arms})
 

@@ -32,7 +32,6 @@ from repro.plugin import completeness
 from repro.plugin.command_line import option
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.plugin.verdict import OPEN_AT
 from repro.recorded.results import RecordedRuns, ToldRuns
 from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
@@ -41,7 +40,7 @@ from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import FirstOf, StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
-from repro.report.settled import ERROR, PROPERTY, SettledClaim
+from repro.report.settled import ERROR, PROPERTY, Change, SettledClaim
 from repro.report.table import verdict_table
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.report.written import replace_report
@@ -235,7 +234,7 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
 
 def _is_acceptable(record: ClaimRecord) -> bool:
     """Return False where a claim was not run, or where its ledger entry took more seeds."""
-    return record.verdict is not Outcome.NOT_RUN and not record.change.startswith(OPEN_AT)
+    return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
 def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
@@ -273,6 +272,7 @@ def _entry(record: ClaimRecord) -> Entry:
         measured=record.measured,
         machine=record.machine,
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
+        one_look=record.one_look,
     )
 
 

@@ -14,6 +14,7 @@ from repro.judge import Outcome
 from repro.ledger import KINDS
 from repro.report.counts import MANY
 from repro.report.record import ClaimRecord
+from repro.report.settled import Change
 from repro.text import shown
 
 MOST = 5
@@ -27,8 +28,8 @@ LEAST_ROWS = 4
 
 WIDTH = 79
 
-CHANGES = ("worse", "other", "better", "new")
-"""The beginnings of a change against the ledger, what needs attention first."""
+CHANGES = (Change.WORSE, Change.OTHER, Change.BETTER, Change.NEW)
+"""The changes against the ledger that are listed, what needs attention first."""
 
 Line = tuple[str, Outcome | None]
 """A line, and the verdict whose colour it has."""
@@ -64,8 +65,8 @@ def ending(records: Sequence[ClaimRecord], failures: Sequence[Failure]) -> list[
 
 def changes_of(records: Sequence[ClaimRecord]) -> list[ClaimRecord]:
     """Return the claims whose verdict is another than in the ledger, what needs attention first."""
-    changes = [r for r in records if r.change.startswith(CHANGES)]
-    return sorted(changes, key=lambda r: CHANGES.index(r.change.split()[0]))
+    changes = [record for record in records if record.change_kind in CHANGES]
+    return sorted(changes, key=lambda record: CHANGES.index(record.change_kind))
 
 
 def changed(records: Sequence[ClaimRecord]) -> list[Line]:

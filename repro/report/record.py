@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from repro.document import Check
 from repro.judge import Effect, Outcome, Verdict
 from repro.ledger import Kind
+from repro.report.settled import Change
 
 Finding: TypeAlias = Verdict | Check
 """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
@@ -133,7 +134,9 @@ class ClaimRecord:
     opposed: str | None = None
     """The opposite verdict that the ledger has at another size; null where there is none."""
     change: str
-    """The difference from the ledger, such as new or worse; empty where there is none."""
+    """The difference from the ledger in words; empty where there is none."""
+    change_kind: Change
+    """The kind of this difference; empty where there is none."""
     measured: str
     """The deciding comparison in one line."""
     text: str
@@ -153,6 +156,8 @@ class ClaimRecord:
     past: list[tuple[float, float | None, int]]
     """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
     else empty. The distance of a standard deviation is a logarithm, its spread null."""
+    one_look: list[int]
+    """The seeds of each side of an open claim where one look at them spent its whole level."""
     ledger: str
     """The ledger that holds its accepted verdict."""
 

@@ -41,8 +41,8 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[2] = 2
-    """The number of this format; it changes when programs that read it have to change."""
+    format: Literal[3] = 3
+    """The number of this format; it changes when fields of it do."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]
     """Every arm that was trained, by the name that claims give in `arms`."""

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from repro.text import counted, shown
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
 ERROR = "error"
 """What stands in a verdict's place where a claim ended in none."""
+
+
+class Change(StrEnum):
+    """How a verdict stands to the one that the ledger has of its claim."""
+
+    NONE = ""
+    """It is the same, or the claim was not run."""
+    NEW = "new"
+    """The ledger has none."""
+    WORSE = "worse"
+    """It was reproduced, and is not any more."""
+    OTHER = "other"
+    """It was not reproduced, and is not, but in another way."""
+    BETTER = "better"
+    """It is reproduced, and was not."""
+    SMALLER = "smaller"
+    """It is reproduced still, by a smaller effect."""
+    OPEN = "open"
+    """It is open here, and no smaller than where it was reproduced."""
+    SHORT = "short of seeds"
+    """The same, for want of seeds: the ledger's entry stays."""
 
 
 PROPERTY = "repro.settled"
@@ -41,6 +63,8 @@ class SettledClaim:
     about_a_document: bool = False
     details: str = ""
     """The traceback and the output of an error in training."""
+    is_only_counted: bool = False
+    """True for a statement of a document that holds as before, of which there are hundreds."""
 
     def as_json(self) -> str:
         """Return it as one line of text, for another process to read."""
@@ -51,16 +75,11 @@ class SettledClaim:
         """Read what `as_json` wrote; raises ValueError or TypeError where it is not that."""
         return cls(**json.loads(text))
 
-    @property
-    def is_only_counted(self) -> bool:
-        """True for a statement of a document that holds, of which there are hundreds."""
-        is_no_news = self.change in ("", "new") and not self.fails
-        return self.about_a_document and is_no_news and self.verdict == REPRODUCED
-
 
 def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> SettledClaim:
     """Return what is announced of a claim that was judged."""
     is_run = record.verdict != NOT_RUN
+    is_no_news = record.change_kind in (Change.NONE, Change.NEW) and not fails
     return SettledClaim(
         name=record.claim,
         verdict=record.verdict,
@@ -68,6 +87,7 @@ def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -
         change=record.change,
         fails=fails,
         about_a_document=about_a_document,
+        is_only_counted=about_a_document and is_no_news and record.verdict == REPRODUCED,
     )
 
 

@@ -9,7 +9,7 @@ from repro.document import ANY_PROFILE
 from repro.judge import Outcome
 from repro.report.counts import ONE
 from repro.report.record import ClaimRecord
-from repro.report.settled import agreeing
+from repro.report.settled import Change, agreeing
 from repro.report.suite import SETTLED
 from repro.text import shown
 
@@ -50,4 +50,4 @@ def verdict_table(records: Sequence[ClaimRecord]) -> list[tuple[str, Outcome | N
 
 def _is_only_counted(record: ClaimRecord) -> bool:
     holds = record.verdict is Outcome.REPRODUCED
-    return holds and record.profile == ANY_PROFILE and not record.change
+    return holds and record.profile == ANY_PROFILE and record.change_kind is Change.NONE

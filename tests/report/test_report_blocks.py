@@ -9,6 +9,7 @@ from repro.report import write
 from repro.report.page import blocks, claim
 from repro.report.page.blocks import Block, in_blocks
 from repro.report.page.view import Group
+from repro.report.settled import Change
 from repro.report.write import write_page
 from tests.report.records import depth_ladder, record
 from tests.report.test_report_page import HOSTILE, Reader, with_words
@@ -118,7 +119,9 @@ def test_hostile_words_stay_words_on_every_page(results, store, tmp_path):
 
 def test_a_long_list_above_the_table_is_cut(results, store, tmp_path, monkeypatch):
     monkeypatch.setattr("repro.report.page.render.MOST_LISTED", 2)
-    changed = [replace(each, accepted="refuted", change="better") for each in results.claims]
+    changed = [
+        replace(each, accepted="refuted", change_kind=Change.BETTER) for each in results.claims
+    ]
     index = pages_of(tmp_path, replace(results, claims=changed), store)["index.html"]
     assert f"Changed against the ledger: {len(changed)}" in index.text
     assert f"And {len(changed) - 2} more: choose “changed” below." in index.text

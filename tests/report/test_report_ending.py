@@ -4,6 +4,7 @@ import re
 
 from repro.judge import Outcome, false_shares
 from repro.report.ending import MOST, MOST_LINES, WIDTH, Failure, ending
+from repro.report.settled import Change
 from repro.report.suite import adjusted, over_the_suite
 from tests.report.records import record
 
@@ -12,10 +13,9 @@ def text_of(records, failures=()):
     return "\n".join(line for line, _ in ending(records, failures))
 
 
-def claim(n, verdict=Outcome.REPRODUCED, source="004", **more):
-    return record(
-        f"{source}/claim_{n}", verdict, **{"change": "", "command": f"pytest c{n}"} | more
-    )
+def claim(n, verdict=Outcome.REPRODUCED, source="004", change_kind=Change.NONE, **more):
+    given = {"change": change_kind, "change_kind": change_kind, "command": f"pytest c{n}"} | more
+    return record(f"{source}/claim_{n}", verdict, **given)
 
 
 def rows_of(records):
@@ -50,11 +50,12 @@ def test_numbers_stand_below_their_words():
 
 def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
     changes = [
-        claim(1, change="new"),
-        claim(2, change="better (was refuted)", accepted="refuted"),
-        claim(3, Outcome.INCONCLUSIVE, change="other (was refuted)", accepted="refuted"),
-        claim(4, Outcome.REFUTED, change="worse (was reproduced)", accepted="reproduced"),
-        claim(5, Outcome.INCONCLUSIVE, change="open here (reproduced on another machine)"),
+        claim(1, change_kind=Change.NEW),
+        claim(2, change_kind=Change.BETTER, accepted="refuted"),
+        claim(3, Outcome.INCONCLUSIVE, change_kind=Change.OTHER, accepted="refuted"),
+        claim(4, Outcome.REFUTED, change_kind=Change.WORSE, accepted="reproduced"),
+        claim(5, Outcome.INCONCLUSIVE, change_kind=Change.OPEN, accepted="reproduced"),
+        claim(6, change_kind=Change.SMALLER, accepted="reproduced"),
     ]
     text = text_of(changes)
     assert text.startswith("against the ledger: 3 changed, 1 not in it yet\n  004/claim_4: refuted")
@@ -63,7 +64,7 @@ def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
 
 def test_what_failed_has_its_whole_command_and_is_not_told_twice():
     command = f'pytest "claims/test_it.py::test_it[{"x" * 99}]" --profile ci'
-    worse = claim(1, Outcome.REFUTED, change="worse (was reproduced)", command=command)
+    worse = claim(1, Outcome.REFUTED, change_kind=Change.WORSE, command=command)
     text = text_of([worse], [Failure("refuted", command), Failure("error", "pytest e")])
     assert text.startswith(f"failed: 2\n  refuted: {command}\n  error: pytest e\n")
     assert "against the ledger" not in text
@@ -79,7 +80,7 @@ def test_however_much_there_is_to_say_it_is_short():
     """With what follows it, it is at most 40 lines; only commands may be longer than a line."""
     many = [
         claim(n, verdict, source=source, kind=kind, accepted="refuted", text=f"needs {n}",
-              change="other (was refuted)", sentence="long " * 99, measured="long " * 99)
+              change_kind=Change.OTHER, sentence="long " * 99, measured="long " * 99)
         for source in ("000", "001", "002", "003", "004")
         for kind in ("source", "question", "control")
         for verdict in Outcome

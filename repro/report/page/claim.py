@@ -45,7 +45,7 @@ class Row:
     @property
     def change(self) -> str:
         """The kind of its change against the ledger, to filter by."""
-        if not self.record.change.startswith(CHANGES):
+        if self.record.change_kind not in CHANGES:
             return "as it was"
         return "new" if self.record.accepted is None else "changed"
 
