@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -22,6 +23,28 @@ Kind: TypeAlias = Literal["source", "question", "control"]
 """Whose a claim is: what its source claims, a question of ours about it, or a control of ours."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Change(StrEnum):
+    """How a verdict stands to the one that the ledger has of its claim."""
+
+    NONE = ""
+    """It is the same, or the claim was not run."""
+    NEW = "new"
+    """The ledger has none."""
+    WORSE = "worse"
+    """It was reproduced, and is not any more."""
+    OTHER = "other"
+    """It was not reproduced, and is not, but in another way."""
+    BETTER = "better"
+    """It is reproduced, and was not."""
+    SMALLER = "smaller"
+    """It is reproduced still, by a smaller effect."""
+    OPEN = "open"
+    """It is open here, and no smaller than where it was reproduced."""
+    SHORT = "short of seeds"
+    """The same, for want of seeds: the ledger's entry stays."""
+
 
 _LISTS = ("past", "one_look")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")

@@ -27,23 +27,30 @@ from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.evidence.use import Use, use_lines, use_of
 from repro.judge import Outcome
-from repro.ledger import NAME, Entry, Ledger, LedgerError, held, leave_one_file, write_ledgers
+from repro.ledger import (
+    NAME,
+    Change,
+    Entry,
+    Ledger,
+    LedgerError,
+    held,
+    leave_one_file,
+    write_ledgers,
+)
 from repro.plugin import completeness
 from repro.plugin.command_line import option
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, ToldRuns
-from repro.report.ending import Failure, Line, changes_of, ending
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
-from repro.report.results import ResultsDocument, results_of
+from repro.report.results import Failure, ResultsDocument, results_of
 from repro.report.runs import FirstOf, StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
-from repro.report.settled import ERROR, PROPERTY, Change, SettledClaim
-from repro.report.table import verdict_table
-from repro.report.write import NothingToDrawWith, write_data, write_page
-from repro.report.written import replace_report
+from repro.report.settled import ERROR, PROPERTY, SettledClaim
+from repro.report.terminal import Line, ending, verdict_table
+from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
@@ -126,7 +133,7 @@ def _write_verdicts(
     terminal.section("claims")
     if config.get_verbosity() > 0:
         _write_lines(terminal, [*verdict_table(records), ("", None)])
-    _write_lines(terminal, [*ending(records, results.failures), ("", None)])
+    _write_lines(terminal, [*ending(results), ("", None)])
     if results.standing:
         terminal.write_line(results.standing)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
@@ -150,7 +157,7 @@ def _write_verdicts(
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
-    elif changes_of(records) and not from_evidence:
+    elif (results.changed or results.new) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
 
 

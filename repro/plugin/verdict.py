@@ -12,10 +12,9 @@ from repro.arm import Needs
 from repro.data.locate import DataError
 from repro.document import Check
 from repro.judge import Design, Held, OneLook, Outcome, Standing
-from repro.ledger import Entry
+from repro.ledger import Change, Entry
 from repro.recorded.errors import RecordedError
 from repro.report.record import ArmData, Finding
-from repro.report.settled import Change
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
 from repro.text import said, shown

@@ -5,16 +5,14 @@ The rest of it is folded, and all of it is small enough for either place.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from repro.judge import Outcome
-from repro.report.counts import count_lines
-from repro.report.ending import Failure, changes_of, groups_of, reasons_of
+from repro.report.counts import count_lines, groups_of, verdicts_of
 from repro.report.markdown import as_code, as_text, table_row
 from repro.report.record import ClaimRecord
-from repro.report.results import ResultsDocument
+from repro.report.results import Failure, ResultsDocument
 from repro.text import shown
 
 T = TypeVar("T")
@@ -42,16 +40,13 @@ def summary(results: ResultsDocument) -> str:
 
 def _summary(results: ResultsDocument, most: int) -> str:
     records = results.claims
-    changes = changes_of(records)
-    known = [record for record in changes if record.accepted is not None]
-    new = [record for record in changes if record.accepted is None]
     refuted = [record for record in records if record.verdict is Outcome.REFUTED]
     counted = "\n".join(f"- {as_text(line)}" for line in count_lines(records))
     parts = [f"## Claims\n\n{counted or 'No claim was run.'}"]
-    if known:
-        title = "### Changed against the ledger\n\n"
-        parts.append(title + _table(_CHANGE, known, _change_row, most))
-    elif not new:
+    if results.changed:
+        table = _table(_CHANGE, results.changed, _change_row, most)
+        parts.append("### Changed against the ledger\n\n" + table)
+    elif not results.new:
         parts.append("Nothing changed against the ledger.")
     if results.failures:
         head = ("verdict", "judge it alone")
@@ -60,20 +55,19 @@ def _summary(results: ResultsDocument, most: int) -> str:
         parts.append("### Counts\n\n" + _table(_COUNT, groups_of(records), _count_row, most))
     remarks = [line for line in (results.standing, *results.evidence) if line]
     parts += [_short(f"{line}.") for line in remarks[:MOST_REMARKS]]
-    if new:
-        table = _table(_CHANGE, new, _change_row, most)
-        parts.append(_folded("Not in the ledger yet", len(new), table))
+    if results.new:
+        table = _table(_CHANGE, results.new, _change_row, most)
+        parts.append(_folded("Not in the ledger yet", len(results.new), table))
     if refuted:
         table = _table(_FINDING, refuted, _finding_row, most)
         parts.append(_folded("Refuted", len(refuted), table))
-    if reasons := reasons_of(records):
-        table = _table(("claims", "why"), reasons.most_common(), _reason_row, most)
-        parts.append(_folded("Not run", reasons.total(), table))
+    if reasons := results.reasons:
+        table = _table(("claims", "why"), reasons, _reason_row, most)
+        parts.append(_folded("Not run", sum(count for _, count in reasons), table))
     return "\n\n".join(parts) + "\n"
 
 
-_VERDICTS = tuple(str(outcome) for outcome in Outcome)
-_COUNT = ("source", *_VERDICTS)
+_COUNT = ("source", *map(str, Outcome))
 _CHANGE = ("claim", "was", "is", "measured")
 _FINDING = ("claim", "sentence", "documented", "measured")
 
@@ -94,8 +88,7 @@ def _failure_row(failure: Failure) -> list[str]:
 
 def _count_row(group: tuple[str, list[ClaimRecord]]) -> list[str]:
     name, records = group
-    counts = Counter(str(record.verdict) for record in records)
-    return [as_text(name), *(str(counts[verdict]) for verdict in _VERDICTS)]
+    return [as_text(name), *map(str, verdicts_of(records).values())]
 
 
 def _reason_row(reason: tuple[str, int]) -> list[str]:

@@ -13,10 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from repro.document import Check
+from repro.document import ANY_PROFILE, Check
 from repro.judge import Effect, Outcome, Verdict
-from repro.ledger import Kind
-from repro.report.settled import Change
+from repro.ledger import Change, Kind
 
 Finding: TypeAlias = Verdict | Check
 """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
@@ -160,6 +159,21 @@ class ClaimRecord:
     """The seeds of each side of an open claim where one look at them spent its whole level."""
     ledger: str
     """The ledger that holds its accepted verdict."""
+
+    @property
+    def is_about_a_document(self) -> bool:
+        """True for a statement that a document alone decides."""
+        return self.profile == ANY_PROFILE
+
+    @property
+    def is_settled(self) -> bool:
+        """True where it is reproduced or refuted."""
+        return self.verdict in (Outcome.REPRODUCED, Outcome.REFUTED)
+
+    @property
+    def has_fallen(self) -> bool:
+        """True where it is settled alone, and not when all claims are counted together."""
+        return self.is_settled and self.stands is False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
+from repro.ledger import Change
 from repro.text import counted, shown
 
 if TYPE_CHECKING:
@@ -20,28 +20,6 @@ if TYPE_CHECKING:
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
 ERROR = "error"
 """What stands in a verdict's place where a claim ended in none."""
-
-
-class Change(StrEnum):
-    """How a verdict stands to the one that the ledger has of its claim."""
-
-    NONE = ""
-    """It is the same, or the claim was not run."""
-    NEW = "new"
-    """The ledger has none."""
-    WORSE = "worse"
-    """It was reproduced, and is not any more."""
-    OTHER = "other"
-    """It was not reproduced, and is not, but in another way."""
-    BETTER = "better"
-    """It is reproduced, and was not."""
-    SMALLER = "smaller"
-    """It is reproduced still, by a smaller effect."""
-    OPEN = "open"
-    """It is open here, and no smaller than where it was reproduced."""
-    SHORT = "short of seeds"
-    """The same, for want of seeds: the ledger's entry stays."""
-
 
 PROPERTY = "repro.settled"
 """The name under which a test's report carries its claim as it is announced."""

@@ -15,6 +15,9 @@ from repro.text import shown
 
 POINTS_IN_REM = 10.5
 
+WIDTH = 338
+"""The width of a plot of the page: what a phone shows without making the letters too small."""
+
 Point = tuple[float, float]
 
 

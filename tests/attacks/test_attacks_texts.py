@@ -25,7 +25,8 @@ from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.report import markdown, svg
-from repro.report.figure import LONGEST_NAME, draw
+from repro.report.curves import LONGEST_NAME, write_figure
+from repro.report.data_files import CLAIM_COLUMNS, write_results
 from repro.report.json_data import from_json
 from repro.report.page.render import render
 from repro.report.page.view import lay_out_page
@@ -33,10 +34,10 @@ from repro.report.plan_text import plan_text
 from repro.report.progress import progress_line
 from repro.report.pull_request import summary
 from repro.report.record import ArmData, JudgedClaim
-from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
+from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import ArmRuns
 from repro.report.settled import SettledClaim, counted_line, settled_line
-from repro.report.table import verdict_table
+from repro.report.terminal import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status
@@ -258,14 +259,15 @@ def test_a_figure_is_drawn_into_its_folder(words, tmp_path):
     [panel] = figure.panels
     lines = [replace(line, label=words) for line in panel.lines]
     (tmp_path / "report").mkdir()
-    paths = draw(
+    path = write_figure(
         replace(figure, name=f"../{words}", title=words, source=words, x=words, y=words,
                 data=[words], panels=[replace(panel, title=words, lines=lines)]),
         tmp_path / "report",
     )  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-    assert all(len(path.stem) <= LONGEST_NAME + 9 for path in paths)
-    ET.parse(paths[0])
+    assert len(path.stem) <= LONGEST_NAME + 9
+    assert is_calm(path.read_text(encoding="utf-8").replace("\n", ""))
+    ET.parse(path)
 
 
 @each_piece

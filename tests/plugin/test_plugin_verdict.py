@@ -7,9 +7,8 @@ import pytest
 
 from repro.arm import Needs
 from repro.judge import Excess, Held, OneLook, Outcome, Standing
-from repro.ledger import Entry
+from repro.ledger import Change, Entry
 from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
-from repro.report.settled import Change
 from repro.runs.results import TrainingFailed
 from tests.plugin.lines import SLOPES, ended
 

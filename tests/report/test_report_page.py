@@ -7,12 +7,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from repro.report.ending import Failure
 from repro.report.page.render import render
 from repro.report.page.view import lay_out_page
+from repro.report.results import Failure
 from repro.report.runs import read_runs
 from repro.report.session import SessionData
-from repro.report.words import WORDS
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import HIDDEN
 from tests.attacks.strategies import MARKUP, STEERING
@@ -127,13 +126,11 @@ def test_it_stays_small(results, store):
 def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_install(
     results, store, tmp_path, monkeypatch
 ):
-    for missing in ("matplotlib", "jinja2"):
-        monkeypatch.setitem(sys.modules, missing, None)
-        paths = write_data(tmp_path, results)
-        assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
-        with pytest.raises(NothingToDrawWith, match=r"pip install 'repro-claims\[report\]'"):
-            write_page(tmp_path, results, store)
-        monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    paths = write_data(tmp_path, results)
+    assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
+    with pytest.raises(NothingToDrawWith, match=r"pip install 'repro-claims\[report\]'"):
+        write_page(tmp_path, results, store)
 
 
 def test_the_header_says_which_session_it_was_and_claims_link_to_their_lines(results, store):
@@ -187,5 +184,6 @@ def test_there_is_one_p_and_a_list_of_words(results, store):
     heads = re.search(r"<thead>.*?</thead>", page_of(results, store), re.S)[0]
     assert re.findall(r">([^<>\s][^<>]*)<", heads).count("p") == 1
     assert "p, all claims" not in heads
-    for word, meaning in WORDS:
-        assert meaning in page.text, word
+    words = page.text[page.text.index("\nWords\n") :].splitlines()
+    for word in ("claim", "arm", "interval", "stands", "ledger", "twin"):
+        assert any(line.startswith(word) for line in words), word

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from repro.judge import Design, Judge
 from repro.report import svg
-from repro.report.plots import forest, seeds
-from repro.report.plots.training import training
+from repro.report.curves import training
+from repro.report.intervals import forest, seeds
 from repro.report.runs import TrainingCurve
 from tests.report.records import judged, measured
 

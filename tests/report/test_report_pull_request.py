@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from repro.judge import Outcome
-from repro.report.ending import Failure
+from repro.ledger import Change
 from repro.report.pull_request import LIMIT, MOST_ROWS, summary
-from repro.report.results import ResultsDocument
-from repro.report.settled import Change
+from repro.report.results import Failure, ResultsDocument
 from tests.report.records import record
 
 

@@ -1,8 +1,9 @@
 """The lines that announce claims as they are settled."""
 
 from repro.judge import Outcome
+from repro.ledger import Change
 from repro.report import settled
-from repro.report.settled import Change, SettledClaim, counted_line, settled_claim, settled_line
+from repro.report.settled import SettledClaim, counted_line, settled_claim, settled_line
 from tests.report.records import record
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from repro.judge import Design, Judge
 from repro.report.page.arms import written
-from repro.report.page.measurement import measurement_of
-from repro.report.values import arm_values, is_in_percent, writes_percent
+from repro.report.values import arm_values, is_in_percent, measurement_of, writes_percent
 from tests.report.records import arm, judged, measured
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from repro.report.page.anchor import anchor
 from repro.report.record import ArmData, ClaimRecord
 from repro.report.runs import ArmRuns
 
@@ -16,11 +14,10 @@ from repro.report.runs import ArmRuns
 class ArmRow:
     """An arm, and the settings in which it differs from others of its study."""
 
-    anchor: str
-    label: str
-    varying: list[str]
-    seeds: list[int]
+    name: str
+    arm: ArmData
     runs: ArmRuns
+    varying: list[str]
 
 
 @dataclass(frozen=True)
@@ -31,53 +28,45 @@ class Study:
     common: list[tuple[str, str]]
     columns: list[str]
     arms: list[ArmRow]
-    made_by: list[str]
-    seconds: float
+
+    @property
+    def made_by(self) -> list[str]:
+        return list(dict.fromkeys(line for row in self.arms for line in row.runs.made_by))
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.runs.seconds for row in self.arms)
 
 
 def studies(
-    source: str,
     records: Sequence[ClaimRecord],
     arms: Mapping[str, ArmData],
     runs: Mapping[str, ArmRuns],
 ) -> list[Study]:
     """Return the studies of these claims' arms, each with its arms."""
-    of_study: dict[str, dict[str, dict[str, str]]] = {}
-    for record in records:
-        for name in record.arms:
-            arm = arms[name]
-            of_study.setdefault(arm.study, {})[name] = _flat(arm.settings)
-    return [_study(source, study, settings, arms, runs) for study, settings in of_study.items()]
+    of_study: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for record in records for name in record.arms):
+        of_study.setdefault(arms[name].study, []).append(name)
+    return [_study(study, names, arms, runs) for study, names in of_study.items()]
 
 
 def _study(
-    source: str,
     study: str,
-    settings: Mapping[str, Mapping[str, str]],
+    names: Sequence[str],
     arms: Mapping[str, ArmData],
     runs: Mapping[str, ArmRuns],
 ) -> Study:
-    every = list(settings.values())
-    columns = list(dict.fromkeys(name for each in every for name in each))
-    varying = [
-        name for name in columns if any(a.get(name) != b.get(name) for a, b in pairwise(every))
-    ]
+    settings = [_flat(arms[name].settings) for name in names]
+    columns = list(dict.fromkeys(column for each in settings for column in each))
+    varying = [column for column in columns if len({each.get(column) for each in settings}) > 1]
     return Study(
         name=study,
-        common=[(name, every[0][name]) for name in columns if name not in varying],
+        common=[(column, settings[0][column]) for column in columns if column not in varying],
         columns=varying,
         arms=[
-            ArmRow(
-                anchor=anchor("arm", source, name),
-                label=arms[name].label,
-                varying=[flat.get(column, "") for column in varying],
-                seeds=arms[name].seeds,
-                runs=runs[name],
-            )
-            for name, flat in settings.items()
+            ArmRow(name, arms[name], runs[name], [each.get(c, "") for c in varying])
+            for name, each in zip(names, settings, strict=True)
         ],
-        made_by=list(dict.fromkeys(line for name in settings for line in runs[name].made_by)),
-        seconds=sum(runs[name].seconds for name in settings),
     )
 
 
