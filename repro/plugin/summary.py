@@ -46,7 +46,7 @@ from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import Failure, ResultsDocument, results_of
-from repro.report.runs import FirstOf, StoredRuns
+from repro.report.runs import StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.terminal import Line, ending, verdict_table
@@ -208,7 +208,7 @@ def _write_report(
         try:
             evidence = evidence_of(config)
             stored: StoredRuns = evidence or Store(store_folder(config))
-            paths = [*write_page(folder, results, FirstOf([recorded, stored])), *paths]
+            paths = [*write_page(folder, results, recorded, stored), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
         replace_report(folder, paths)

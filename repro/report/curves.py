@@ -43,9 +43,7 @@ Row = tuple[float, float, float, float]
 """Place on the horizontal axis, low end, mean, high end."""
 
 
-def training(
-    curves: Sequence[tuple[str, dict[str, TrainingCurve]]], metric: str, *, name: str
-) -> svg.PagePlot | None:
+def training(curves: Sequence[dict[str, TrainingCurve]], metric: str) -> svg.PagePlot | None:
     """Draw the loss and a metric of each arm over epochs, mean over seeds with range.
 
     None where nothing has more than one epoch.
@@ -53,7 +51,7 @@ def training(
     margin, panel, top, bottom, height = 30, 128, 20, 108, 138
     panels: dict[str, list[list[Row]]] = {}
     for each in dict.fromkeys((LOSS, metric)):
-        arms = [_rows(arm[each]) for _, arm in curves if each in arm]
+        arms = [_rows(arm[each]) for arm in curves if each in arm]
         if any(rows[1:] for rows in arms):
             panels[each] = arms
     if not panels:
@@ -69,10 +67,10 @@ def training(
         body += _axes(x, y, "epoch")
         for number, rows in enumerate(arms):
             body += _curve(number, rows, x, y, marked=len(rows) <= 3)
-    return svg.PagePlot(name, "Learning curves of the arms over epochs", svg.WIDTH, height, body)
+    return svg.PagePlot("Learning curves of the arms over epochs", svg.WIDTH, height, body)
 
 
-def figure_plot(figure: FigureData, *, name: str) -> svg.PagePlot:
+def figure_plot(figure: FigureData) -> svg.PagePlot:
     """Draw the panels of a figure side by side, and below each what its lines are."""
     margin, panel_width, gap, top, bottom, foot = 34, 270, 20, 34, 220, 32
     lines = [each for panel in figure.panels for each in panel.lines]
@@ -97,12 +95,12 @@ def figure_plot(figure: FigureData, *, name: str) -> svg.PagePlot:
             body += svg.text(left + 12, key, each.label)
     height = bottom + foot + ENTRY * max((len(drawn(panel)) for panel in figure.panels), default=0)
     width = margin + len(figure.panels) * (panel_width + gap)
-    return svg.PagePlot(name, f"{figure.title}. {caption(figure)}", width, height, body)
+    return svg.PagePlot(f"{figure.title}. {caption(figure)}", width, height, body)
 
 
 def write_figure(figure: FigureData, folder: Path) -> Path:
     """Write a figure as an SVG of its own, with its title, its caption and its style."""
-    plot = figure_plot(figure, name="figure")
+    plot = figure_plot(figure)
     most = int(plot.width / LETTER)
     title = textwrap.wrap(shown(figure.title), int(0.75 * most))
     said = textwrap.wrap(shown(caption(figure)), most)

@@ -66,9 +66,7 @@ class Row:
         )
 
 
-def forest(
-    records: Sequence[ClaimRecord], *, name: str, anchors: Sequence[str]
-) -> list[svg.PagePlot]:
+def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[svg.PagePlot]:
     """Draw every claim that was measured, one plot a unit; a claim's name links to its anchor."""
     units: dict[str, list[Row]] = {}
     for record, anchor in zip(records, anchors, strict=True):
@@ -76,14 +74,13 @@ def forest(
         if decided and decided[1].estimate is not None:
             units.setdefault(_quantity(*decided), []).append(_claim_row(record, anchor, *decided))
     by_size = sorted(units.items(), key=lambda each: -len(each[1]))
-    described = "{} measured claims with their intervals: {}"
     return [
-        _plot(unit, rows, f"{name}-{place}", described.format(len(rows), unit))
-        for place, (unit, rows) in enumerate(by_size)
+        _plot(unit, rows, f"{len(rows)} measured claims with their intervals: {unit}")
+        for unit, rows in by_size
     ]
 
 
-def seeds(findings: Sequence[FindingData], *, name: str) -> list[svg.PagePlot]:
+def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
     """Draw the comparisons that a claim needs, one plot a unit."""
     needed = [effect for each in findings for effect in each.effects if effect.needed]
     units: dict[tuple[str, str], dict[str, Row]] = {}
@@ -97,12 +94,12 @@ def seeds(findings: Sequence[FindingData], *, name: str) -> list[svg.PagePlot]:
             row = replace(other, colour=colour, claimed=(*other.claimed, *row.claimed))
         rows[effect.label] = row
     return [
-        _plot(label, list(rows.values()), f"{name}-{place}", "Every seed, the interval, the bound")
-        for place, ((_, label), rows) in enumerate(units.items())
+        _plot(label, list(rows.values()), "Every seed, the interval, the bound")
+        for (_, label), rows in units.items()
     ]
 
 
-def _plot(unit: str, rows: Sequence[Row], name: str, described: str) -> svg.PagePlot:
+def _plot(unit: str, rows: Sequence[Row], described: str) -> svg.PagePlot:
     values = [value for row in rows for value in row.values]
     if unit == RATIO and min(values) > 0:
         axis = svg.Axis.of_ratios(values, LEFT, RIGHT)
@@ -112,7 +109,7 @@ def _plot(unit: str, rows: Sequence[Row], name: str, described: str) -> svg.Page
     body = svg.x_axis(axis, foot, unit, grid_to=0)
     for place, row in enumerate(rows):
         body += f'<g transform="translate(0 {HEIGHT * place:g})">{row.draw(axis)}</g>'
-    return svg.PagePlot(name, described, svg.WIDTH, foot + FOOT, body)
+    return svg.PagePlot(described, svg.WIDTH, foot + FOOT, body)
 
 
 def _effect_row(effect: EffectData) -> Row:

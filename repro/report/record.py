@@ -161,6 +161,11 @@ class ClaimRecord:
     """The ledger that holds its accepted verdict."""
 
     @property
+    def name(self) -> str:
+        """The claim's name without its source."""
+        return self.claim.partition("/")[2] or self.claim
+
+    @property
     def is_about_a_document(self) -> bool:
         """True for a statement that a document alone decides."""
         return self.profile == ANY_PROFILE

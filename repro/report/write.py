@@ -36,15 +36,17 @@ def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
     return [*write_results(folder, results), short]
 
 
-def write_page(folder: Path, results: ResultsDocument, store: StoredRuns) -> list[Path]:
-    """Write the page, and each figure as a file of its own; return the paths, the page first."""
+def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> list[Path]:
+    """Write the page, and each figure as a file of its own; return the paths, the page first.
+
+    `places` have the runs of the arms.
+    """
     if find_spec("jinja2") is None:
         raise NothingToDrawWith("the page needs pip install 'repro-claims[report]'")
     from repro.report.page.render import render
-    from repro.report.page.view import lay_out_page
 
     page = folder / "index.html"
-    page.write_text(render(lay_out_page(results, read_runs(store, results.arms))), encoding="utf-8")
+    page.write_text(render(results, read_runs(results.arms, *places)), encoding="utf-8")
     return [page, *(write_figure(figure, folder) for figure in results.figures)]
 
 

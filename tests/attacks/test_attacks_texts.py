@@ -29,7 +29,6 @@ from repro.report.curves import LONGEST_NAME, write_figure
 from repro.report.data_files import CLAIM_COLUMNS, write_results
 from repro.report.json_data import from_json
 from repro.report.page.render import render
-from repro.report.page.view import lay_out_page
 from repro.report.plan_text import plan_text
 from repro.report.progress import progress_line
 from repro.report.pull_request import summary
@@ -208,7 +207,7 @@ def test_a_sentence_of_ten_megabytes_is_whole_in_the_results_alone(tmp_path):
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     assert sizes.pop("results.json") > LONG
     assert max(sizes.values()) < 100_000
-    assert len(render(lay_out_page(results, {}))) < 200_000
+    assert len(render(results, {})) < 200_000
     assert sum(len(line) for line, _ in verdict_table(results.claims)) < 20_000
 
 
@@ -229,7 +228,7 @@ def page_of_arms(every):
     made = [ArmData(label="arm", study="s", settings=each, seeds=[1], keys=[]) for each in every]
     arms = {str(place): arm for place, arm in enumerate(made)}
     claim = JudgedClaim(record=record(arms=list(arms)), arms=arms)
-    return render(lay_out_page(results_of([claim], []), dict.fromkeys(arms, ArmRuns())))
+    return render(results_of([claim], []), dict.fromkeys(arms, ArmRuns()))
 
 
 @pytest.mark.thorough
@@ -246,7 +245,7 @@ def test_settings_of_any_form_are_shown(every):
 @each_piece
 @given(TEXTS)
 def test_the_words_of_a_plot_are_words(words):
-    drawn = svg.text(0, 0, words) + svg.PagePlot("p", words, 1, 1, "").__html__()
+    drawn = svg.text(0, 0, words) + svg.PagePlot(words, 1, 1, "").__html__()
     root = ET.fromstring(f"<x>{drawn}</x>")
     assert [each.tag for each in root.iter()] == ["x", "text", "svg"]
     assert is_calm(drawn)

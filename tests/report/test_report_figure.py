@@ -33,17 +33,17 @@ def test_the_caption_counts_the_seeds_and_names_the_data():
     assert caption(figure_of(replace(LINE, documented=[]))).endswith("profile ci, points")
     without_values = figure_of(replace(LINE, values=[[], [], []]))
     assert "nothing is stored of it yet; dashed: as documented" in caption(without_values)
-    assert "documented dashed" in figure_plot(without_values, name="documented").body
+    assert "documented dashed" in figure_plot(without_values).body
 
 
 def test_a_line_without_a_point_is_not_named_and_the_others_keep_their_colours():
     empty = replace(LINE, label="not yet", values=[[], [], []], documented=[])
-    plot = figure_plot(figure_of(empty, replace(LINE, label="last")), name="part")
+    plot = figure_plot(figure_of(empty, replace(LINE, label="last")))
     assert ">last</text>" in plot.body
     assert "not yet" not in plot.body
     assert "series-1" in plot.body
     many = figure_of(*(replace(LINE, label=f"line {n}") for n in range(9)))  # more than colours
-    assert all(f">line {n}</text>" in figure_plot(many, name="many").body for n in range(9))
+    assert all(f">line {n}</text>" in figure_plot(many).body for n in range(9))
 
 
 def test_a_figure_as_a_file_has_its_title_and_caption_and_needs_nothing_else(tmp_path):

@@ -127,7 +127,7 @@ def curves_of(tmp_path, **settings):
     given = arm(1)
     kept = {name: value for name, value in given.settings.items() if name != "recipe"}
     changed = replace(given, settings=kept | settings, keys=[run_key(identity(1, 1))])
-    return read_runs(store, {"it": changed})["it"].curves
+    return read_runs({"it": changed}, store)["it"].curves
 
 
 def test_epochs_are_those_that_were_measured(tmp_path):

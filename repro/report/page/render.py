@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from repro.judge import SUITE_LEVEL, Outcome
 from repro.report.counts import ONE, count_lines, verdicts_of
+from repro.report.curves import figure_plot
+from repro.report.figure import caption
+from repro.report.intervals import seeds
 from repro.report.page.arms import ranges
-from repro.report.page.view import View, anchor
+from repro.report.page.view import Page, anchor, claim_anchor
+from repro.report.results import ResultsDocument
+from repro.report.runs import ArmRuns
+from repro.report.values import measurement_of
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -21,9 +28,9 @@ MOST_VALUES = 5
 """Values of arms that a row of the table shows; the claim itself shows all."""
 
 
-def render(view: View) -> str:
+def render(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> str:
     """Return the page as one document, with its style and its script inside."""
-    return _templates().get_template("page.html").render(view=view)
+    return _templates().get_template("page.html").render(page=Page(results, runs))
 
 
 @cache
@@ -43,18 +50,22 @@ def _templates() -> Environment:
         "number": number,
         "ranges": ranges,
         "lines": lambda text: escape(shown_lines(text)),
-        "counted": lambda claims: verdicts_of([claim.record for claim in claims]),
-        "by_kind": lambda claims: "; ".join(count_lines([claim.record for claim in claims])),
+        "counted": verdicts_of,
+        "by_kind": lambda records: "; ".join(count_lines(records)),
     }
     script = _read("page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     templates.globals |= {
         "anchor": anchor,
+        "claim_anchor": claim_anchor,
+        "measurement_of": measurement_of,
+        "seeds": seeds,
+        "figure_plot": figure_plot,
+        "caption": caption,
         "verdicts": tuple(Outcome),
         "whose": ONE,
         "most_values": MOST_VALUES,
         "level": SUITE_LEVEL,
-        "markup": Markup,
         "style": Markup(_read("plots.css") + _read("page.css")),
         "script": Markup(script),
         "allowed_script": f"sha256-{allowed}",
