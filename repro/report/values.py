@@ -23,7 +23,6 @@ class ArmValue:
     mean: float
     least: float
     most: float
-    seeds: int
     unit: str
     """The metric; empty where the claim does not tell which of several it is."""
     in_percent: bool
@@ -62,7 +61,6 @@ def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValu
                     mean=factor * statistics.fmean(known),
                     least=factor * min(known),
                     most=factor * max(known),
-                    seeds=len(known),
                     unit=_unit(record, finding, place),
                     in_percent=in_percent,
                 )

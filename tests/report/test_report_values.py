@@ -24,7 +24,6 @@ def test_every_arm_has_its_mean_its_range_and_its_metric():
     assert (low.label, high.label, low.unit) == ("BP k=2", "BP k=3", "accuracy")
     assert (round(low.mean, 1), round(high.mean, 1)) == (0.4, 0.6)
     assert low.least < low.mean < low.most
-    assert low.seeds == len(one.record.findings[0].samples[0].values)
     only = claim({2: 0.4}, lambda a: a > 0.1, "0.389 against 0.10")  # a number is no arm
     assert [value.label for value in values_of(only)] == ["BP k=2"]
     one.record.findings[0].samples[0].values[:] = [None] * 5

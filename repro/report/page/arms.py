@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from repro.report.record import ArmData, ClaimRecord
@@ -11,63 +12,49 @@ from repro.report.runs import ArmRuns
 
 
 @dataclass(frozen=True)
-class ArmRow:
-    """An arm, and the settings in which it differs from others of its study."""
-
-    name: str
-    arm: ArmData
-    runs: ArmRuns
-    varying: list[str]
-
-
-@dataclass(frozen=True)
 class Study:
-    """The arms of one study: what all of them share, and what differs."""
+    """The arms of one study with their runs: what all of them share, and what differs."""
 
     name: str
-    common: list[tuple[str, str]]
-    columns: list[str]
-    arms: list[ArmRow]
+    arms: dict[str, ArmData]
+    runs: Mapping[str, ArmRuns]
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """The settings of each arm as text."""
+        return {name: _flat(arm.settings) for name, arm in self.arms.items()}
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The settings in which arms differ."""
+        every = self.settings.values()
+        names = dict.fromkeys(name for each in every for name in each)
+        return [name for name in names if len({each.get(name) for each in every}) > 1]
+
+    @property
+    def common(self) -> list[tuple[str, str]]:
+        """The settings that all arms share."""
+        first = next(iter(self.settings.values()))
+        return [(name, value) for name, value in first.items() if name not in self.columns]
 
     @property
     def made_by(self) -> list[str]:
-        return list(dict.fromkeys(line for row in self.arms for line in row.runs.made_by))
+        return list(dict.fromkeys(line for name in self.arms for line in self.runs[name].made_by))
 
     @property
     def seconds(self) -> float:
-        return sum(row.runs.seconds for row in self.arms)
+        return sum(self.runs[name].seconds for name in self.arms)
 
 
 def studies(
-    records: Sequence[ClaimRecord],
-    arms: Mapping[str, ArmData],
-    runs: Mapping[str, ArmRuns],
+    records: Sequence[ClaimRecord], arms: Mapping[str, ArmData], runs: Mapping[str, ArmRuns]
 ) -> list[Study]:
     """Return the studies of these claims' arms, each with its arms."""
-    of_study: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for record in records for name in record.arms):
-        of_study.setdefault(arms[name].study, []).append(name)
-    return [_study(study, names, arms, runs) for study, names in of_study.items()]
-
-
-def _study(
-    study: str,
-    names: Sequence[str],
-    arms: Mapping[str, ArmData],
-    runs: Mapping[str, ArmRuns],
-) -> Study:
-    settings = [_flat(arms[name].settings) for name in names]
-    columns = list(dict.fromkeys(column for each in settings for column in each))
-    varying = [column for column in columns if len({each.get(column) for each in settings}) > 1]
-    return Study(
-        name=study,
-        common=[(column, settings[0][column]) for column in columns if column not in varying],
-        columns=varying,
-        arms=[
-            ArmRow(name, arms[name], runs[name], [each.get(c, "") for c in varying])
-            for name, each in zip(names, settings, strict=True)
-        ],
-    )
+    of_study: dict[str, Study] = {}
+    for name in (name for record in records for name in record.arms):
+        study = arms[name].study
+        of_study.setdefault(study, Study(study, {}, runs)).arms[name] = arms[name]
+    return list(of_study.values())
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
