@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from repro.plugin.claims import claim_id
-from repro.recorded.results import recorded_lines
-from repro.report.plan_text import plan_text
-from repro.text import shown
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
-
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,12 +28,15 @@ from repro.ledger import (
     write_ledgers,
 )
 from repro.plugin import completeness
+from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
+from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.recorded.results import RecordedRuns, ToldRuns
+from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
+from repro.report.plan_text import plan_text
 from repro.report.record import ClaimRecord, JudgedClaim
 from repro.report.results import Failure, ResultsDocument, results_of
 from repro.report.runs import StoredRuns
@@ -54,12 +47,10 @@ from repro.report.write import NothingToDrawWith, replace_report, write_data, wr
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
-from repro.text import counted
+from repro.text import counted, shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 """Lines of each that the end of a session has without -v, so that all of it has at most 40."""
-
-_MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
 
 class Account(TypedDict):
@@ -177,7 +168,7 @@ def _write_some(
 
 def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
     for line, verdict in lines:
-        terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
+        terminal.write_line(line, **MARKUP.get(verdict or "", {}))
 
 
 def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord]) -> list[Failure]:
