@@ -106,7 +106,7 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
     said = textwrap.wrap(shown(caption(figure)), most)
     above = ENTRY * len(title) + 8
     below = above + plot.height + ENTRY
-    height = below + ENTRY * len(said)
+    width, height = plot.width + 2 * ENTRY, below + ENTRY * len(said)
     style = files("repro.report.page").joinpath("plots.css").read_text(encoding="utf-8")
     parts = [
         *(svg.text(0, ENTRY * (n + 1), words, "title") for n, words in enumerate(title)),
@@ -115,8 +115,9 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
     ]
     path = folder / f"{_file_name(figure.name)}.svg"
     path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 0 {plot.width + 8:g} {height:g}">'
-        f'<style>{style}</style><rect x="-8" width="100%" height="100%" fill="var(--paper)"/>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}pt" height="{height:g}pt"'
+        f' viewBox="{-ENTRY} 0 {width:g} {height:g}"><style>{style}</style>'
+        f'<rect x="{-ENTRY}" width="100%" height="100%" fill="var(--paper)"/>'
         f"{''.join(parts)}</svg>\n",
         encoding="utf-8",
     )
