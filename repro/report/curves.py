@@ -39,7 +39,7 @@ ENTRY, LETTER = 12, 4
 LONGEST_NAME = 50
 """Characters of a figure's name in that of its file; a system takes 255 bytes."""
 
-Row = tuple[float, float, float, float]
+Band = tuple[float, float, float, float]
 """Place on the horizontal axis, low end, mean, high end."""
 
 
@@ -49,7 +49,7 @@ def training(curves: Sequence[dict[str, TrainingCurve]], metric: str) -> svg.Pag
     None where nothing has more than one epoch.
     """
     margin, panel, top, bottom, height = 30, 128, 20, 108, 138
-    panels: dict[str, list[list[Row]]] = {}
+    panels: dict[str, list[list[Band]]] = {}
     for each in dict.fromkeys((LOSS, metric)):
         arms = [_rows(arm[each]) for arm in curves if each in arm]
         if any(rows[1:] for rows in arms):
@@ -136,7 +136,7 @@ def _axes(x: svg.Axis, y: svg.Axis, label: str) -> str:
     return svg.x_axis(x, y.start, label) + svg.y_axis(y, x.start, x.end)
 
 
-def _curve(place: int, rows: Iterable[Row], x: svg.Axis, y: svg.Axis, *, marked: bool) -> str:
+def _curve(place: int, rows: Iterable[Band], x: svg.Axis, y: svg.Axis, *, marked: bool) -> str:
     """Draw one line with its band; `place` among the lines chooses colour, dashes and marks."""
     rows = list(rows)
     low, mean, high = ([(x.at(row[0]), y.at(row[i])) for row in rows] for i in (1, 2, 3))
@@ -148,9 +148,9 @@ def _curve(place: int, rows: Iterable[Row], x: svg.Axis, y: svg.Axis, *, marked:
     )
 
 
-def _rows(curve: TrainingCurve) -> list[Row]:
+def _rows(curve: TrainingCurve) -> list[Band]:
     """Return least, mean and largest value at the epochs that half of the runs or more came to."""
-    rows: list[Row] = []
+    rows: list[Band] = []
     longest = max(map(len, curve.runs), default=0)
     for place, epoch in enumerate(curve.epochs[:longest]):
         values = [run[place] for run in curve.runs if place < len(run)]

@@ -26,7 +26,7 @@ STATES = {"contradicted": "refuted", "open": "inconclusive", "holds": "reproduce
 
 
 @dataclass(frozen=True)
-class Row:
+class Comparison:
     """One comparison to draw; an end of its interval that is not finite is None."""
 
     name: str
@@ -68,11 +68,11 @@ class Row:
 
 def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[svg.PagePlot]:
     """Draw every claim that was measured, one plot a unit; a claim's name links to its anchor."""
-    units: dict[str, list[Row]] = {}
+    units: dict[str, list[Comparison]] = {}
     for record, anchor in zip(records, anchors, strict=True):
         decided = deciding_effect(record)
         if decided and decided[1].estimate is not None:
-            units.setdefault(_quantity(*decided), []).append(_claim_row(record, anchor, *decided))
+            units.setdefault(_quantity(*decided), []).append(_of_claim(record, anchor, *decided))
     by_size = sorted(units.items(), key=lambda each: -len(each[1]))
     return [
         _plot(unit, rows, f"{len(rows)} measured claims with their intervals: {unit}")
@@ -83,12 +83,12 @@ def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[sv
 def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
     """Draw the comparisons that a claim needs, one plot a unit."""
     needed = [effect for each in findings for effect in each.effects if effect.needed]
-    units: dict[tuple[str, str], dict[str, Row]] = {}
+    units: dict[tuple[str, str], dict[str, Comparison]] = {}
     for effect in needed[:MOST_ROWS]:
         unit = effect.unit.replace("_", " ")
         label = f"distance from the mean, {unit}" if effect.kind == "spread" else unit
         rows = units.setdefault((effect.kind, label), {})
-        row = _effect_row(effect)
+        row = _of_effect(effect)
         if (other := rows.get(effect.label)) is not None:  # two bounds of one comparison
             colour = next(c for c in STATES.values() if c in (row.colour, other.colour))
             row = replace(other, colour=colour, claimed=(*other.claimed, *row.claimed))
@@ -99,7 +99,7 @@ def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
     ]
 
 
-def _plot(unit: str, rows: Sequence[Row], described: str) -> svg.PagePlot:
+def _plot(unit: str, rows: Sequence[Comparison], described: str) -> svg.PagePlot:
     values = [value for row in rows for value in row.values]
     if unit == RATIO and min(values) > 0:
         axis = svg.Axis.of_ratios(values, LEFT, RIGHT)
@@ -112,22 +112,24 @@ def _plot(unit: str, rows: Sequence[Row], described: str) -> svg.PagePlot:
     return svg.PagePlot(described, svg.WIDTH, foot + FOOT, body)
 
 
-def _effect_row(effect: EffectData) -> Row:
+def _of_effect(effect: EffectData) -> Comparison:
     """Return a comparison with its seeds; of a spread, with their distances from their mean."""
     dots = [value for value in effect.per_seed if value is not None]
     if effect.kind == "spread" and dots:
         centre = statistics.fmean(dots)
         dots = [abs(dot - centre) for dot in dots]
     ends = (effect.low, effect.estimate, effect.high)
-    return Row(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
+    return Comparison(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
 
 
-def _claim_row(record: ClaimRecord, anchor: str, finding: FindingData, effect: EffectData) -> Row:
+def _of_claim(
+    record: ClaimRecord, anchor: str, finding: FindingData, effect: EffectData
+) -> Comparison:
     """Return the comparison that decides a claim, beside what is documented or else the bound."""
     shift = _fixed_side(finding, effect) or 0.0
     low, middle, high = (shift + (x or 0.0) for x in (effect.low, effect.estimate, effect.high))
     documented = finding.documented if effect.kind != "spread" else None
-    return Row(
+    return Comparison(
         name=record.claim.partition("/")[2].replace("_", " "),
         colour=record.verdict,
         interval=(low, middle, high),

@@ -61,8 +61,8 @@ def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
             runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                told = result.values.get("epochs", {}).get(metric)
-                epochs = told or _epochs(arm, metric, most=len(values))
+                given = result.values.get("epochs", {}).get(metric)
+                epochs = given or _epochs(arm, metric, most=len(values))
                 if metric not in runs.curves:
                     runs.curves[metric] = TrainingCurve(epochs)
                 elif len(epochs) > len(runs.curves[metric].epochs):

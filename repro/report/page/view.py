@@ -21,8 +21,8 @@ from repro.report.values import ArmValue, arm_values
 
 
 @dataclass
-class Source:
-    """A document with its claims and its figures."""
+class Section:
+    """The content of the page about one source: its claims and its figures."""
 
     id: str
     claims: list[ClaimRecord] = field(default_factory=list)
@@ -56,13 +56,13 @@ class Page:
     def __init__(self, results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> None:
         self.results = results
         self._runs = runs
-        sources: dict[str, Source] = {}
+        sources: dict[str, Section] = {}
         for record in sorted(results.claims, key=lambda record: record.is_about_a_document):
             name = short_source(record.source)
-            sources.setdefault(name, Source(name)).claims.append(record)
+            sources.setdefault(name, Section(name)).claims.append(record)
         for figure in results.figures:
             name = short_source(figure.source)
-            sources.setdefault(name, Source(name)).figures.append(figure)
+            sources.setdefault(name, Section(name)).figures.append(figure)
         self.sources = [source for _, source in sorted(sources.items())]
         self.by_command = {record.command: record for record in results.claims}
 
@@ -92,7 +92,7 @@ class Page:
         known = [metric for metric in record.metrics if any(metric in each for each in curves)]
         return training(curves, next((metric for metric in known if metric != LOSS), LOSS))
 
-    def studies(self, source: Source) -> list[Study]:
+    def studies(self, source: Section) -> list[Study]:
         """Return the arms that were trained for a source, by study."""
         return studies(source.trained, self.results.arms, self._runs)
 
