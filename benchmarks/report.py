@@ -1,6 +1,6 @@
 """How long a report of so many claims takes to write, to open and to filter: nothing is trained.
 
-    python benchmarks/report.py                    # 1,000 and 10,000 claims
+    python benchmarks/report.py                    # 200 and 2,000 claims
     python benchmarks/report.py --keep report      # also leaves the last report there
 
 Each claim compares two arms of its own over eight seeds, with curves over ten epochs. Chromium is
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.judge import Outcome
-from repro.report.ending import ending
+from repro.ledger import Change
 from repro.report.pull_request import summary
 from repro.report.record import (
     ArmData,
@@ -32,6 +32,7 @@ from repro.report.record import (
     SampleData,
 )
 from repro.report.results import ResultsDocument, results_of
+from repro.report.terminal import ending
 from repro.report.write import write_data, write_page
 from repro.store import Result
 
@@ -55,7 +56,7 @@ class MadeUp:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--claims", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--claims", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--keep", type=Path, help="the folder for the last report")
     options = parser.parse_args()
     print(f"{'claims':>9}{'':4}{'what':<28}{'seconds':>9}{'MiB':>7}{'bytes':>14}")
@@ -78,11 +79,11 @@ def measure(folder: Path, count: int) -> None:
 
     judged = line("make the claims", lambda: [made_up(number) for number in range(count)])
     results = line("count them together", lambda: results_of(judged, []))
-    line("the end of the session", lambda: ending(results.claims, []))
+    line("the end of the session", lambda: ending(results))
     line("summary.md", lambda: summary(results), lambda: len(summary(results).encode()))
     line("data", lambda: write_data(folder, results), lambda: size_of(folder))
     before = size_of(folder)
-    line("pages", lambda: write_page(folder, results, MadeUp()), lambda: size_of(folder) - before)
+    line("page", lambda: write_page(folder, results, MadeUp()), lambda: size_of(folder) - before)
     browse(folder, results, line)
 
 
@@ -142,11 +143,12 @@ def made_up(number: int) -> JudgedClaim:
         sentence=f"The better one of number {number} is better than the usual one",
         source=f"{number // 500:03}, Table {number}", about="Sources of nothing", kind="source",
         documented="0.389 → 0.617", profile="ci", data="cifar10-twin", verdict=verdict, p=0.001,
-        accepted=None, change="new", measured=f"{effect.label} = 0.2 [-0.1, 0.5], 8 seeds",
+        accepted=None, change="new", change_kind=Change.NEW,
+        measured=f"{effect.label} = 0.2 [-0.1, 0.5], 8 seeds",
         text="REPRODUCED  better > usual\n" * 8, findings=[finding],
         arms=[each.name for each in arms], metrics=["score"], file="test_made_up.py", line=17,
         command=f'pytest "test_made_up.py::test_better[{number}]" --profile ci', machine="",
-        past=[], ledger="ledger/test_made.toml",
+        past=[], one_look=[], ledger="ledger/test_made.toml",
     )  # fmt: skip
     return JudgedClaim(record=record, arms={each.name: each for each in arms})
 

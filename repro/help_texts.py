@@ -9,11 +9,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
         "badge claims/ledger --into claims/badge.svg",
     ),
-    "coverage": (
-        "Show which test judges each sentence of a source, and its verdicts. The command fails"
-        " where a sentence is judged by no test.",
-        "coverage claims --into docs/coverage.md",
-    ),
     "data": (
         "List the data sets that repro knows: where each is, and its size, licence and hash.",
         "data",
@@ -39,11 +34,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Draw runs of a file at random, train them again here, and compare the results. The exit"
         " code is 1 where one differs by more than rounding can explain.",
         "evidence audit results.jsonl.gz --runs 5",
-    ),
-    "findings": (
-        "Write the verdicts of ledgers as a table in Markdown: by source, or each claim of one"
-        " source.",
-        "findings claims/ledger --source 004",
     ),
     "new": (
         "Write a small project that runs: a study, a claim and a workflow for CI.",

@@ -3,10 +3,6 @@
 import os
 import re
 
-# Sessions in this process take away what they import first; a second copy of these breaks.
-import matplotlib.backends.backend_agg
-import matplotlib.backends.backend_svg
-import matplotlib.figure  # noqa: F401
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -11,9 +12,6 @@ from pathlib import Path
 import pytest
 
 from repro.ledger import entries_at
-from repro.report.coverage import coverage_page
-from repro.report.findings import findings_table, with_table
-from repro.report.source_tables import size_of, source_tables
 from tests.oracles import oracle
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +20,8 @@ README = (ROOT / "README.md").read_text()
 FINDINGS = (DOCS / "findings.md").read_text()
 LEDGERS = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
 ENTRIES = [entry for path in LEDGERS for entry in entries_at(path)]
+COVERAGE, TABLES = (runpy.run_path(str(ROOT / "scripts" / x)) for x in ("coverage", "findings"))
+SHEETS = ROOT.parent / "shared" / "sources"
 CITED = re.compile(r"\[([^\]]+)\]\(\S+coverage\.md#source-(\d+) \"([^\"]+), (\w+), ([^\",]+)\"\)")
 """What a page says of a claim: a verdict or a number, with claim, size and data in the link."""
 
@@ -94,8 +94,8 @@ def test_the_first_result_is_what_the_readme_shows():
 
 
 def test_the_page_of_findings_is_current():
-    assert with_table(FINDINGS, findings_table(ENTRIES)) == FINDINGS, (
-        f"run: python -m repro findings {' '.join(str(p.relative_to(ROOT)) for p in LEDGERS)}"
+    assert TABLES["with_table"](FINDINGS, TABLES["findings_table"](ENTRIES)) == FINDINGS, (
+        f"run: python scripts/findings {' '.join(str(p.relative_to(ROOT)) for p in LEDGERS)}"
         " --into docs/findings.md"
     )
 
@@ -120,9 +120,54 @@ def test_the_readme_counts_what_the_ledgers_have():
 
 
 def test_the_page_of_coverage_is_current():
-    assert (DOCS / "coverage.md").read_text() == coverage_page(ROOT / "claims"), (
-        "run: python -m repro coverage claims --into docs/coverage.md"
+    assert (DOCS / "coverage.md").read_text() == COVERAGE["coverage_page"](ROOT / "claims"), (
+        "run: python scripts/coverage claims --into docs/coverage.md"
     )
+
+
+def test_each_test_of_a_claim_is_in_the_list_of_sentences():
+    rows = COVERAGE["read_rows"](ROOT / "claims" / "coverage.toml")
+    listed = {name for row in rows for name, _ in row.judges}
+    files = (ROOT / "claims").rglob("test_*.py")
+    judged = {name for path in files for name, _ in COVERAGE["read_judges"](path)}
+    assert len(judged) > 200
+    assert judged - listed == set()
+
+
+def test_a_sentence_that_nothing_judges_is_refused(tmp_path):
+    row = 'source = "900"\nnumber = "1"\nsays = "It rises"\nread = "today"\nmended = "nothing"\n'
+    for judges in ("", 'judged_by = ["it_falls"]', 'tested_by = ["tests/test_it.py::test_it"]'):
+        (tmp_path / "coverage.toml").write_text(f"[[claim]]\n{row}{judges}")
+        with pytest.raises(COVERAGE["CoverageError"], match="Claim 1 of source 900"):
+            COVERAGE["coverage_page"](tmp_path)
+
+
+def listed_in(sheet):
+    """The claims of a fact sheet: by their numbers, else by their places under a heading."""
+    source = sheet.name[:3]
+    text = re.search(
+        rf"### Claims list {source}\n(.*?)(?=\n### |\Z)", sheet.read_text(), re.DOTALL
+    )[1]
+    numbers = re.findall(r"(?:^|; |\. )(\d{1,2}) ", text)
+    if numbers[:2] == ["1", "2"]:
+        return numbers
+    found = []
+    for line in text.strip().splitlines():
+        label, rest = re.match(r"(?:((?:BLiMP|LAMBADA|Text|Extended)[^:]*): )?(.*)", line).groups()
+        without_asides = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", rest)
+        count = without_asides.count(";") + 1
+        found += [f"{label} {n}" if label else str(n) for n in range(1, count + 1)]
+    return found
+
+
+@pytest.mark.skipif(not SHEETS.is_dir(), reason="needs the fact sheets of the sources")
+def test_no_claim_of_a_fact_sheet_is_missing():
+    rows = COVERAGE["read_rows"](ROOT / "claims" / "coverage.toml")
+    for source in ("000", "001", "002", "003", "004"):
+        (sheet,) = (path for path in SHEETS.glob(f"{source}-*.md") if "original" not in path.name)
+        listed = [row.number for row in rows if row.source == source]
+        assert [number for number in listed if not number.startswith("+")] == listed_in(sheet)
+        assert len(listed) >= 20
 
 
 def cited_wrongly(page):
@@ -133,7 +178,7 @@ def cited_wrongly(page):
             entry
             for entry in ENTRIES
             if f"{source}/{claim}" in (entry.claim, entry.claim.partition("[")[0])
-            and (size_of(entry.profile), entry.data) == (size, data)
+            and (TABLES["size_of"](entry.profile), entry.data) == (size, data)
         ]
         verdict = {"open": "inconclusive"}.get(said, said)
         numbers = [re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", e.measured) for e in entries]
@@ -147,7 +192,9 @@ def test_each_source_has_a_page_with_the_tables_of_the_ledgers():
     pages = {page.stem: page.read_text() for page in sorted((DOCS / "findings").glob("*.md"))}
     assert list(pages) == sorted({entry.claim.partition("/")[0] for entry in ENTRIES})
     for source, text in pages.items():
-        assert source_tables(ENTRIES, source) in text, f"run: python -m repro findings ({source})"
+        assert TABLES["source_tables"](ENTRIES, source) in text, (
+            f"run: python scripts/findings ({source})"
+        )
         assert len(CITED.findall(text)) == text.count("coverage.md#") >= 5, source
         assert cited_wrongly(text) == [], source
 
@@ -155,7 +202,8 @@ def test_each_source_has_a_page_with_the_tables_of_the_ledgers():
 def test_a_verdict_that_a_page_gets_wrong_is_found():
     entry = next(e for e in ENTRIES if e.verdict == "refuted" and "[" not in e.claim)
     source, _, claim = entry.claim.partition("/")
-    place = f'../coverage.md#source-{source} "{claim}, {size_of(entry.profile)}, {entry.data}"'
+    size = TABLES["size_of"](entry.profile)
+    place = f'../coverage.md#source-{source} "{claim}, {size}, {entry.data}"'
     assert cited_wrongly(f"[refuted]({place})") == []
     assert cited_wrongly(f"[reproduced]({place})") == [("reproduced", claim, ["refuted"])]
 
@@ -164,14 +212,16 @@ def test_a_verdict_that_a_page_gets_wrong_is_found():
 def test_commands_run_as_they_are_written(tmp_path):
     """Some write into the pages, which stay as they are."""
     texts = [README, *(path.read_text() for path in DOCS.rglob("*.md"))]
-    written = {c for text in texts for c in re.findall(r"`python -m repro ([^`\[]+)`", text)}
+    form = r"`python (-m repro [^`\[]+|scripts/(?:coverage|findings) [^`\[]+)`"
+    written = {command for text in texts for command in re.findall(form, text)}
     failed = []
     for place, command in enumerate(sorted(written)):
         project = tmp_path / str(place)
         for folder in ("claims", "docs"):
             shutil.copytree(ROOT / folder, project / folder)
-        (project / "tests").symlink_to(ROOT / "tests")
-        said = [sys.executable, "-m", "repro", *shlex.split(command)]
+        for folder in ("tests", "scripts"):
+            (project / folder).symlink_to(ROOT / folder)
+        said = [sys.executable, *shlex.split(command)]
         done = subprocess.run(said, cwd=project, capture_output=True, text=True)
         failed += [f"{command}: {done.stderr}"] if done.returncode else []
         changed = [

@@ -104,9 +104,7 @@ def loaded_by(modules):
 
 
 def test_the_plugin_costs_a_session_without_claims_next_to_nothing():
-    assert not {"torch", "numpy", "scipy", "matplotlib", "jinja2"} & loaded_by(
-        "repro.plugin.plugin"
-    )
+    assert not {"torch", "numpy", "scipy", "jinja2"} & loaded_by("repro.plugin.plugin")
 
 
 def test_arms_of_ones_own_are_read_without_torch():

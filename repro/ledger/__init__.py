@@ -9,7 +9,7 @@ Each file of claims has a ledger of its own, in the folder `ledger` beside it. A
 `ledger.toml` for all claims of a folder is read, and left when the ledger is written next.
 """
 
-from repro.ledger.entry import KINDS, VERDICTS, Entry, Kind, LedgerError, short_source
+from repro.ledger.entry import KINDS, VERDICTS, Change, Entry, Kind, LedgerError, short_source
 from repro.ledger.file import Ledger, held, leave_one_file, write_ledgers
 from repro.ledger.place import NAME, folders_with_ledgers
 from repro.ledger.read import Ledgers, entries_at, read_ledgers
@@ -18,6 +18,7 @@ __all__ = [
     "KINDS",
     "NAME",
     "VERDICTS",
+    "Change",
     "Entry",
     "Kind",
     "Ledger",

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -23,6 +24,29 @@ Kind: TypeAlias = Literal["source", "question", "control"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+
+class Change(StrEnum):
+    """How a verdict stands to the one that the ledger has of its claim."""
+
+    NONE = ""
+    """It is the same, or the claim was not run."""
+    NEW = "new"
+    """The ledger has none."""
+    WORSE = "worse"
+    """It was reproduced, and is not any more."""
+    OTHER = "other"
+    """It was not reproduced, and is not, but in another way."""
+    BETTER = "better"
+    """It is reproduced, and was not."""
+    SMALLER = "smaller"
+    """It is reproduced still, by a smaller effect."""
+    OPEN = "open"
+    """It is open here, and no smaller than where it was reproduced."""
+    SHORT = "short of seeds"
+    """The same, for want of seeds: the ledger's entry stays."""
+
+
+_LISTS = ("past", "one_look")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -60,12 +84,19 @@ class Entry:
 
     The distance of a standard deviation has no spread of its own. In the file it is left out.
     """
+    one_look: Sequence[int] = ()
+    """The seeds of each side of an open claim where one look at them spent its whole level."""
 
     @property
-    def seeds(self) -> int | None:
-        """The seeds that the verdict took; None where the entry does not say."""
-        said = re.findall(r"(\d+) seeds\b", self.measured)  # `past` may have more, for the ledger
-        return max(map(int, said), default=None)
+    def spent(self) -> Sequence[int]:
+        """The same as `one_look`, also of an open entry that was written before there was one.
+
+        Such an entry has the seeds at the end of `measured`.
+        """
+        if self.one_look or self.verdict != "inconclusive":
+            return self.one_look
+        found = re.search(r"([\d and]+) seeds$", self.measured)
+        return [int(number) for number in re.findall(r"\d+", found[1])] if found else ()
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -136,8 +167,10 @@ def _entry(table: dict[str, Any]) -> Entry:
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
     for key, value in vars(entry).items():
-        if key != "past" and not isinstance(value, str):
+        if key not in _LISTS and not isinstance(value, str):
             raise ValueError(f"{name}: its {key} is {value!r} and no text")
+    if not isinstance(entry.one_look, list | tuple) or not all(map(_is_count, entry.one_look)):
+        raise ValueError(f"{name}: its one_look is no list of numbers of seeds")
     if entry.verdict not in VERDICTS:
         raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
     if entry.kind not in KINDS:
@@ -154,6 +187,10 @@ def _past(table: dict[str, Any]) -> list[tuple[float, float | None, int]]:
     return [(row[0], row[1] if len(row) == 3 else None, row[-1]) for row in rows]
 
 
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number > 0
+
+
 def _is_distance(row: object) -> bool:
     return (
         isinstance(row, list)
@@ -166,11 +203,12 @@ def _is_distance(row: object) -> bool:
 
 
 def _encoded(entry: Entry) -> bytes:
-    usual = {"kind": "source", "machine": "", "past": []}
+    usual = {"kind": "source", "machine": "", "past": [], "one_look": []}
     past = [[part for part in each if part is not None] for each in entry.past]
+    lists = {"past": past, "one_look": list(entry.one_look)}
     lines = [
         f"{name} = {_quoted(value)}"
-        for name, value in {**vars(entry), "past": past}.items()
+        for name, value in {**vars(entry), **lists}.items()
         if name not in usual or value != usual[name]
     ]
     said = _quoted(" ".join(entry.place))[1:-1]

@@ -42,6 +42,7 @@ MARKUP = {
     REFUTED: {"red": True},
     INCONCLUSIVE: {"yellow": True},
 }
+"""The colour of each verdict that has one."""
 
 
 class Display:

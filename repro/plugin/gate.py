@@ -226,6 +226,8 @@ class Gate:
             accepted=entry.verdict if entry else None,
             opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
             change=found.change,
+            change_kind=found.change_kind,
+            one_look=list(found.one_look),
             measured=gathered.findings[-1].measured if gathered.findings else "",
             text=_text(found, gathered, compared),
             findings=list(map(finding_data, gathered.findings)) if self.has_report else [],

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from repro.plugin.claims import claim_id
-from repro.recorded.results import recorded_lines
-from repro.report.plan_text import plan_text
-from repro.text import shown
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
-
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,33 +16,40 @@ import repro
 from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.judge import Outcome
-from repro.ledger import NAME, Entry, Ledger, LedgerError, held, leave_one_file, write_ledgers
+from repro.ledger import (
+    NAME,
+    Change,
+    Entry,
+    Ledger,
+    LedgerError,
+    held,
+    leave_one_file,
+    write_ledgers,
+)
 from repro.plugin import completeness
+from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
+from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.plugin.verdict import OPEN_AT
-from repro.recorded.results import RecordedRuns, ToldRuns
-from repro.report.ending import Failure, Line, changes_of, ending
+from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
 from repro.report.figure import FigureData
 from repro.report.json_data import from_json
+from repro.report.plan_text import plan_text
 from repro.report.record import ClaimRecord, JudgedClaim
-from repro.report.results import ResultsDocument, results_of
-from repro.report.runs import FirstOf, StoredRuns
+from repro.report.results import Failure, ResultsDocument, results_of
+from repro.report.runs import StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
-from repro.report.table import verdict_table
-from repro.report.write import NothingToDrawWith, write_data, write_page
-from repro.report.written import replace_report
+from repro.report.terminal import Line, ending, verdict_table
+from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
-from repro.text import counted
+from repro.text import counted, shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 """Lines of each that the end of a session has without -v, so that all of it has at most 40."""
-
-_MARKUP = {Outcome.REPRODUCED: "green", Outcome.REFUTED: "red", Outcome.INCONCLUSIVE: "yellow"}
 
 
 class Account(TypedDict):
@@ -125,7 +122,7 @@ def _write_verdicts(
     terminal.section("claims")
     if config.get_verbosity() > 0:
         _write_lines(terminal, [*verdict_table(records), ("", None)])
-    _write_lines(terminal, [*ending(records, results.failures), ("", None)])
+    _write_lines(terminal, [*ending(results), ("", None)])
     if results.standing:
         terminal.write_line(results.standing)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
@@ -149,7 +146,7 @@ def _write_verdicts(
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
-    elif changes_of(records) and not from_evidence:
+    elif (results.changed or results.new) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
 
 
@@ -169,7 +166,7 @@ def _write_some(
 
 def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
     for line, verdict in lines:
-        terminal.write_line(line, **({_MARKUP[verdict]: True} if verdict in _MARKUP else {}))
+        terminal.write_line(line, **MARKUP.get(verdict or "", {}))
 
 
 def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord]) -> list[Failure]:
@@ -200,7 +197,7 @@ def _write_report(
         try:
             evidence = evidence_of(config)
             stored: StoredRuns = evidence or Store(store_folder(config))
-            paths = [*write_page(folder, results, FirstOf([recorded, stored])), *paths]
+            paths = [*write_page(folder, results, recorded, stored), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
         replace_report(folder, paths)
@@ -233,7 +230,7 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
 
 def _is_acceptable(record: ClaimRecord) -> bool:
     """Return False where a claim was not run, or where its ledger entry took more seeds."""
-    return record.verdict is not Outcome.NOT_RUN and not record.change.startswith(OPEN_AT)
+    return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
 def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
@@ -271,6 +268,7 @@ def _entry(record: ClaimRecord) -> Entry:
         measured=record.measured,
         machine=record.machine,
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
+        one_look=record.one_look,
     )
 
 

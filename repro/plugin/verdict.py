@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +10,9 @@ import pytest
 
 from repro.arm import Needs
 from repro.data.locate import DataError
+from repro.document import Check
 from repro.judge import Design, Held, OneLook, Outcome, Standing
-from repro.ledger import Entry
+from repro.ledger import Change, Entry
 from repro.recorded import RecordedError
 from repro.report.record import ArmData, Finding
 from repro.runs.profiles import PROFILES
@@ -76,12 +76,6 @@ NOTHING_JUDGED = (
     "document(...) says."
 )
 
-OPEN_AT = "open at"
-"""Begins the `change` of a claim that is open for want of seeds: its entry stays as it is."""
-
-SMALLER = "smaller than it was"
-"""The `change` of a claim that is still reproduced, by a smaller effect."""
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -93,10 +87,17 @@ class Verdict:
     """The sentence with which the claim fails where there is no verdict; pytest's own if empty."""
     why: str = ""
     """The reason why it was not run."""
+    change_kind: Change = Change.NONE
+    """The difference from the ledger."""
     change: str = ""
-    """The difference from the ledger, in words; empty where there is none."""
-    agrees: bool = False
-    """True where it is open here, and no smaller than where the ledger has it reproduced."""
+    """The same in words; empty where there is none."""
+    one_look: Sequence[int] = ()
+    """The seeds of each side of an open claim where one look at them spent its whole level."""
+
+    @property
+    def agrees(self) -> bool:
+        """True where it is open here, and no smaller than where the ledger has it reproduced."""
+        return self.change_kind in (Change.OPEN, Change.SHORT)
 
 
 def verdict(
@@ -127,10 +128,12 @@ def verdict(
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again)
-    agreement = _agreement(outcome, gathered, held, seeds)
+    kind, change = _agreement(outcome, gathered, held, seeds) or _change(entry, outcome)
     is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in held)
-    change = agreement or (SMALLER if is_smaller else _change(entry, outcome))
-    return Verdict(outcome, change=change, agrees=bool(agreement))
+    if is_smaller:
+        kind, change = Change.SMALLER, "smaller than it was"
+    one_look = _spent(gathered) if outcome is Outcome.INCONCLUSIVE else ()
+    return Verdict(outcome, change_kind=kind, change=change, one_look=one_look)
 
 
 def said_with_details(error: BaseException) -> str:
@@ -139,20 +142,23 @@ def said_with_details(error: BaseException) -> str:
     return f"{said(error)}\n{details}".rstrip()
 
 
-def _change(entry: Entry | None, outcome: Outcome) -> str:
-    """Return how a verdict differs from the ledger; empty where it does not."""
+def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:
+    """Return how a verdict differs from the ledger, and the same in words."""
     if entry is None:
-        return "new"
+        return Change.NEW, "new"
     if entry.verdict == outcome.value:
-        return ""
+        return Change.NONE, ""
     if outcome is Outcome.REPRODUCED:
-        return f"better (was {entry.verdict})"
-    how = "worse" if entry.verdict == Outcome.REPRODUCED.value else "other"
-    return f"{how} (was {entry.verdict})"
+        kind = Change.BETTER
+    else:
+        kind = Change.WORSE if entry.verdict == Outcome.REPRODUCED.value else Change.OTHER
+    return kind, f"{kind} (was {entry.verdict})"
 
 
-def _agreement(outcome: Outcome, gathered: Gathered, held: Sequence[Held], seeds: int) -> str:
-    """Say how an open claim agrees with a ledger where it was reproduced; empty if it does not.
+def _agreement(
+    outcome: Outcome, gathered: Gathered, held: Sequence[Held], seeds: int
+) -> tuple[Change, str] | None:
+    """Return how an open claim agrees with a ledger where it was reproduced; None if it does not.
 
     It agrees if no comparison of it has become smaller.
     """
@@ -161,13 +167,14 @@ def _agreement(outcome: Outcome, gathered: Gathered, held: Sequence[Held], seeds
         each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
     )
     if outcome is not Outcome.INCONCLUSIVE or is_smaller or not still_open:
-        return ""
+        return None
     least = min(still_open, key=lambda each: each.chance)
     usual = PROFILES.get(gathered.profile_name)
     is_short = usual is not None and seeds < usual.looks[-1]
-    where = f"{OPEN_AT} {seeds} seeds" if is_short else "open here"
+    kind = Change.SHORT if is_short else Change.OPEN
+    where = f"open at {seeds} seeds" if is_short else "open here"
     more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""
-    return f"{where}, {least.standing.value}{more}"
+    return kind, f"{where}, {least.standing.value}{more}"
 
 
 def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
@@ -243,8 +250,8 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
         return ""
     if entry is None or entry.verdict != Outcome.INCONCLUSIVE.value or not gathered.findings:
         return ""
-    then, now = _seeds(entry.measured), _seeds(gathered.findings[-1].measured)
-    if not then or sum(now) <= sum(then):
+    then, now = entry.spent, _spent(gathered)
+    if not then or (max(now) <= max(then) and min(now) <= min(then)):
         return ""
     first, second = max(then), max(max(now), max(then) + 1)
     later = Design(looks=(first, second), level=design.level).boundary(second)
@@ -257,7 +264,9 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
     )
 
 
-def _seeds(measured: str) -> list[int]:
-    """Return the numbers of seeds that a measured effect ends with."""
-    found = re.search(r"([0-9and ]+) seeds$", measured)
-    return [int(number) for number in re.findall(r"\d+", found[1])] if found else []
+def _spent(gathered: Gathered) -> tuple[int, ...]:
+    """Return the seeds of each side where one look at them spent the whole level; else none."""
+    finding = gathered.findings[-1]
+    if not isinstance(gathered.design, OneLook) or isinstance(finding, Check):
+        return ()
+    return (finding.weakest.counts if finding.weakest else ()) or (finding.seeds,)

@@ -26,16 +26,10 @@ def add_to(commands: Any) -> None:
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
     parser = commands.add_parser("badge", help="draw the verdicts of ledgers as an SVG")
-    parser.add_argument(
-        "ledgers",
-        nargs="+",
-        type=Path,
-        metavar="LEDGER",
-        help="ledgers: files, or folders of them",
-    )
-    parser.add_argument(
-        "--into", type=Path, metavar="FILE", help="write it into this file instead of printing it"
-    )
+    whose = "ledgers: files, or folders of them"
+    parser.add_argument("ledgers", nargs="+", type=Path, metavar="LEDGER", help=whose)
+    where = "write it into this file instead of printing it"
+    parser.add_argument("--into", type=Path, metavar="FILE", help=where)
     parser.set_defaults(run=_run)
 
 
@@ -80,10 +74,6 @@ def _run(chosen: argparse.Namespace) -> int:
         chosen.into.parent.mkdir(parents=True, exist_ok=True)
         chosen.into.write_text(picture, encoding="utf-8")
     except OSError as error:
-        return _refuse(f"The badge was not written into {chosen.into}: {error}.")
+        print(shown(f"The badge was not written into {chosen.into}: {error}."), file=sys.stderr)
+        return 1
     return 0
-
-
-def _refuse(why: str) -> int:
-    print(shown(why), file=sys.stderr)
-    return 1

@@ -5,19 +5,14 @@ The rest of it is folded, and all of it is small enough for either place.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 from repro.judge import Outcome
-from repro.report.counts import count_lines
-from repro.report.ending import Failure, changes_of, groups_of, reasons_of
+from repro.report.counts import count_lines, groups_of, verdicts_of
 from repro.report.markdown import as_code, as_text, table_row
 from repro.report.record import ClaimRecord
-from repro.report.results import ResultsDocument
+from repro.report.results import Failure, ResultsDocument
 from repro.text import shown
-
-T = TypeVar("T")
 
 LIMIT = 20_000
 """Bytes at most: GitHub takes a mebibyte as a step's summary, 65,536 characters as a comment."""
@@ -42,38 +37,38 @@ def summary(results: ResultsDocument) -> str:
 
 def _summary(results: ResultsDocument, most: int) -> str:
     records = results.claims
-    changes = changes_of(records)
-    known = [record for record in changes if record.accepted is not None]
-    new = [record for record in changes if record.accepted is None]
     refuted = [record for record in records if record.verdict is Outcome.REFUTED]
     counted = "\n".join(f"- {as_text(line)}" for line in count_lines(records))
     parts = [f"## Claims\n\n{counted or 'No claim was run.'}"]
-    if known:
-        title = "### Changed against the ledger\n\n"
-        parts.append(title + _table(_CHANGE, known, _change_row, most))
-    elif not new:
+    if results.changed:
+        table = _table(_CHANGE, map(_change_row, results.changed), most)
+        parts.append("### Changed against the ledger\n\n" + table)
+    elif not results.new:
         parts.append("Nothing changed against the ledger.")
     if results.failures:
         head = ("verdict", "judge it alone")
-        parts.append("### Failed\n\n" + _table(head, results.failures, _failure_row, most))
+        parts.append("### Failed\n\n" + _table(head, map(_failure_row, results.failures), most))
     if records:
-        parts.append("### Counts\n\n" + _table(_COUNT, groups_of(records), _count_row, most))
+        counts = [
+            [as_text(name), *map(str, verdicts_of(group).values())]
+            for name, group in groups_of(records)
+        ]
+        parts.append("### Counts\n\n" + _table(_COUNT, counts, most))
     remarks = [line for line in (results.standing, *results.evidence) if line]
     parts += [_short(f"{line}.") for line in remarks[:MOST_REMARKS]]
-    if new:
-        table = _table(_CHANGE, new, _change_row, most)
-        parts.append(_folded("Not in the ledger yet", len(new), table))
+    if results.new:
+        table = _table(_CHANGE, map(_change_row, results.new), most)
+        parts.append(_folded("Not in the ledger yet", len(results.new), table))
     if refuted:
-        table = _table(_FINDING, refuted, _finding_row, most)
+        table = _table(_FINDING, map(_finding_row, refuted), most)
         parts.append(_folded("Refuted", len(refuted), table))
-    if reasons := reasons_of(records):
-        table = _table(("claims", "why"), reasons.most_common(), _reason_row, most)
-        parts.append(_folded("Not run", reasons.total(), table))
+    if reasons := results.reasons:
+        table = _table(("claims", "why"), ([str(n), _short(why)] for why, n in reasons), most)
+        parts.append(_folded("Not run", sum(count for _, count in reasons), table))
     return "\n\n".join(parts) + "\n"
 
 
-_VERDICTS = tuple(str(outcome) for outcome in Outcome)
-_COUNT = ("source", *_VERDICTS)
+_COUNT = ("source", *map(str, Outcome))
 _CHANGE = ("claim", "was", "is", "measured")
 _FINDING = ("claim", "sentence", "documented", "measured")
 
@@ -90,17 +85,6 @@ def _finding_row(record: ClaimRecord) -> list[str]:
 
 def _failure_row(failure: Failure) -> list[str]:
     return [as_text(failure.verdict), as_code(failure.command)]
-
-
-def _count_row(group: tuple[str, list[ClaimRecord]]) -> list[str]:
-    name, records = group
-    counts = Counter(str(record.verdict) for record in records)
-    return [as_text(name), *(str(counts[verdict]) for verdict in _VERDICTS)]
-
-
-def _reason_row(reason: tuple[str, int]) -> list[str]:
-    why, count = reason
-    return [str(count), _short(why)]
 
 
 def _name(record: ClaimRecord) -> str:
@@ -120,12 +104,10 @@ def _folded(title: str, count: int, content: str) -> str:
     return f"<details><summary>{title}: {count}</summary>\n\n{content}\n\n</details>"
 
 
-def _table(
-    head: Sequence[str], content: Sequence[T], row: Callable[[T], list[str]], most: int
-) -> str:
-    left = len(content) - most
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], most: int) -> str:
+    listed = list(rows)
+    left = len(listed) - most
     if most == 0:
         return f"{left} in the report."
-    lines = [head, ["---"] * len(head), *map(row, content[:most])]
-    table = "\n".join(map(table_row, lines))
+    table = "\n".join(map(table_row, [head, ["---"] * len(head), *listed[:most]]))
     return f"{table}\n\nand {left} more, in the report." if left > 0 else table

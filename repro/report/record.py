@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from repro.document import Check
+from repro.document import ANY_PROFILE, Check
 from repro.judge import Effect, Outcome, Verdict
-from repro.ledger import Kind
+from repro.ledger import Change, Kind
 
 Finding: TypeAlias = Verdict | Check
 """One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
@@ -133,7 +133,9 @@ class ClaimRecord:
     opposed: str | None = None
     """The opposite verdict that the ledger has at another size; null where there is none."""
     change: str
-    """The difference from the ledger, such as new or worse; empty where there is none."""
+    """The difference from the ledger in words; empty where there is none."""
+    change_kind: Change
+    """The kind of this difference; empty where there is none."""
     measured: str
     """The deciding comparison in one line."""
     text: str
@@ -153,8 +155,30 @@ class ClaimRecord:
     past: list[tuple[float, float | None, int]]
     """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
     else empty. The distance of a standard deviation is a logarithm, its spread null."""
+    one_look: list[int]
+    """The seeds of each side of an open claim where one look at them spent its whole level."""
     ledger: str
     """The ledger that holds its accepted verdict."""
+
+    @property
+    def name(self) -> str:
+        """The claim's name without its source."""
+        return self.claim.partition("/")[2] or self.claim
+
+    @property
+    def is_about_a_document(self) -> bool:
+        """True for a statement that a document alone decides."""
+        return self.profile == ANY_PROFILE
+
+    @property
+    def is_settled(self) -> bool:
+        """True where it is reproduced or refuted."""
+        return self.verdict in (Outcome.REPRODUCED, Outcome.REFUTED)
+
+    @property
+    def has_fallen(self) -> bool:
+        """True where it is settled alone, and not when all claims are counted together."""
+        return self.is_settled and self.stands is False
 
 
 @dataclass(frozen=True, kw_only=True)

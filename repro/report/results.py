@@ -1,48 +1,44 @@
-"""The results of a session as files of data: JSON under a published schema, and CSV."""
+"""The results of a session: one typed document, which every report of it is made of.
+
+The terminal's end (`terminal`), the page (`page`), the summary for a pull request (`pull_request`)
+and the files of data (`data_files`) show what this says.
+"""
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from importlib.resources import files
-from itertools import zip_longest
-from pathlib import Path
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from repro.report.ending import Failure
+from repro.judge import SUITE_LEVEL, Outcome, false_shares, holm
+from repro.ledger import Change
 from repro.report.figure import FigureData
-from repro.report.json_data import to_json
-from repro.report.record import ArmData, ClaimRecord, JudgedClaim, deciding_effect
+from repro.report.record import ArmData, ClaimRecord, JudgedClaim
 from repro.report.session import SessionData
-from repro.report.suite import adjusted, over_the_suite
-from repro.text import HIDDEN, shown
+from repro.text import counted
 
-SCHEMA = "results.schema.json"
+CHANGES = (Change.WORSE, Change.OTHER, Change.BETTER)
+"""The changes to another verdict, what needs attention first."""
 
-CLAIM_COLUMNS = (
-    *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
-    *("verdict", "p", "p_over_the_suite", "stands", "accepted", "change"),
-    *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
-    *("measured", "file", "line", "command"),
-)
-SEED_COLUMNS = (
-    *("claim", "statement", "comparison", "unit", "place", "per_seed"),
-    *("first", "second"),
-)
 
-FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""The starts of a text that spreadsheets take for a formula."""
+@dataclass(frozen=True)
+class Failure:
+    """A claim that pytest counts as failed: its verdict, and the command that judges it alone."""
+
+    verdict: str
+    """The verdict, or error where it ended in none."""
+    command: str
+    said: str = ""
+    """The traceback of an error, with what training had printed; empty for a verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[2] = 2
-    """The number of this format; it changes when programs that read it have to change."""
+    format: Literal[3] = 3
+    """The number of this format; it changes when fields of it do."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]
     """Every arm that was trained, by the name that claims give in `arms`."""
@@ -55,6 +51,23 @@ class ResultsDocument:
     failures: list[Failure] = field(default_factory=list)
     """The claims that pytest counts as failed."""
     session: SessionData = field(default_factory=SessionData)
+
+    @property
+    def changed(self) -> list[ClaimRecord]:
+        """The claims that the ledger has with another verdict, what needs attention first."""
+        changed = [record for record in self.claims if record.change_kind in CHANGES]
+        return sorted(changed, key=lambda record: CHANGES.index(record.change_kind))
+
+    @property
+    def new(self) -> list[ClaimRecord]:
+        """The claims with a verdict that the ledger does not have."""
+        return [record for record in self.claims if record.change_kind is Change.NEW]
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        """The reasons why claims were not run, each with its number, the most frequent first."""
+        not_run = [record.text for record in self.claims if record.verdict is Outcome.NOT_RUN]
+        return Counter(not_run).most_common()
 
 
 def results_of(
@@ -79,108 +92,42 @@ def results_of(
         claims=records,
         arms=arms,
         figures=list(figures),
-        standing=over_the_suite(records, family_wise=family_wise),
+        standing=standing(records, family_wise=family_wise),
         evidence=list(evidence),
     )
 
 
-def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
-    """Write the results as JSON beside their schema, and as two tables."""
-    paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
-    with paths[0].open("w", encoding="utf-8") as file:
-        file.writelines(_json_lines(results))
-    paths[1].write_text(schema_text(), encoding="utf-8")
-    _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims))
-    _write_table(paths[3], SEED_COLUMNS, _seed_rows(results.claims))
-    return paths
+def adjusted(records: Sequence[ClaimRecord], *, family_wise: bool = False) -> list[ClaimRecord]:
+    """Return the records with `p_over_the_suite` and `stands` set where a claim has a p.
 
-
-def _json_lines(results: ResultsDocument) -> Iterator[str]:
-    """Yield the results as JSON, a claim, an arm or a figure a line: none waits for the others."""
-    before = "{"
-    for each in fields(results):
-        content = getattr(results, each.name)
-        yield f"{before}\n{_json(each.name)}: "
-        if isinstance(content, list):
-            yield from _enclosed("[]", map(_json, content))
-        elif isinstance(content, dict):
-            yield from _enclosed("{}", (f"{_json(key)}: {_json(content[key])}" for key in content))
-        else:
-            yield _json(content)
-        before = ","
-    yield "\n}\n"
-
-
-def _enclosed(ends: str, lines: Iterable[str]) -> Iterator[str]:
-    before = ends[0]
-    for line in lines:
-        yield f"{before}\n {line}"
-        before = ","
-    yield ends if before == ends[0] else f"\n{ends[1]}"
-
-
-def _json(value: Any) -> str:
-    text = json.dumps(to_json(value), ensure_ascii=False, allow_nan=False)
-    return HIDDEN.sub(_json_escape, text)
-
-
-def schema_text() -> str:
-    """Return the JSON Schema of `results.json`, which `repro.report.schema` wrote."""
-    return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
-
-
-def _json_escape(character: re.Match[str]) -> str:
-    return json.dumps(character[0])[1:-1]
-
-
-def _write_table(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        # Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
-        table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
-        table.writeheader()
-        table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as a cell of a table: a text that would be a formula gets an apostrophe.
-
-    >>> _cell("=1+1"), _cell(-0.3)
-    ("'=1+1", -0.3)
+    Each claim is judged at its own level, so that of many a few may come out false by chance. The
+    two rules that say which ones stand are those of `repro.judge.suite`.
     """
-    if not isinstance(value, str):
-        return value
-    return f"'{shown(value)}" if value.lstrip().startswith(FORMULA) else shown(value)
+    rule = holm if family_wise else false_shares
+    levels = iter(rule([record.p for record in records if record.p is not None]))
+    return [record if record.p is None else _placed(record, next(levels)) for record in records]
 
 
-def _claim_row(record: ClaimRecord) -> dict[str, Any]:
-    decided = deciding_effect(record)
-    if decided is None:
-        return vars(record)
-    finding, effect = decided
-    compared = {"comparison": effect.label, "documented_value": finding.documented}
-    return {**vars(effect), **vars(record), **compared}
+def _placed(record: ClaimRecord, level: float) -> ClaimRecord:
+    stands = record.is_settled and level <= SUITE_LEVEL
+    return replace(record, p_over_the_suite=level, stands=stands)
 
 
-def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
-    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds.
+def standing(records: Sequence[ClaimRecord], *, family_wise: bool = False) -> str:
+    """Say how many settled verdicts of adjusted records stand; empty where none can.
 
-    `first` and `second` are the values of what it compares. Where runs are not paired nothing is
-    compared on one seed, and one of the two may have fewer.
+    >>> standing(adjusted(records))  # doctest: +SKIP
+    "180 of 196 settled verdicts stand: of those, 5% are false at most, on average"
     """
-    for record in records:
-        for finding in record.findings:
-            for effect in finding.effects:
-                sides = [finding.samples[place].values for place in effect.sides[:2]]
-                columns = [effect.per_seed, *sides, [], []][:3]
-                for place, row in enumerate(zip_longest(*columns), 1):
-                    value, first, second = row
-                    yield {
-                        "claim": record.claim,
-                        "statement": finding.statement,
-                        "comparison": effect.label,
-                        "unit": effect.unit,
-                        "place": place,
-                        "per_seed": value,
-                        "first": first,
-                        "second": second,
-                    }
+    settled = [record for record in records if record.is_settled and record.stands is not None]
+    stand = sum(bool(record.stands) for record in settled)
+    if not settled:
+        return ""
+    promise = (
+        f"the chance that any of those is false is {SUITE_LEVEL:.0%} at most"
+        if family_wise
+        else f"of those, {SUITE_LEVEL:.0%} are false at most, on average"
+    )
+    verdicts = counted(len(settled), "settled verdict")
+    line = f"{stand} of {verdicts} {'stands' if len(settled) == 1 else 'stand'}: {promise}"
+    return line if stand == len(settled) else f"{line}; the others are marked *"

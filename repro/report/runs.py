@@ -23,17 +23,6 @@ class StoredRuns(Protocol):
         """Return the run of a key; None where there is none."""
 
 
-@dataclass(frozen=True)
-class FirstOf:
-    """Several places where runs are; the first that has one counts."""
-
-    places: Sequence[StoredRuns]
-
-    def measured(self, key: str) -> Result | None:
-        found = (place.measured(key) for place in self.places)
-        return next((result for result in found if result is not None), None)
-
-
 @dataclass
 class TrainingCurve:
     """A metric of one arm over training: one row of values for each run, as far as it went."""
@@ -53,15 +42,16 @@ class ArmRuns:
     """Commit, versions and machine of the runs, each combination once."""
 
 
-def read_runs(store: StoredRuns, arms: Mapping[str, ArmData]) -> dict[str, ArmRuns]:
-    """Return the runs of each arm, as far as they are stored."""
-    return {name: _read(store, arm) for name, arm in arms.items()}
+def read_runs(arms: Mapping[str, ArmData], *places: StoredRuns) -> dict[str, ArmRuns]:
+    """Return the stored runs of each arm; of several places the first that has a run counts."""
+    return {name: _read(arm, places) for name, arm in arms.items()}
 
 
-def _read(store: StoredRuns, arm: ArmData) -> ArmRuns:
+def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
     runs = ArmRuns()
     for key in arm.keys:
-        result = store.measured(key)
+        found = (place.measured(key) for place in places)
+        result = next((each for each in found if each is not None), None)
         if result is None:
             continue
         runs.seconds += result.provenance.get("seconds", 0.0)
@@ -71,8 +61,8 @@ def _read(store: StoredRuns, arm: ArmData) -> ArmRuns:
             runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                told = result.values.get("epochs", {}).get(metric)
-                epochs = told or _epochs(arm, metric, most=len(values))
+                given = result.values.get("epochs", {}).get(metric)
+                epochs = given or _epochs(arm, metric, most=len(values))
                 if metric not in runs.curves:
                     runs.curves[metric] = TrainingCurve(epochs)
                 elif len(epochs) > len(runs.curves[metric].epochs):
@@ -105,7 +95,7 @@ def _made_by(result: Result) -> str:
             f"{commit}{changes}",
             f"Python {made.get('python', '?')}",
             *packages,
-            f"{result.provenance.get('engine', '?')} engine",
+            f"{made.get('engine', '?')} engine",
             f"{result.identity.get('device', '?')} ({made.get('machine', '?')})",
         ]
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
+from repro.ledger import Change
 from repro.text import counted, shown
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
 ERROR = "error"
 """What stands in a verdict's place where a claim ended in none."""
-
 
 PROPERTY = "repro.settled"
 """The name under which a test's report carries its claim as it is announced."""
@@ -41,6 +41,8 @@ class SettledClaim:
     about_a_document: bool = False
     details: str = ""
     """The traceback and the output of an error in training."""
+    is_only_counted: bool = False
+    """True for a statement of a document that holds as before, of which there are hundreds."""
 
     def as_json(self) -> str:
         """Return it as one line of text, for another process to read."""
@@ -51,16 +53,11 @@ class SettledClaim:
         """Read what `as_json` wrote; raises ValueError or TypeError where it is not that."""
         return cls(**json.loads(text))
 
-    @property
-    def is_only_counted(self) -> bool:
-        """True for a statement of a document that holds, of which there are hundreds."""
-        is_no_news = self.change in ("", "new") and not self.fails
-        return self.about_a_document and is_no_news and self.verdict == REPRODUCED
-
 
 def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> SettledClaim:
     """Return what is announced of a claim that was judged."""
     is_run = record.verdict != NOT_RUN
+    is_no_news = record.change_kind in (Change.NONE, Change.NEW) and not fails
     return SettledClaim(
         name=record.claim,
         verdict=record.verdict,
@@ -68,6 +65,7 @@ def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -
         change=record.change,
         fails=fails,
         about_a_document=about_a_document,
+        is_only_counted=about_a_document and is_no_news and record.verdict == REPRODUCED,
     )
 
 

@@ -15,39 +15,27 @@ from repro.text import shown
 
 POINTS_IN_REM = 10.5
 
+WIDTH = 338
+"""The width of a plot of the page: what a phone shows without making the letters too small."""
+
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class PagePlot:
-    """A plot of the page, to be shown in one place or, as a symbol, in many."""
+    """A plot of the page, and what it is called for those who cannot see it."""
 
-    name: str
     described: str
     width: float
     height: float
     body: str
 
     def __html__(self) -> str:
-        return self._around(self.body)
-
-    @property
-    def symbol(self) -> str:
-        """The definition that `reference` shows; it is not visible itself."""
-        box = f"0 0 {self.width:g} {self.height:g}"
-        return f'<symbol id="{self.name}" viewBox="{box}">{self.body}</symbol>'
-
-    @property
-    def reference(self) -> str:
-        """The plot in one of the places where it is shown."""
-        return self._around(f'<use href="#{self.name}"/>')
-
-    def _around(self, inside: str) -> str:
         width = self.width / POINTS_IN_REM
-        role = "group" if "<a " in inside else "img"  # an image has no links in it
+        role = "group" if "<a " in self.body else "img"  # an image has no links in it
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" style="width:{width:.4g}rem" '
-            f'role="{role}" aria-label="{escape(shown(self.described))}">{inside}</svg>'
+            f'role="{role}" aria-label="{escape(shown(self.described))}">{self.body}</svg>'
         )
 
 

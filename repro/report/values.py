@@ -1,4 +1,7 @@
-"""The arms' own values behind a claim, in the unit in which its source documents them."""
+"""What a claim measured, for tables: its arms' own values, and the comparison that decides it.
+
+Shares are in percent where the source writes percent.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,19 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from repro.report.record import ArmData, ClaimRecord, FindingData
+from repro.report.record import ArmData, ClaimRecord, FindingData, deciding_effect
 
 _NUMBER = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)(?![\d.]|,\d)(\s?%)?")
 
 
 @dataclass(frozen=True)
 class ArmValue:
-    """The value of one arm over its seeds; of shares in percent where the source writes percent."""
+    """The value of one arm over its seeds."""
 
     label: str
     mean: float
     least: float
     most: float
-    seeds: int
     unit: str
     """The metric; empty where the claim does not tell which of several it is."""
     in_percent: bool
@@ -28,6 +30,67 @@ class ArmValue:
     @property
     def varies(self) -> bool:
         return self.least < self.most
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The deciding comparison of a claim."""
+
+    label: str
+    unit: str
+    estimate: float
+    interval: tuple[float, float] | None
+    word: str
+    """Its kind, in a word."""
+    in_percent: bool
+
+
+def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
+    """Return the value of every arm that a claim compares, as the claim asks for them."""
+    values: list[ArmValue] = []
+    for finding in record.findings:
+        in_percent = is_in_percent(record, finding)
+        for place, sample in enumerate(finding.samples):
+            known = [value for value in sample.values if value is not None]
+            if sample.fixed or not known:
+                continue
+            factor = 100 if in_percent else 1
+            values.append(
+                ArmValue(
+                    label=sample.label,
+                    mean=factor * statistics.fmean(known),
+                    least=factor * min(known),
+                    most=factor * max(known),
+                    unit=_unit(record, finding, place),
+                    in_percent=in_percent,
+                )
+            )
+    labels = [arms[name].label for name in record.arms if name in arms]
+    return sorted(dict.fromkeys(values), key=lambda value: _place(value.label, labels))
+
+
+def measurement_of(record: ClaimRecord) -> Measurement | None:
+    """Return the deciding comparison of a claim; None where none was judged."""
+    decided = deciding_effect(record)
+    if decided is None:
+        return None
+    finding, effect = decided
+    if effect.estimate is None:
+        return None
+    low, high = effect.low, effect.high
+    in_percent = effect.kind in ("difference", "run") and is_in_percent(record, finding)
+    in_percent = in_percent and effect.unit != "ratio"
+    factor = 100 if in_percent else 1
+    interval = (factor * low, factor * high) if low is not None and high is not None else None
+    word = "ratio" if effect.unit == "ratio" else effect.kind
+    return Measurement(
+        label=effect.label,
+        unit=effect.unit.replace("_", " "),
+        estimate=factor * effect.estimate,
+        interval=None if effect.exact else interval,
+        word="one run" if word == "run" else word,
+        in_percent=in_percent,
+    )
 
 
 def writes_percent(documented: str) -> bool:
@@ -54,31 +117,6 @@ def is_in_percent(record: ClaimRecord, finding: FindingData) -> bool:
         are_means and all(0 <= value <= 1 for value in values)
     )
     return are_shares and writes_percent(record.documented)
-
-
-def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
-    """Return the value of every arm that a claim compares, as the claim asks for them."""
-    values: list[ArmValue] = []
-    for finding in record.findings:
-        in_percent = is_in_percent(record, finding)
-        for place, sample in enumerate(finding.samples):
-            known = [value for value in sample.values if value is not None]
-            if sample.fixed or not known:
-                continue
-            factor = 100 if in_percent else 1
-            values.append(
-                ArmValue(
-                    label=sample.label,
-                    mean=factor * statistics.fmean(known),
-                    least=factor * min(known),
-                    most=factor * max(known),
-                    seeds=len(known),
-                    unit=_unit(record, finding, place),
-                    in_percent=in_percent,
-                )
-            )
-    labels = [arms[name].label for name in record.arms if name in arms]
-    return sorted(dict.fromkeys(values), key=lambda value: _place(value.label, labels))
 
 
 def _unit(record: ClaimRecord, finding: FindingData, place: int) -> str:

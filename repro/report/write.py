@@ -1,26 +1,31 @@
-"""Writes a report into a folder: results as data, a summary, the sources' figures, and the page.
+"""The folder of a report: results as data, a summary, the page, and the figures of sources.
 
-A report of many claims has an index, and their details on pages of their own.
+`files.sha256` lists what was written, as `sha256sum -c` reads it, so that the next report there can
+remove its leavings. A file is removed if it is in the list of the report before, is as that report
+wrote it, and is none of this report's.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from repro.report.figure import draw
+from repro.report.curves import write_figure
+from repro.report.data_files import write_results
 from repro.report.pull_request import summary
-from repro.report.results import ResultsDocument, write_results
+from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
 
-NEEDED = ("matplotlib", "jinja2")
-
-MOST_ON_ONE_PAGE = 1000
-"""Claims that a report has on one page, a file of some 4 MB."""
+LIST = "files.sha256"
+_LINE = re.compile(r"([0-9a-f]{64})  ((?:claims/)?[^/\\]+)")  # older reports had pages in `claims`
 
 
 class NothingToDrawWith(Exception):
-    """matplotlib or jinja2 is missing for the page and the figures; says what to install."""
+    """jinja2 is missing for the page; says what to install."""
 
 
 def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
@@ -31,21 +36,49 @@ def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
     return [*write_results(folder, results), short]
 
 
-def write_page(folder: Path, results: ResultsDocument, store: StoredRuns) -> list[Path]:
-    """Write figures as SVG and PNG, and the page or pages; return the paths, the page first."""
-    if any(find_spec(name) is None for name in NEEDED):
-        raise NothingToDrawWith("the page and figures need pip install 'repro-claims[report]'")
-    drawn = [path for figure in results.figures for path in draw(figure, folder)]
-    return [*_write_pages(folder, results, store), *drawn]
+def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> list[Path]:
+    """Write the page, and each figure as a file of its own; return the paths, the page first.
 
-
-def _write_pages(folder: Path, results: ResultsDocument, store: StoredRuns) -> list[Path]:
-    from repro.report.page.blocks import write_blocks
+    `places` have the runs of the arms.
+    """
+    if find_spec("jinja2") is None:
+        raise NothingToDrawWith("the page needs pip install 'repro-claims[report]'")
     from repro.report.page.render import render
-    from repro.report.page.view import lay_out_page
 
-    if len(results.claims) > MOST_ON_ONE_PAGE:
-        return list(write_blocks(folder, results, store))
     page = folder / "index.html"
-    page.write_text(render(lay_out_page(results, read_runs(store, results.arms))), encoding="utf-8")
-    return [page]
+    page.write_text(render(results, read_runs(results.arms, *places)), encoding="utf-8")
+    return [page, *(write_figure(figure, folder) for figure in results.figures)]
+
+
+def replace_report(folder: Path, written: Iterable[Path]) -> Path:
+    """Remove what the report before left behind, and list what was written; return the list."""
+    hashes = {path.relative_to(folder).as_posix(): _hash(path) for path in written}
+    listed = folder / LIST
+    for name, content in _read(listed).items():
+        path = folder / name
+        if name not in hashes and _is_own(path) and _hash(path) == content:
+            path.unlink()
+    with contextlib.suppress(OSError):  # it is not empty, or was never there
+        (folder / "claims").rmdir()
+    lines = (f"{content}  {name}\n" for name, content in sorted(hashes.items()))
+    listed.write_text("".join(lines), encoding="utf-8")
+    return listed
+
+
+def _read(listed: Path) -> dict[str, str]:
+    try:
+        lines = listed.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return {}
+    found = filter(None, map(_LINE.fullmatch, lines))
+    return {match[2]: match[1] for match in found}
+
+
+def _is_own(path: Path) -> bool:
+    """Return False for links, which may lead anywhere, and for what is no file."""
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,20 +25,18 @@ from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.report import markdown, svg
-from repro.report.figure import LONGEST_NAME, draw
-from repro.report.findings import BEGIN, END, findings_table, with_table
+from repro.report.curves import LONGEST_NAME, write_figure
+from repro.report.data_files import CLAIM_COLUMNS, write_results
 from repro.report.json_data import from_json
 from repro.report.page.render import render
-from repro.report.page.view import lay_out_page
 from repro.report.plan_text import plan_text
 from repro.report.progress import progress_line
 from repro.report.pull_request import summary
 from repro.report.record import ArmData, JudgedClaim
-from repro.report.results import CLAIM_COLUMNS, ResultsDocument, results_of, write_results
+from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import ArmRuns
 from repro.report.settled import SettledClaim, counted_line, settled_line
-from repro.report.source_tables import source_of, source_tables
-from repro.report.table import verdict_table
+from repro.report.terminal import verdict_table
 from repro.report.write import write_data
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status
@@ -176,22 +174,6 @@ def test_the_summary_has_a_row_a_claim_and_no_markup(words):
 
 @each_piece
 @given(TEXTS)
-def test_the_findings_of_a_hostile_ledger_are_a_table(words):
-    entry = Entry(f"{words}/x", "ci", words, words, words, words, words)
-    table = findings_table([entry])
-    assert [len(cells_of(line)) for line in table.splitlines()] == [6, 6, 6]
-    text = f"before\n{BEGIN}{END}\nafter\n"
-    once = with_table(text, table)
-    assert with_table(once, table) == once
-    assert is_calm(table.replace("\n", "").replace("\u200b", ""))
-    page = source_tables([entry], source_of(entry))
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert [len(cells_of(line)) for line in rows] == [2, 2, 2]
-    assert is_calm(page.replace("\n", "").replace("\u200b", ""))
-
-
-@each_piece
-@given(TEXTS)
 def test_what_is_written_for_programs_is_whole_and_calm(words):
     results = documents_of(words)
     with tempfile.TemporaryDirectory() as name:
@@ -225,7 +207,7 @@ def test_a_sentence_of_ten_megabytes_is_whole_in_the_results_alone(tmp_path):
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     assert sizes.pop("results.json") > LONG
     assert max(sizes.values()) < 100_000
-    assert len(render(lay_out_page(results, {}))) < 200_000
+    assert len(render(results, {})) < 200_000
     assert sum(len(line) for line, _ in verdict_table(results.claims)) < 20_000
 
 
@@ -246,7 +228,7 @@ def page_of_arms(every):
     made = [ArmData(label="arm", study="s", settings=each, seeds=[1], keys=[]) for each in every]
     arms = {str(place): arm for place, arm in enumerate(made)}
     claim = JudgedClaim(record=record(arms=list(arms)), arms=arms)
-    return render(lay_out_page(results_of([claim], []), dict.fromkeys(arms, ArmRuns())))
+    return render(results_of([claim], []), dict.fromkeys(arms, ArmRuns()))
 
 
 @pytest.mark.thorough
@@ -263,7 +245,7 @@ def test_settings_of_any_form_are_shown(every):
 @each_piece
 @given(TEXTS)
 def test_the_words_of_a_plot_are_words(words):
-    drawn = svg.text(0, 0, words) + svg.PagePlot("p", words, 1, 1, "").__html__()
+    drawn = svg.text(0, 0, words) + svg.PagePlot(words, 1, 1, "").__html__()
     root = ET.fromstring(f"<x>{drawn}</x>")
     assert [each.tag for each in root.iter()] == ["x", "text", "svg"]
     assert is_calm(drawn)
@@ -276,14 +258,15 @@ def test_a_figure_is_drawn_into_its_folder(words, tmp_path):
     [panel] = figure.panels
     lines = [replace(line, label=words) for line in panel.lines]
     (tmp_path / "report").mkdir()
-    paths = draw(
+    path = write_figure(
         replace(figure, name=f"../{words}", title=words, source=words, x=words, y=words,
                 data=[words], panels=[replace(panel, title=words, lines=lines)]),
         tmp_path / "report",
     )  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-    assert all(len(path.stem) <= LONGEST_NAME + 9 for path in paths)
-    ET.parse(paths[0])
+    assert len(path.stem) <= LONGEST_NAME + 9
+    assert is_calm(path.read_text(encoding="utf-8").replace("\n", ""))
+    ET.parse(path)
 
 
 @each_piece
@@ -307,12 +290,12 @@ def test_the_commands_write_calm_lines(tmp_path, monkeypatch, capsys):
     assert main(["data"]) == 0
     assert all(is_calm(line) for line in capsys.readouterr().out.split("\n"))
     monkeypatch.setenv("REPRO_DATA", str(folder / "none"))
-    for asked in (["data"], ["data", "fetch", piece], ["findings", f"{folder}/none.toml"]):
+    for asked in (["data"], ["data", "fetch", piece], ["badge", f"{folder}/none.toml"]):
         assert main(asked) == 1
         assert is_calm(capsys.readouterr().err.rstrip("\n"))
     ledger = tmp_path / "bad.toml"
     ledger.write_text('[[claim]]\n"\\u001b[31m\\u202e" = 1\n')
-    assert main(["findings", str(ledger)]) == 1
+    assert main(["badge", str(ledger)]) == 1
     assert is_calm(capsys.readouterr().err.rstrip("\n"))
 
 

@@ -32,7 +32,9 @@ NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 PAST = st.lists(st.tuples(NUMBER, st.none() | NUMBER.map(abs), st.integers(2, 1000)), max_size=3)
 FIELDS = [*[TEXT] * 3, st.sampled_from(VERDICTS), *[TEXT] * 3, st.sampled_from(KINDS)]
 ENTRIES = st.lists(
-    st.builds(Entry, *FIELDS, machine=TEXT, past=PAST),
+    st.builds(
+        Entry, *FIELDS, machine=TEXT, past=PAST, one_look=st.lists(st.integers(1), max_size=2)
+    ),
     unique_by=lambda entry: entry.place,
     max_size=4,
 )
@@ -44,7 +46,8 @@ def entry(sentence, **more):
 
 
 def as_text(entry):
-    return repr({**vars(entry), "past": [list(each) for each in entry.past]})
+    lists = {"past": [list(each) for each in entry.past], "one_look": list(entry.one_look)}
+    return repr({**vars(entry), **lists})
 
 
 @given(ENTRIES, st.randoms())
@@ -102,7 +105,9 @@ def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
 
 def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
     path = tmp_path / "ledger.toml"
-    ours = entry("ours", claim="900/seeds_differ", kind="control", past=[(1.0, 0.5, 20)])
+    ours = entry(
+        "ours", claim="900/seeds_differ", kind="control", past=[(1.0, 0.5, 20)], one_look=[7]
+    )
     Ledger(path, []).accept([entry("theirs"), ours])
     text = path.read_text()
     first, *blocks = text.split("[[claim]]")
@@ -113,6 +118,8 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
         ("[[1.0, 0.5, 20]]", "[[1.0, -0.5, 20]]", r"its past is no list of \[mean"),
         ("[[1.0, 0.5, 20]]", "[[1.0, 1]]", r"its past is no list of \[mean"),
         ("[[1.0, 0.5, 20]]", "[[nan, 20]]", r"its past is no list of \[mean"),
+        ("[7]", "[-7]", "its one_look is no list of numbers of seeds"),
+        ("[7]", '"7"', "its one_look is no list of numbers of seeds"),
         ("[[claim]]", "[[claims]]", "it has 'claims' where only"),
         (blocks[1], blocks[0], "has two entries at ci on points"),
         (first, "<<<<<<< HEAD\n", "restore it from version control"),
@@ -121,6 +128,14 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(LedgerError, match=words) as said:
             Ledger.read(path)
         assert "\n" not in str(said.value)
+
+
+def test_an_open_entry_of_recorded_runs_without_its_one_look_says_the_seeds_in_words():
+    older = entry("open", verdict="inconclusive", measured="a - b = 1 [0, 2], 20 and 30 seeds")
+    assert list(older.spent) == [20, 30]
+    assert list(replace(older, one_look=[9]).spent) == [9]
+    for settled in (replace(older, verdict="refuted"), replace(older, measured="as printed")):
+        assert list(settled.spent) == []
 
 
 def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):

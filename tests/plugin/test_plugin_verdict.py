@@ -7,7 +7,7 @@ import pytest
 
 from repro.arm import Needs
 from repro.judge import Excess, Held, OneLook, Outcome, Standing
-from repro.ledger import Entry
+from repro.ledger import Change, Entry
 from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
 from repro.runs.results import TrainingFailed
 from tests.plugin.lines import SLOPES, ended
@@ -25,9 +25,11 @@ class Found(SimpleNamespace):
         return f"{self.outcome}: it rises"
 
 
-def found(*outcomes, asked=True, design=None, measured="up = 1 [0, 2], 5 seeds"):
+def found(*outcomes, asked=True, design=None, seeds=(5,)):
     """What a claim's test gathered: findings of these outcomes, of which it asked for the truth."""
-    findings = [Found(outcome=each, measured=measured, seeds=5) for each in outcomes]
+    findings = [
+        Found(outcome=each, seeds=seeds[-1], weakest=Found(counts=seeds)) for each in outcomes
+    ]
     return SimpleNamespace(
         findings=findings, asserted=findings if asked else [], design=design, profile_name="ci"
     )
@@ -85,11 +87,12 @@ def test_a_verdict_is_worse_only_where_it_was_reproduced():
     before = {"reproduced": "worse", "inconclusive": "other", None: "new", "refuted": ""}
     for was, how in before.items():
         entry = was and replace(KNOWN, verdict=was)
-        change = verdict(AssertionError(), found(REFUTED), entry).change
-        assert change == (f"{how} (was {was})" if how in ("worse", "other") else how)
+        given = verdict(AssertionError(), found(REFUTED), entry)
+        assert given.change_kind == how
+        assert given.change == (f"{how} (was {was})" if how in ("worse", "other") else how)
     better = verdict(None, found(REPRODUCED), replace(KNOWN, verdict="refuted"))
-    assert better.change == "better (was refuted)"
-    assert verdict(None, found(REPRODUCED), KNOWN).change == ""
+    assert (better.change_kind, better.change) == (Change.BETTER, "better (was refuted)")
+    assert verdict(None, found(REPRODUCED), KNOWN).change_kind is Change.NONE
 
 
 def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
@@ -100,6 +103,8 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
         return verdict(raised or AssertionError(), found(outcome), KNOWN, held_now, seeds=seeds)
 
     assert given(as_it_was).agrees
+    assert given(as_it_was).change_kind is Change.OPEN
+    assert given(as_it_was, seeds=5).change_kind is Change.SHORT
     assert given(as_it_was).change == "open here, no smaller than it was"
     assert given(as_it_was, seeds=5).change == "open at 5 seeds, no smaller than it was"
     assert given(as_it_was, doubtful).change == "open here, not clearly smaller than it was at 30"
@@ -113,26 +118,38 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
 
 
 def test_a_claim_that_is_reproduced_by_a_smaller_effect_says_so():
-    for chance, change in ((0.5, ""), (1e-9, "smaller than it was")):
+    for chance, kind in ((0.5, Change.NONE), (1e-9, Change.SMALLER)):
         now = held(Standing.SMALLER, REPRODUCED, chance=chance)
-        assert verdict(None, found(REPRODUCED), KNOWN, [now]).change == change
+        assert verdict(None, found(REPRODUCED), KNOWN, [now]).change_kind is kind
 
 
 def test_what_was_judged_at_its_whole_level_is_not_judged_again_at_more_seeds():
     """Recorded runs are all there: one look spends the level, and a second one would exceed it."""
-    open_at_five = replace(KNOWN, verdict="inconclusive")
+    open_at_five = replace(KNOWN, verdict="inconclusive", one_look=[5])
+    apart = replace(open_at_five, one_look=[5, 7])
+    one_look = OneLook(looks=(8,))
 
-    def given(seeds, entry, design):
-        gathered = found(REPRODUCED, design=design, measured=f"up = 1 [0, 2], {seeds} seeds")
-        return verdict(None, gathered, entry)
+    def given(seeds, entry, design=one_look):
+        return verdict(None, found(REPRODUCED, design=design, seeds=seeds), entry)
 
-    again = given(8, open_at_five, OneLook(looks=(8,)))
+    again = given([8], open_at_five)
     assert again.outcome is NOT_RUN
     assert "was open at 5 seeds" in again.why
     assert "looks=(5, 8)" in again.why
-    assert given(5, open_at_five, OneLook(looks=(5,))).outcome is REPRODUCED
-    assert given(8, open_at_five, None).outcome is REPRODUCED  # its looks share the level
-    assert given(8, KNOWN, OneLook(looks=(8,))).outcome is REPRODUCED  # it was settled then
+    for more in ([6, 7], [5, 8], [7, 7], [7]):  # on one side, where the other has as many as it had
+        assert given(more, apart).outcome is NOT_RUN, more
+    for seeds, entry in (([5], open_at_five), ([5, 5], open_at_five), ([5, 7], apart)):
+        assert given(seeds, entry).outcome is REPRODUCED
+    assert given([8], open_at_five, None).outcome is REPRODUCED  # its looks share the level
+    assert given([8], KNOWN).outcome is REPRODUCED  # it was settled then
+
+
+def test_an_open_claim_says_how_many_seeds_its_one_look_had():
+    one_look = OneLook(looks=(8,))
+    given = verdict(AssertionError(), found(OPEN, design=one_look, seeds=(5, 8)), None)
+    assert given.one_look == (5, 8)
+    assert verdict(AssertionError(), found(OPEN), None).one_look == ()
+    assert verdict(AssertionError(), found(REFUTED, design=one_look), None).one_look == ()
 
 
 CONTRADICTORY = [

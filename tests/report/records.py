@@ -4,6 +4,7 @@ import numpy as np
 
 from repro.document import Document
 from repro.judge import Design, Judge, Ladder, Measured, Outcome, Scale
+from repro.ledger import Change
 from repro.report.figure import FigureData, LineData, PanelData
 from repro.report.record import ArmData, ClaimRecord, JudgedClaim, finding_data
 from repro.store import run_key
@@ -56,6 +57,7 @@ def record(claim="004/climbs", verdict=Outcome.REPRODUCED, p=None, **more):
         "data": "cifar10-twin",
         "accepted": None,
         "change": "new",
+        "change_kind": Change.NEW,
         "measured": "",
         "text": "",
         "findings": [],
@@ -66,6 +68,7 @@ def record(claim="004/climbs", verdict=Outcome.REPRODUCED, p=None, **more):
         "command": f'pytest "claims/test_depth_ladder.py::{claim}" --profile ci',
         "machine": "",
         "past": [],
+        "one_look": [],
         "ledger": "claims/ledger.toml",
     } | more
     return ClaimRecord(claim=claim, verdict=verdict, p=p, **given)
@@ -117,10 +120,23 @@ def every_kind():
     document("46.9%").agrees_with("46.9%")
     document("99.81%").is_share_of(149)
     agrees, share = document.findings
-    not_run = record("004/paper", Outcome.NOT_RUN, change="", text="needs --profile paper")
+    not_run = record(
+        "004/paper",
+        Outcome.NOT_RUN,
+        change="",
+        change_kind=Change.NONE,
+        text="needs --profile paper",
+    )
     return [
         judged("004/climbs", rungs.climbs(), arms=arms, past=[(0.05, 0.01, 5)]),
-        judged("004/falls", rungs.falls(), arms=arms, accepted="reproduced", change="worse"),
+        judged(
+            "004/falls",
+            rungs.falls(),
+            arms=arms,
+            accepted="reproduced",
+            change="worse",
+            change_kind=Change.WORSE,
+        ),
         judged("004/gains", rungs[3].exceeds(rungs[2], by_at_least=0.05), arms=arms[2:]),
         judged("004/value", rungs[1].matches(0.45, tolerance=0.04), arms=arms[1:2]),
         judged("000/ratio", rungs[1].is_times(1.12, rungs[0], within_ratio=1.1), arms=arms[:2]),

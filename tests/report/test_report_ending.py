@@ -3,19 +3,24 @@
 import re
 
 from repro.judge import Outcome, false_shares
-from repro.report.ending import MOST, MOST_LINES, WIDTH, Failure, ending
-from repro.report.suite import adjusted, over_the_suite
+from repro.ledger import Change
+from repro.report.results import Failure, ResultsDocument, adjusted, standing
+from repro.report.terminal import MOST, MOST_LINES, WIDTH, ending
 from tests.report.records import record
 
 
+def lines_of(records, failures=()):
+    results = ResultsDocument(claims=records, arms={}, figures=[], failures=list(failures))
+    return ending(results)
+
+
 def text_of(records, failures=()):
-    return "\n".join(line for line, _ in ending(records, failures))
+    return "\n".join(line for line, _ in lines_of(records, failures))
 
 
-def claim(n, verdict=Outcome.REPRODUCED, source="004", **more):
-    return record(
-        f"{source}/claim_{n}", verdict, **{"change": "", "command": f"pytest c{n}"} | more
-    )
+def claim(n, verdict=Outcome.REPRODUCED, source="004", change_kind=Change.NONE, **more):
+    given = {"change": change_kind, "change_kind": change_kind, "command": f"pytest c{n}"} | more
+    return record(f"{source}/claim_{n}", verdict, **given)
 
 
 def rows_of(records):
@@ -50,11 +55,12 @@ def test_numbers_stand_below_their_words():
 
 def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
     changes = [
-        claim(1, change="new"),
-        claim(2, change="better (was refuted)", accepted="refuted"),
-        claim(3, Outcome.INCONCLUSIVE, change="other (was refuted)", accepted="refuted"),
-        claim(4, Outcome.REFUTED, change="worse (was reproduced)", accepted="reproduced"),
-        claim(5, Outcome.INCONCLUSIVE, change="open here (reproduced on another machine)"),
+        claim(1, change_kind=Change.NEW),
+        claim(2, change_kind=Change.BETTER, accepted="refuted"),
+        claim(3, Outcome.INCONCLUSIVE, change_kind=Change.OTHER, accepted="refuted"),
+        claim(4, Outcome.REFUTED, change_kind=Change.WORSE, accepted="reproduced"),
+        claim(5, Outcome.INCONCLUSIVE, change_kind=Change.OPEN, accepted="reproduced"),
+        claim(6, change_kind=Change.SMALLER, accepted="reproduced"),
     ]
     text = text_of(changes)
     assert text.startswith("against the ledger: 3 changed, 1 not in it yet\n  004/claim_4: refuted")
@@ -63,7 +69,7 @@ def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
 
 def test_what_failed_has_its_whole_command_and_is_not_told_twice():
     command = f'pytest "claims/test_it.py::test_it[{"x" * 99}]" --profile ci'
-    worse = claim(1, Outcome.REFUTED, change="worse (was reproduced)", command=command)
+    worse = claim(1, Outcome.REFUTED, change_kind=Change.WORSE, command=command)
     text = text_of([worse], [Failure("refuted", command), Failure("error", "pytest e")])
     assert text.startswith(f"failed: 2\n  refuted: {command}\n  error: pytest e\n")
     assert "against the ledger" not in text
@@ -79,14 +85,14 @@ def test_however_much_there_is_to_say_it_is_short():
     """With what follows it, it is at most 40 lines; only commands may be longer than a line."""
     many = [
         claim(n, verdict, source=source, kind=kind, accepted="refuted", text=f"needs {n}",
-              change="other (was refuted)", sentence="long " * 99, measured="long " * 99)
+              change_kind=Change.OTHER, sentence="long " * 99, measured="long " * 99)
         for source in ("000", "001", "002", "003", "004")
         for kind in ("source", "question", "control")
         for verdict in Outcome
         for n in range(30)
     ]  # fmt: skip
     failures = [Failure("refuted", f"pytest f{n}") for n in range(200)]
-    lines = ending(many, failures)
+    lines = lines_of(many, failures)
     assert len(lines) <= 34
     assert max(len(line) for line, _ in lines) <= WIDTH
     assert sum(line.startswith("  and ") for line, _ in lines) == 3
@@ -96,7 +102,7 @@ def test_however_much_there_is_to_say_it_is_short():
 def test_of_many_sources_the_largest_have_a_row():
     many = [claim(n, source=f"{s:03}") for s in range(100) for n in range(1 + s % 50)]
     rows = rows_of(many)
-    assert len(ending(many, [])) <= MOST_LINES + 2
+    assert len(lines_of(many)) <= MOST_LINES + 2
     assert rows["049"][0] == "50"
     others = [cells for name, cells in rows.items() if name.endswith("other sources")]
     shown = sum(int(cells[0]) for name, cells in rows.items() if name.isdigit())
@@ -113,7 +119,7 @@ def test_the_family_is_all_that_was_judged_and_only_settled_verdicts_can_stand()
             record("printed", Outcome.REFUTED, None),
         ]
     )
-    assert over_the_suite(records) == (
+    assert standing(records) == (
         "2 of 2 settled verdicts stand: of those, 5% are false at most, on average"
     )
     assert [strong.p_over_the_suite, weak.p_over_the_suite] == false_shares([0.001, 0.015, 1.0])[:2]
@@ -128,8 +134,8 @@ def test_what_does_not_stand_is_marked():
     weak = [record(f"weak {i}", Outcome.REPRODUCED, 0.009) for i in range(10)]
     assert all(each.stands for each in adjusted(weak))
     records = adjusted(weak, family_wise=True)
-    assert over_the_suite(records, family_wise=True) == (
+    assert standing(records, family_wise=True) == (
         "0 of 10 settled verdicts stand: the chance that any of those is false is 5% at most; "
         "the others are marked *"
     )
-    assert over_the_suite(adjusted([record("open", Outcome.INCONCLUSIVE, 1.0)])) == ""
+    assert standing(adjusted([record("open", Outcome.INCONCLUSIVE, 1.0)])) == ""

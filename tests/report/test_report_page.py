@@ -7,12 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from repro.report.ending import Failure
 from repro.report.page.render import render
-from repro.report.page.view import lay_out_page
+from repro.report.results import Failure
 from repro.report.runs import read_runs
 from repro.report.session import SessionData
-from repro.report.words import WORDS
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import HIDDEN
 from tests.attacks.strategies import MARKUP, STEERING
@@ -39,7 +37,7 @@ class Reader(HTMLParser):
 
 
 def page_of(results, store):
-    return render(lay_out_page(results, read_runs(store, results.arms)))
+    return render(results, read_runs(results.arms, store))
 
 
 def with_words(results, words):
@@ -82,8 +80,6 @@ def test_everything_of_a_claim_is_on_the_page_which_asks_no_network(results, sto
     assert len(ids) == len(set(ids))
     links = {value[1:] for tag, name, value in page.attributes if (tag, name) == ("a", "href")}
     assert links <= set(ids)
-    stamps = {value[1:] for tag, name, value in page.attributes if (tag, name) == ("use", "href")}
-    assert stamps <= set(ids)
     assert not {"link", "img", "iframe", "object", "embed"} & set(page.elements)  # no network
     assert not [each for each in page.attributes if each[1] in ("src", "xlink:href")]
     policy = next(v for tag, name, v in page.attributes if name == "content" and "src" in v)
@@ -115,25 +111,23 @@ def test_colours_are_those_of_the_page(results, store):
 
 
 def test_it_stays_small(results, store):
-    """A claim takes at most 5 kB beside what a page needs anyway, so that 400 fit into 2 MB."""
+    """A claim takes at most 7.5 kB beside what a page needs anyway: 2,000 fit into 15 MB."""
     once = [record for record in results.claims if record.claim not in ("000/share", "004/paper")]
     often = [replace(each, claim=f"{each.claim}[{i}]") for i in range(5) for each in once]
     one, five = (
         len(page_of(replace(results, claims=claims), store).encode()) for claims in (once, often)
     )
-    assert (five - one) / (len(often) - len(once)) < 5000
+    assert (five - one) / (len(often) - len(once)) < 7500
 
 
 def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_install(
     results, store, tmp_path, monkeypatch
 ):
-    for missing in ("matplotlib", "jinja2"):
-        monkeypatch.setitem(sys.modules, missing, None)
-        paths = write_data(tmp_path, results)
-        assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
-        with pytest.raises(NothingToDrawWith, match=r"pip install 'repro-claims\[report\]'"):
-            write_page(tmp_path, results, store)
-        monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    paths = write_data(tmp_path, results)
+    assert {path.name for path in paths} >= {"results.json", "claims.csv", "summary.md"}
+    with pytest.raises(NothingToDrawWith, match=r"pip install 'repro-claims\[report\]'"):
+        write_page(tmp_path, results, store)
 
 
 def test_the_header_says_which_session_it_was_and_claims_link_to_their_lines(results, store):
@@ -187,5 +181,6 @@ def test_there_is_one_p_and_a_list_of_words(results, store):
     heads = re.search(r"<thead>.*?</thead>", page_of(results, store), re.S)[0]
     assert re.findall(r">([^<>\s][^<>]*)<", heads).count("p") == 1
     assert "p, all claims" not in heads
-    for word, meaning in WORDS:
-        assert meaning in page.text, word
+    words = page.text[page.text.index("\nWords\n") :].splitlines()
+    for word in ("claim", "arm", "interval", "stands", "ledger", "twin"):
+        assert any(line.startswith(word) for line in words), word

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from repro.judge import Design, Judge
 from repro.report import svg
-from repro.report.plots import forest, seeds
-from repro.report.plots.training import training
+from repro.report.curves import training
+from repro.report.intervals import forest, seeds
 from repro.report.runs import TrainingCurve
 from tests.report.records import judged, measured
 
@@ -29,7 +29,7 @@ def paths(plot, kind):
 
 def test_every_seed_is_a_dot_and_every_needed_comparison_a_row(results):
     finding = finding_of(results, "000/order")
-    [plot] = seeds([finding], name="order")
+    [plot] = seeds([finding])
     needed = [effect for effect in finding.effects if effect.needed]
     assert [path.count("h0") for path in paths(plot, "seed")] == [e.seeds for e in needed]
     assert len(paths(plot, "whisker")) == len(paths(plot, "estimate")) == len(needed) == 3
@@ -37,7 +37,7 @@ def test_every_seed_is_a_dot_and_every_needed_comparison_a_row(results):
 
 
 def test_two_bounds_of_one_comparison_share_a_row(results):
-    [plot] = seeds([finding_of(results, "004/value")], name="value")
+    [plot] = seeds([finding_of(results, "004/value")])
     assert len(paths(plot, "whisker")) == 1
     assert [path.count("M") for path in paths(plot, "claimed")] == [2]
 
@@ -47,26 +47,26 @@ def test_a_side_that_diverged_has_neither_dot_nor_interval(results):
     [effect] = finding.effects
     per_seed = [None, *effect.per_seed[1:]]
     effect = replace(effect, per_seed=per_seed, low=None, high=None, estimate=None)
-    [plot] = seeds([replace(finding, effects=[effect])], name="diverged")
+    [plot] = seeds([replace(finding, effects=[effect])])
     assert [path.count("h0") for path in paths(plot, "seed")] == [effect.seeds - 1]
     assert not paths(plot, "whisker") + paths(plot, "estimate")
 
 
 def test_a_forest_links_every_measured_claim_in_the_colour_of_its_verdict(results):
     anchors = [record.claim for record in results.claims]
-    plots = forest(results.claims, name="all", anchors=anchors)
+    plots = forest(results.claims, anchors=anchors)
     body = "".join(plot.body for plot in plots)
     measured = {record.claim for record in results.claims if record.arms}
     assert set(re.findall(r'href="#([^"]+)"', body)) == measured
     [(verdict, _)] = re.findall(r"falls</text></a><g style=\"--key:var\(--(\w+)\)\">(<path)", body)
     assert verdict == "refuted"
-    assert len({plot.name for plot in plots}) == len(plots) == 4
+    assert len(plots) == 4
 
 
 def test_a_documented_number_is_a_diamond_and_a_bound_a_stroke(results):
     [value] = [record for record in results.claims if record.claim == "004/value"]
     [gains] = [record for record in results.claims if record.claim == "004/gains"]
-    drawn = [forest([each], name="one", anchors=["a"])[0] for each in (value, gains)]
+    drawn = [forest([each], anchors=["a"])[0] for each in (value, gains)]
     assert [paths(plot, "claimed")[0].endswith("z") for plot in drawn] == [True, False]
 
 
@@ -79,13 +79,13 @@ def test_a_documented_run_stands_beside_the_interval_of_such_runs():
     effects = [record.findings[0].effects[0] for record in records]
     assert [(effect.kind, effect.relation) for effect in effects] == [("run", "≈")] * 2
     assert effects[0].low < 0.4 < effects[0].high
-    plots = forest(records, name="runs", anchors=["a", "b"])
+    plots = forest(records, anchors=["a", "b"])
     assert {plot.described.partition(": ")[2] for plot in plots} == {
         effects[0].unit,
         f"difference in {effects[0].unit}",
     }
     assert all(paths(plot, "claimed")[0].endswith("z") for plot in plots)
-    [drawn] = seeds(alone.record.findings, name="alone")
+    [drawn] = seeds(alone.record.findings)
     assert [path.count("h0") for path in paths(drawn, "seed")] == [5]
 
 
@@ -98,15 +98,15 @@ def words_of(plot):
 
 def test_panels_have_the_same_axis_of_epochs():
     accuracy = TrainingCurve([5, 10], [[0.5, 0.6], [0.6, 0.7]])
-    plot = training([("bp", {"loss": LOSS, "accuracy": accuracy})], "accuracy", name="two")
+    plot = training([{"loss": LOSS, "accuracy": accuracy}], "accuracy")
     words = words_of(plot)
     assert {"training loss", "accuracy"} <= set(words)
     assert words.count("epoch") == words.count("10") == words.count("2") == 2
     once = TrainingCurve([10], [[0.5], [0.6]])  # measured once: no curve
-    words = words_of(training([("bp", {"loss": LOSS, "accuracy": once})], "accuracy", name="once"))
+    words = words_of(training([{"loss": LOSS, "accuracy": once}], "accuracy"))
     assert "accuracy" not in words
     assert words.count("epoch") == words.count("training loss") == 1
-    assert training([("bp", {"loss": TrainingCurve([1], [[2.0]])})], "loss", name="none") is None
+    assert training([{"loss": TrainingCurve([1], [[2.0]])}], "loss") is None
 
 
 POSITIVE = st.floats(1e-9, 1e9)

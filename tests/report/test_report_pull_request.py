@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from repro.judge import Outcome
-from repro.report.ending import Failure
+from repro.ledger import Change
 from repro.report.pull_request import LIMIT, MOST_ROWS, summary
-from repro.report.results import ResultsDocument
+from repro.report.results import Failure, ResultsDocument
 from tests.report.records import record
 
 
@@ -25,7 +25,7 @@ def test_changes_and_failures_and_counts_come_first_and_the_rest_is_folded(resul
     assert "| refuted | `pytest one.py` |" in text
     assert "| 004 |" in text
     assert "| 1 | needs --profile paper |" in text
-    records = [replace(each, change="") for each in results.claims]
+    records = [replace(each, change_kind=Change.NONE) for each in results.claims]
     assert "Nothing changed against the ledger." in summary(replace(results, claims=records))
 
 
@@ -42,7 +42,7 @@ def fullest(letter, claims):
     sources = [f"{n % 500:03}/{n}{words}" for n in range(claims)]
     records = [
         record(name, verdict, sentence=words, documented=words, measured=words, text=name,
-               accepted="reproduced" if n % 2 else None, change="worse (was reproduced)")
+               accepted="reproduced" if n % 2 else None, change_kind=Change.WORSE)
         for n, name in enumerate(sources)
         for verdict in (Outcome.REFUTED, Outcome.NOT_RUN)
     ]  # fmt: skip

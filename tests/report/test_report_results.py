@@ -1,21 +1,24 @@
 """The results as data: they keep to the published schema, and pandas reads the tables."""
 
 import json
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pandas
 
+from repro.report.data_files import schema_text
 from repro.report.json_data import from_json, to_json
 from repro.report.record import JudgedClaim
-from repro.report.results import ResultsDocument, results_of, schema_text
+from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import read_runs
-from repro.report.schema import as_text, results_schema
 from repro.report.write import write_data
 from repro.store import Store, run_key
 from tests.report.records import RECIPE, arm, identity, store_runs
 
+ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(schema_text())
 
 
@@ -30,7 +33,8 @@ def named(results, claim):
 
 def test_the_schema_is_that_of_the_types():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert schema_text() == as_text(results_schema()), "run: python -m repro.report.schema"
+    script = runpy.run_path(str(ROOT / "scripts" / "results_schema"))
+    assert schema_text() == script["schema_text"](), "run: python scripts/results_schema"
 
 
 def test_results_that_were_written_keep_to_the_schema_and_can_be_read(results, tmp_path):
@@ -123,7 +127,7 @@ def curves_of(tmp_path, **settings):
     given = arm(1)
     kept = {name: value for name, value in given.settings.items() if name != "recipe"}
     changed = replace(given, settings=kept | settings, keys=[run_key(identity(1, 1))])
-    return read_runs(store, {"it": changed})["it"].curves
+    return read_runs({"it": changed}, store)["it"].curves
 
 
 def test_epochs_are_those_that_were_measured(tmp_path):

@@ -1,6 +1,7 @@
 """The lines that announce claims as they are settled."""
 
 from repro.judge import Outcome
+from repro.ledger import Change
 from repro.report import settled
 from repro.report.settled import SettledClaim, counted_line, settled_claim, settled_line
 from tests.report.records import record
@@ -30,11 +31,17 @@ def test_statements_of_documents_that_hold_are_counted_by_source():
 
 
 def test_only_what_holds_in_a_document_as_before_is_merely_counted():
-    assert claim(about_a_document=True).is_only_counted
-    assert claim(about_a_document=True, change="new").is_only_counted
-    assert not claim().is_only_counted
-    for news in ({"change": "better (was refuted)"}, {"fails": True}, {"verdict": "refuted"}):
-        assert not claim(about_a_document=True, **news).is_only_counted
+    def is_counted(fails=False, about_a_document=True, **more):
+        judged = record(**{"change_kind": Change.NONE} | more)
+        return settled_claim(judged, fails=fails, about_a_document=about_a_document).is_only_counted
+
+    assert is_counted()
+    assert is_counted(change_kind=Change.NEW)
+    for news in (
+        {"change_kind": Change.BETTER}, {"fails": True}, {"verdict": Outcome.REFUTED},
+        {"about_a_document": False},
+    ):  # fmt: skip
+        assert not is_counted(**news)
 
 
 def test_it_is_made_of_a_record():

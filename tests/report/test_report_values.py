@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from repro.judge import Design, Judge
 from repro.report.page.arms import written
-from repro.report.page.measurement import measurement_of
-from repro.report.values import arm_values, is_in_percent, writes_percent
+from repro.report.values import arm_values, is_in_percent, measurement_of, writes_percent
 from tests.report.records import arm, judged, measured
 
 
@@ -25,7 +24,6 @@ def test_every_arm_has_its_mean_its_range_and_its_metric():
     assert (low.label, high.label, low.unit) == ("BP k=2", "BP k=3", "accuracy")
     assert (round(low.mean, 1), round(high.mean, 1)) == (0.4, 0.6)
     assert low.least < low.mean < low.most
-    assert low.seeds == len(one.record.findings[0].samples[0].values)
     only = claim({2: 0.4}, lambda a: a > 0.1, "0.389 against 0.10")  # a number is no arm
     assert [value.label for value in values_of(only)] == ["BP k=2"]
     one.record.findings[0].samples[0].values[:] = [None] * 5

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from repro.report.written import LIST, replace_report
+from repro.report.write import LIST, replace_report
 
 
 @pytest.fixture

@@ -4,81 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
-from repro.report.page.anchor import anchor
 from repro.report.record import ArmData, ClaimRecord
 from repro.report.runs import ArmRuns
 
 
 @dataclass(frozen=True)
-class ArmRow:
-    """An arm, and the settings in which it differs from others of its study."""
-
-    anchor: str
-    label: str
-    varying: list[str]
-    seeds: list[int]
-    runs: ArmRuns
-
-
-@dataclass(frozen=True)
 class Study:
-    """The arms of one study: what all of them share, and what differs."""
+    """The arms of one study with their runs: what all of them share, and what differs."""
 
     name: str
-    common: list[tuple[str, str]]
-    columns: list[str]
-    arms: list[ArmRow]
-    made_by: list[str]
-    seconds: float
+    arms: dict[str, ArmData]
+    runs: Mapping[str, ArmRuns]
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """The settings of each arm as text."""
+        return {name: _flat(arm.settings) for name, arm in self.arms.items()}
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The settings in which arms differ."""
+        every = self.settings.values()
+        names = dict.fromkeys(name for each in every for name in each)
+        return [name for name in names if len({each.get(name) for each in every}) > 1]
+
+    @property
+    def common(self) -> list[tuple[str, str]]:
+        """The settings that all arms share."""
+        first = next(iter(self.settings.values()))
+        return [(name, value) for name, value in first.items() if name not in self.columns]
+
+    @property
+    def made_by(self) -> list[str]:
+        return list(dict.fromkeys(line for name in self.arms for line in self.runs[name].made_by))
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.runs[name].seconds for name in self.arms)
 
 
 def studies(
-    source: str,
-    records: Sequence[ClaimRecord],
-    arms: Mapping[str, ArmData],
-    runs: Mapping[str, ArmRuns],
+    records: Sequence[ClaimRecord], arms: Mapping[str, ArmData], runs: Mapping[str, ArmRuns]
 ) -> list[Study]:
     """Return the studies of these claims' arms, each with its arms."""
-    of_study: dict[str, dict[str, dict[str, str]]] = {}
-    for record in records:
-        for name in record.arms:
-            arm = arms[name]
-            of_study.setdefault(arm.study, {})[name] = _flat(arm.settings)
-    return [_study(source, study, settings, arms, runs) for study, settings in of_study.items()]
-
-
-def _study(
-    source: str,
-    study: str,
-    settings: Mapping[str, Mapping[str, str]],
-    arms: Mapping[str, ArmData],
-    runs: Mapping[str, ArmRuns],
-) -> Study:
-    every = list(settings.values())
-    columns = list(dict.fromkeys(name for each in every for name in each))
-    varying = [
-        name for name in columns if any(a.get(name) != b.get(name) for a, b in pairwise(every))
-    ]
-    return Study(
-        name=study,
-        common=[(name, every[0][name]) for name in columns if name not in varying],
-        columns=varying,
-        arms=[
-            ArmRow(
-                anchor=anchor("arm", source, name),
-                label=arms[name].label,
-                varying=[flat.get(column, "") for column in varying],
-                seeds=arms[name].seeds,
-                runs=runs[name],
-            )
-            for name, flat in settings.items()
-        ],
-        made_by=list(dict.fromkeys(line for name in settings for line in runs[name].made_by)),
-        seconds=sum(runs[name].seconds for name in settings),
-    )
+    of_study: dict[str, Study] = {}
+    for name in (name for record in records for name in record.arms):
+        study = arms[name].study
+        of_study.setdefault(study, Study(study, {}, runs)).arms[name] = arms[name]
+    return list(of_study.values())
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:

@@ -4,50 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from repro.report.counts import ONE, count_lines
+from repro.judge import SUITE_LEVEL, Outcome
+from repro.report.counts import ONE, count_lines, verdicts_of
+from repro.report.curves import figure_plot
+from repro.report.figure import caption
+from repro.report.intervals import seeds
 from repro.report.page.arms import ranges
-from repro.report.page.view import MOST_VALUES, VERDICTS, View, counted
-from repro.report.words import WORDS
+from repro.report.page.view import Page, anchor, claim_anchor
+from repro.report.results import ResultsDocument
+from repro.report.runs import ArmRuns
+from repro.report.values import measurement_of
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MOST_LISTED = 100
-"""Rows of a list above the table of an index; on a page of everything a list is whole."""
-
-ROWS_IN_A_BODY = 100
-"""Rows of the index that a browser lays out together, once they come into view."""
+MOST_VALUES = 5
+"""Values of arms that a row of the table shows; the claim itself shows all."""
 
 
-def render(view: View) -> str:
-    """Return the page of everything as one document, with its style and its script inside."""
-    return "".join(_parts("page.html", "table.js", view=view, most_listed=None))
-
-
-def render_index(view: View) -> Iterator[str]:
-    """Yield the parts of the page that has a row for each claim, and its details elsewhere."""
-    most = {"most_listed": MOST_LISTED, "rows_in_a_body": ROWS_IN_A_BODY}
-    return _parts("index.html", "table.js", view=view, **most)
-
-
-def render_block(view: View, title: str, beside: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the parts of a page of some claims; `beside` are the pages next to it."""
-    return _parts("block.html", view=view, title=title, beside=beside)
-
-
-def _parts(template: str, *scripts: str, **given: Any) -> Iterator[str]:
-    from markupsafe import Markup
-
-    script = "\n".join(['"use strict";', *map(_read, (*scripts, "details.js"))])
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    given |= {"script": Markup(script), "allowed_script": f"sha256-{allowed}"}
-    return _templates().get_template(template).generate(**given)
+def render(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> str:
+    """Return the page as one document, with its style and its script inside."""
+    return _templates().get_template("page.html").render(page=Page(results, runs))
 
 
 @cache
@@ -63,16 +46,29 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"number": number, "counted": counted, "ranges": ranges}
-    templates.filters["by_kind"] = lambda claims: "; ".join(count_lines([c.record for c in claims]))
-    templates.filters["lines"] = lambda text: escape(shown_lines(text))
+    templates.filters |= {
+        "number": number,
+        "ranges": ranges,
+        "lines": lambda text: escape(shown_lines(text)),
+        "counted": verdicts_of,
+        "by_kind": lambda records: "; ".join(count_lines(records)),
+    }
+    script = _read("page.js")
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     templates.globals |= {
-        "verdicts": VERDICTS,
+        "anchor": anchor,
+        "claim_anchor": claim_anchor,
+        "measurement_of": measurement_of,
+        "seeds": seeds,
+        "figure_plot": figure_plot,
+        "caption": caption,
+        "verdicts": tuple(Outcome),
         "whose": ONE,
-        "words": WORDS,
         "most_values": MOST_VALUES,
-        "markup": Markup,
-        "style": Markup(_read("page.css")),
+        "level": SUITE_LEVEL,
+        "style": Markup(_read("plots.css") + _read("page.css")),
+        "script": Markup(script),
+        "allowed_script": f"sha256-{allowed}",
     }
     return templates
 
@@ -94,6 +90,5 @@ def number(value: float | None) -> str:
     return digits.replace("-", "−")
 
 
-@cache
 def _read(name: str) -> str:
     return files("repro.report.page").joinpath(name).read_text(encoding="utf-8")

@@ -1,3 +1,32 @@
+"use strict";
+// Filtering; without a script the page shows every claim in the order of the sources.
+
+const filter = document.getElementById("filter");
+const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => {
+  const details = document.getElementById(row.dataset.for);
+  return { row, details, text: (row.textContent + " " + details.textContent).toLowerCase() };
+});
+
+const NAMES = ["source", "verdict", "kind", "change", "stands", "data", "size", "whose"];
+
+function show() {
+  const wanted = Object.fromEntries(new FormData(filter));
+  const chosen = NAMES.filter((name) => wanted[name]);
+  const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const { row, details, text } of rows) {
+    const fits = chosen.every((name) => row.dataset[name] === wanted[name])
+      && words.every((word) => text.includes(word));
+    row.hidden = details.hidden = !fits;
+    shown += fits;
+  }
+  document.getElementById("shown").textContent = `${shown} claim${shown === 1 ? "" : "s"}`;
+}
+filter.addEventListener("input", show);
+filter.addEventListener("submit", (event) => event.preventDefault());
+show();
+addEventListener("pageshow", show); // a browser may have kept what was typed before
+
 // Tables that sort, claims that open by their address, and pages that print in full.
 
 const NUMBERS = new Intl.Collator("en", { numeric: true });
@@ -16,9 +45,9 @@ function sort(button) {
     const order = typeof a === "number" ? a - b : NUMBERS.compare(a, b);
     return falling ? -order : order;
   };
-  const sorted = [...table.querySelectorAll("tbody tr")].map((row) => [value(row), row]);
+  const sorted = [...table.tBodies[0].rows].map((row) => [value(row), row]);
   sorted.sort(([a], [b]) => compare(a, b));
-  fill(table, sorted.map(([, row]) => row));
+  table.tBodies[0].replaceChildren(...sorted.map(([, row]) => row));
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", falling ? "descending" : "ascending");
 }
@@ -26,25 +55,12 @@ for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => sort(button));
 }
 
-// Rows lie in bodies of so many, of which a long table lays out those in view.
-function fill(table, rows) {
-  const bodies = [...table.tBodies];
-  const size = Math.ceil(rows.length / bodies.length);
-  bodies.forEach((body, place) => {
-    body.replaceChildren(...rows.slice(place * size, (place + 1) * size));
-  });
-}
-
 function open() {
-  const name = location.hash.slice(1);
-  const target = document.getElementById(name);
+  const target = document.getElementById(location.hash.slice(1));
   if (target instanceof HTMLDetailsElement) {
     target.hidden = false;
     target.open = true;
     target.scrollIntoView();
-  } else if (!target && name) {
-    const link = document.querySelector(`[data-for="${CSS.escape(name)}"] a`);
-    if (link) location.replace(link.href);
   }
 }
 addEventListener("hashchange", open);

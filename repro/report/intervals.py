@@ -1,0 +1,161 @@
+"""Comparisons as rows above a common axis: those of one claim, and one of each claim of a source.
+
+A row has its name above it, a dot for each seed, the interval around the estimate, and a mark at
+what is claimed or documented.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from repro.report import svg
+from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_effect
+
+RATIO = "ratio of two arms"
+MOST_ROWS = 12
+"""Comparisons of one claim that are drawn; the text beside the plot has all."""
+
+LEFT, RIGHT, FOOT, HEIGHT, MIDDLE, LONGEST_NAME = 10, 328, 30, 28, 20, 64
+"""Lengths in points (a row's height, and the place of its interval in it), and of names."""
+
+DIAMOND, STROKE = "m0-3.5l3.5 3.5-3.5 3.5-3.5-3.5z", "m0-8v13"
+STATES = {"contradicted": "refuted", "open": "inconclusive", "holds": "reproduced"}
+"""The page's colour of each state of a comparison, the worst state first."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison to draw; an end of its interval that is not finite is None."""
+
+    name: str
+    colour: str
+    interval: tuple[float | None, float | None, float | None]
+    """Low end, estimate, high end."""
+    claimed: tuple[float, ...]
+    """The bounds that are claimed, or the number that is documented."""
+    is_documented: bool = False
+    dots: tuple[float, ...] = ()
+    link: str = ""
+    """The anchor that its name leads to; empty where it leads nowhere."""
+
+    @property
+    def values(self) -> list[float]:
+        return [each for each in (*self.interval, *self.claimed, *self.dots) if each is not None]
+
+    def draw(self, axis: svg.Axis) -> str:
+        """Draw it from its own top."""
+        low, middle, high = self.interval
+        name = self.name if len(self.name) <= LONGEST_NAME else f"{self.name[: LONGEST_NAME - 1]}…"
+        named = svg.text(LEFT, 9, name)
+        named = f'<a href="#{self.link}">{named}</a>' if self.link else named
+        bar = estimate = ""
+        if low is not None and high is not None:
+            bar = svg.line([(axis.at(low), MIDDLE), (axis.at(high), MIDDLE)], "whisker")
+        if middle is not None:
+            estimate = svg.marks([(axis.at(middle), MIDDLE)], "estimate")
+        claimed = [(axis.at(each), MIDDLE) for each in self.claimed]
+        return "".join(
+            [
+                named,
+                svg.marks([(axis.at(dot), MIDDLE - 5) for dot in self.dots], "seed"),
+                svg.coloured(self.colour, bar, estimate),
+                svg.marks(claimed, "claimed", DIAMOND if self.is_documented else STROKE),
+            ]
+        )
+
+
+def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[svg.PagePlot]:
+    """Draw every claim that was measured, one plot a unit; a claim's name links to its anchor."""
+    units: dict[str, list[Comparison]] = {}
+    for record, anchor in zip(records, anchors, strict=True):
+        decided = deciding_effect(record)
+        if decided and decided[1].estimate is not None:
+            units.setdefault(_quantity(*decided), []).append(_of_claim(record, anchor, *decided))
+    by_size = sorted(units.items(), key=lambda each: -len(each[1]))
+    return [
+        _plot(unit, rows, f"{len(rows)} measured claims with their intervals: {unit}")
+        for unit, rows in by_size
+    ]
+
+
+def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
+    """Draw the comparisons that a claim needs, one plot a unit."""
+    needed = [effect for each in findings for effect in each.effects if effect.needed]
+    units: dict[tuple[str, str], dict[str, Comparison]] = {}
+    for effect in needed[:MOST_ROWS]:
+        unit = effect.unit.replace("_", " ")
+        label = f"distance from the mean, {unit}" if effect.kind == "spread" else unit
+        rows = units.setdefault((effect.kind, label), {})
+        row = _of_effect(effect)
+        if (other := rows.get(effect.label)) is not None:  # two bounds of one comparison
+            colour = next(c for c in STATES.values() if c in (row.colour, other.colour))
+            row = replace(other, colour=colour, claimed=(*other.claimed, *row.claimed))
+        rows[effect.label] = row
+    return [
+        _plot(label, list(rows.values()), "Every seed, the interval, the bound")
+        for (_, label), rows in units.items()
+    ]
+
+
+def _plot(unit: str, rows: Sequence[Comparison], described: str) -> svg.PagePlot:
+    values = [value for row in rows for value in row.values]
+    if unit == RATIO and min(values) > 0:
+        axis = svg.Axis.of_ratios(values, LEFT, RIGHT)
+    else:
+        axis = svg.Axis.over(values, LEFT, RIGHT, most=6)
+    foot = HEIGHT * len(rows)
+    body = svg.x_axis(axis, foot, unit, grid_to=0)
+    for place, row in enumerate(rows):
+        body += f'<g transform="translate(0 {HEIGHT * place:g})">{row.draw(axis)}</g>'
+    return svg.PagePlot(described, svg.WIDTH, foot + FOOT, body)
+
+
+def _of_effect(effect: EffectData) -> Comparison:
+    """Return a comparison with its seeds; of a spread, with their distances from their mean."""
+    dots = [value for value in effect.per_seed if value is not None]
+    if effect.kind == "spread" and dots:
+        centre = statistics.fmean(dots)
+        dots = [abs(dot - centre) for dot in dots]
+    ends = (effect.low, effect.estimate, effect.high)
+    return Comparison(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
+
+
+def _of_claim(
+    record: ClaimRecord, anchor: str, finding: FindingData, effect: EffectData
+) -> Comparison:
+    """Return the comparison that decides a claim, beside what is documented or else the bound."""
+    shift = _fixed_side(finding, effect) or 0.0
+    low, middle, high = (shift + (x or 0.0) for x in (effect.low, effect.estimate, effect.high))
+    documented = finding.documented if effect.kind != "spread" else None
+    return Comparison(
+        name=record.claim.partition("/")[2].replace("_", " "),
+        colour=record.verdict,
+        interval=(low, middle, high),
+        claimed=(shift + effect.bound if documented is None else documented,),
+        is_documented=documented is not None,
+        link=anchor,
+    )
+
+
+def _quantity(finding: FindingData, effect: EffectData) -> str:
+    if effect.kind == "spread":
+        return f"standard deviation of {effect.unit} over seeds"
+    if effect.unit == "ratio":
+        return RATIO
+    is_of_one_arm = effect.kind == "run" and finding.samples[effect.sides[1]].fixed
+    if is_of_one_arm or _fixed_side(finding, effect) is not None:
+        return effect.unit
+    return f"difference in {effect.unit}"
+
+
+def _fixed_side(finding: FindingData, effect: EffectData) -> float | None:
+    """Return the number that an arm is held against; the plot then shows the arm's own value.
+
+    None where both sides of the comparison were measured, or it is in the arm's own unit already.
+    """
+    if effect.kind != "difference" or len(effect.sides) != 2 or effect.unit == "ratio":
+        return None
+    right = finding.samples[effect.sides[1]]
+    return right.values[0] if right.fixed else None

@@ -1,0 +1,172 @@
+"""The end of a session on a terminal, at 80 columns.
+
+It is short enough to be read: what failed, what changed, a table of counts, and what was not run.
+With -v the table of all verdicts goes before.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from repro.judge import Outcome
+from repro.ledger import Change
+from repro.report.counts import MANY, ONE, groups_of, verdicts_of
+from repro.report.record import ClaimRecord
+from repro.report.results import Failure, ResultsDocument
+from repro.report.settled import agreeing
+from repro.text import shown
+
+MOST = 5
+"""Rows of a list that are shown; the rest is in the whole table and in the report."""
+
+MOST_LINES = 24
+"""Lines of an end with a table of many sources: with what follows it, 40 fit on a screen."""
+
+LEAST_ROWS = 4
+"""Rows of the table of counts that there is always room for."""
+
+WIDTH, INDENT = 79, 13
+
+Line = tuple[str, Outcome | None]
+"""A line, and the verdict whose colour it has."""
+
+_DOCUMENTS = {Outcome.REPRODUCED: "agrees", Outcome.REFUTED: "disagrees"}
+
+
+def ending(results: ResultsDocument) -> list[Line]:
+    """Return the lines of a session's end."""
+    before = [_failed(results.failures), _changed(results)]
+    after = _not_run(results)
+    room = MOST_LINES - sum(map(len, before)) - len(after)
+    table = _counts(results.claims, most=max(LEAST_ROWS, room)) if results.claims else []
+    lines: list[Line] = []
+    for part in filter(None, [*before, table, after]):
+        lines += [("", None), *part] if lines else part
+    return lines
+
+
+def _failed(failures: Sequence[Failure]) -> list[Line]:
+    """Return what failed, each with the command that judges it alone."""
+    if not failures:
+        return []
+    lines: list[Line] = [(f"failed: {len(failures)}", None)]
+    lines += [(f"  {each.verdict}: {shown(each.command)}", None) for each in failures[:MOST]]
+    return lines + _and_more(len(failures))
+
+
+def _changed(results: ResultsDocument) -> list[Line]:
+    """Return what else differs from the ledger; of claims that are not in it only their number."""
+    failing = {each.command for each in results.failures}
+    known, new = (
+        [record for record in records if record.command not in failing]
+        for records in (results.changed, results.new)
+    )
+    if not known and not new:
+        return []
+    parts = [f"{len(known)} changed"] * bool(known) + [f"{len(new)} not in it yet"] * bool(new)
+    lines: list[Line] = [(f"against the ledger: {', '.join(parts)}", None)]
+    for r in known[:MOST]:
+        text = f"  {shown(r.claim)}: {r.verdict}, {shown(r.change)}: {shown(r.measured)}"
+        lines.append((_cut(text), r.verdict))
+    return lines + _and_more(len(known))
+
+
+def _not_run(results: ResultsDocument) -> list[Line]:
+    """Return the reasons why claims were not run, each once."""
+    reasons = results.reasons
+    lines: list[Line] = [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:MOST]]
+    return lines + _and_more(len(reasons))
+
+
+def _counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
+    """Return how often each verdict was reached, by source, and of our own claims in all.
+
+    Of many sources the largest have a row, so that there are at most so many rows. Claims that were
+    trained stand apart from what documents say of themselves.
+    """
+    head = [*map(str, Outcome), *_DOCUMENTS.values()]
+    groups = _largest(groups_of(records), most - 1)
+    rows = [*((name, _row(group)) for name, group in groups), ("all", _row(records))]
+    names = max(len("source"), *(len(name) for name, _ in rows))
+    columns = [max(len(word), 4) for word in head]
+    trained = sum(columns[: len(Outcome)]) + len(Outcome) - 1
+    lines = [f"{'':{names}}  {'trained and measured':<{trained}}   the document itself"]
+    lines += [_columns(name, row, names, columns) for name, row in [("source", head), *rows]]
+    return [(line.rstrip(), None) for line in lines]
+
+
+def _largest(
+    groups: list[tuple[str, list[ClaimRecord]]], most: int
+) -> list[tuple[str, list[ClaimRecord]]]:
+    """Return at most so many groups: of too many sources the small ones are one."""
+    if len(groups) <= most:
+        return groups
+    sources = [group for group in groups if group[0] not in MANY.values()]
+    ours = groups[len(sources) :]
+    by_size = sorted(sources, key=lambda group: -len(group[1]))
+    room = most - len(ours) - 1
+    kept, others = by_size[:room], by_size[room:]
+    together = [record for _, group in others for record in group]
+    return [*sorted(kept), (f"{len(others)} {'other ' * bool(kept)}sources", together), *ours]
+
+
+def _row(records: Sequence[ClaimRecord]) -> list[str]:
+    trained = verdicts_of([r for r in records if not r.is_about_a_document])
+    of_documents = verdicts_of([r for r in records if r.is_about_a_document])
+    numbers = [*trained.values(), *(of_documents[verdict] for verdict in _DOCUMENTS)]
+    return [f"{n or '·'}" for n in numbers]
+
+
+def _columns(name: str, cells: Sequence[str], names: int, widths: Sequence[int]) -> str:
+    padded = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
+    split = len(Outcome)
+    return f"{name:{names}}  {' '.join(padded[:split])}   {' '.join(padded[split:])}"
+
+
+def _and_more(count: int) -> list[Line]:
+    return [(f"  and {count - MOST} more, with -v or in the report", None)] * (count > MOST)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+
+
+def verdict_table(records: Sequence[ClaimRecord]) -> list[Line]:
+    """Return the lines of the table, the first line of a claim with its verdict.
+
+    Statements of documents that hold, of which there are hundreds, are only counted.
+    """
+    lines: list[Line] = []
+    listed = [record for record in records if not _is_only_counted(record)]
+    if len(listed) < len(records):
+        agree = agreeing(len(records) - len(listed))
+        lines.append((f"{'REPRODUCED':{INDENT}}{agree}", Outcome.REPRODUCED))
+    for record in listed:
+        change = f"  ({shown(record.change)})" if record.change else ""
+        mark = " *" if record.has_fallen else ""
+        head = f"{record.verdict.upper():{INDENT}}{shown(record.claim)}{mark}{change}"
+        lines.append((head, record.verdict))
+        for detail in _details(record):
+            wrapped = textwrap.wrap(detail, WIDTH - INDENT, subsequent_indent="  ")
+            lines += [(" " * INDENT + line, None) for line in wrapped]
+    return lines
+
+
+def _details(record: ClaimRecord) -> list[str]:
+    whose = f"{ONE[record.kind]}: " if record.kind != "source" else ""
+    details = [f"{whose}“{shown(record.sentence)}”"]
+    if record.documented:
+        details.append(f"documented: {shown(record.documented)}")
+    if record.measured:
+        details.append(f"measured ({shown(record.data)}): {shown(record.measured)}")
+    if record.opposed:
+        details.append(f"but at another size the opposite: {shown(record.opposed)}")
+    if record.verdict is Outcome.NOT_RUN:
+        details.append(shown(record.text))
+    return details
+
+
+def _is_only_counted(record: ClaimRecord) -> bool:
+    is_as_it_was = record.change_kind is Change.NONE
+    return record.is_about_a_document and record.verdict is Outcome.REPRODUCED and is_as_it_was
