@@ -13,15 +13,16 @@ import pytest
 from _pytest._code.code import Traceback
 
 from repro.arm import Arm
+from repro.exits import exit_refused
 from repro.imports import import_whole
 from repro.plugin import completeness, workers
-from repro.plugin.claims import name_or_none, show_sentences
+from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.completeness import Completeness, Orphans, claims_among
+from repro.plugin.completeness import OUTCOME, Collected, Completeness, chosen_by_hand
 from repro.plugin.display import display_of
-from repro.plugin.options import check_options, store_folder
+from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.report.settled import PROPERTY
-from repro.store import has_stored_runs
+from repro.store import RUNS, has_stored_runs
 from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
@@ -59,16 +60,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    config.pluginmanager.register(Orphans(), completeness.ORPHANS)
-    config.pluginmanager.register(_TakesTurns())
-    config.pluginmanager.register(_Stays())
+    plugins = config.pluginmanager
+    plugins.register(_TakesTurns())
+    plugins.register(_Stays())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
+        plugins.register(Collected(config.workerinput[workers.CHOSEN]), completeness.COLLECTED)
         return
     check_options(config)
-    config.pluginmanager.register(Completeness(), completeness.NAME)
+    plugins.register(Completeness(config), completeness.NAME)
     if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
-        config.pluginmanager.register(workers.Workers(config), workers.NAME)
+        plugins.register(workers.Workers(config, chosen_by_hand(config)), workers.NAME)
+    else:
+        plugins.register(Collected(chosen_by_hand(config)), completeness.COLLECTED)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,23 +84,26 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
-    with completed_arguments(early_config, parser, args):
+    with completed_arguments(early_config, parser, args), exit_refused():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
+    if not hasattr(config, "workerinput"):
+        require_by_hand(config)
     if option(config, "plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
-    return (yield)
+    with exit_refused():
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look for no tests in the session's store, nor in the runs of others: they may be millions."""
-    is_store = collection_path == store_folder(config).absolute()
-    return True if is_store or has_stored_runs(collection_path) else None
+    """Look for no tests among the runs of the session's store, or of others: they may be millions."""
+    is_own = collection_path == store_folder(config).absolute() / RUNS
+    return True if is_own or has_stored_runs(collection_path) else None
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -114,12 +121,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    keyword = config.option.keyword
-    wanted = [item for item in items if name_or_none(item) == keyword] if keyword else []
-    if wanted:  # a whole name may have characters in it that -k has another use for
-        config.option.keyword = ""
-        config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
-        items[:] = wanted
+    select_by_name(config, items)
     figures = [item for item in items if item.get_closest_marker("figure")]
     if figures and not (option(config, "report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)):
         config.hook.pytest_deselected(items=figures)
@@ -287,6 +289,16 @@ def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield from _report_of(item, call)
+    if call.when != "teardown" and _takes_results(item):  # so that what others make of it is seen
+        report.user_properties.append((OUTCOME, report.outcome))
+    return report
+
+
+def _report_of(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Take the report that pytest makes of a test, and make that of a verdict from it."""
     session = item.config.stash.get(SESSION, None)
     if not session or not item.get_closest_marker("claim") or item in session.refused:
         return (yield)
@@ -338,10 +350,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         claims.close()
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[completeness.CLAIMS] = claims_among(session.items)
-        output[completeness.ORPHANS] = session.config.pluginmanager.getplugin(
-            completeness.ORPHANS
-        ).told()
+        collected = session.config.pluginmanager.getplugin(completeness.COLLECTED)
+        output[completeness.COLLECTED] = [list(map(list, collected.seen)), collected.paths]
     if claims is not None and output is not None:
         from repro.plugin.summary import account_of
 
