@@ -1,14 +1,15 @@
 """No finding is lost in silence: what is expected, less what was judged, less what is excused.
 
-- **Expected** is each claim that pytest selected, and each entry of a ledger of the files and folders
-  that it was to collect.
+- **Expected** is each claim that pytest selected, and each entry of a ledger of the files and
+  folders that it was to collect.
 - **Judged** is a claim whose report failed, or carries the outcome that repro gave it. A worker of
   xdist may end without a word, and a hook may change a report.
-- **Excused** is what is there, and was left out on the command line. Settings and hooks excuse nothing.
+- **Excused** is what is there, and was left out on the command line. Settings and hooks excuse
+  nothing.
 
 What is left fails the session, by name. An entry without a claim does too, since a claim that is
-renamed would be a new one, and pass; `--update-ledger` removes it. Reproduced claims that settings or
-hooks deselect are named, and fail with `--gate`.
+renamed would be a new one, and pass; `--update-ledger` removes it. Reproduced claims that settings
+or hooks deselect are named, and fail with `--gate`.
 """
 
 from __future__ import annotations
@@ -116,9 +117,10 @@ class Collected:
 def _goes_by_what_failed(config: pytest.Config, chosen: dict[str, Any]) -> bool:
     """Return whether the command line leaves out what did not fail last, and something did."""
     cache = getattr(config, "cache", None)
-    return cache is not None and any(
-        chosen[name] and cache.get(place, None) for name, place in _LAST_FAILED.items()
-    )
+    places = [place for name, place in _LAST_FAILED.items() if cache and chosen[name]]
+    kept = [cache.get(place, None) for place in places] if cache else []
+    # pytest keeps the names of all tests that failed, and of --sw the last one
+    return any(x.get("last_failed", True) if isinstance(x, dict) else x for x in kept if x)
 
 
 class Completeness:
@@ -127,7 +129,7 @@ class Completeness:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._by_hand = by_hand(config)
-        self._goes_by_what_failed = _goes_by_what_failed(config, vars(self._by_hand))
+        self._goes_by_what_failed = _goes_by_what_failed(config, chosen_by_hand(config))
         self._is_told = False
         self._seen: dict[str, Seen] = {}
         self._paths: set[Path] = set()
@@ -237,14 +239,14 @@ class Completeness:
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
         """Return whether an entry may do without a claim: one is there that was not collected.
 
-        The command line has left it out. While verdicts are accepted, its file may also skip itself.
+        The command line leaves it out. While verdicts are accepted, its file may also skip itself.
         """
         is_older = ledger.path.name == OLDER
         files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
         if not is_older and self._is_ignored(files[0]):
             return True
         files = [file for file in files if _defines(file, claim)]
-        if any(map(self._is_passed_over, files)):
+        if any(self._is_passed_over(file, claim) for file in files):
             return True
         has_cases = any(_test(seen.claim) == _test(claim) for seen in here)
         return bool(option(self._config, "update-ledger") and files and not has_cases)
@@ -255,16 +257,18 @@ class Completeness:
         globs = [os.path.abspath(start / path) for path in self._by_hand.ignore_glob or ()]
         return any(x in places for x in paths) or any(fnmatch.filter(places, x) for x in globs)
 
-    def _is_passed_over(self, file: Path) -> bool:
-        """Return whether the command line has a file not collected, or not as a whole."""
+    def _is_passed_over(self, file: Path, claim: str) -> bool:
+        """Return whether the command line has a test of a file not collected."""
         config, given = self._config, self._by_hand.file_or_dir
         named = {path_named(config, argument) for argument in config.args} | self._paths
         is_outside = bool(given) and named.isdisjoint((file, *file.parents))
-        is_in_part = any(
-            "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
+        tests = [
+            argument.rpartition("::")[2]
             for argument in given
-        )
-        return self._goes_by_what_failed or self._is_ignored(file) or is_outside or is_in_part
+            if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
+        ]
+        is_other = bool(tests) and f"test_{_test(claim)}" not in tests
+        return self._goes_by_what_failed or self._is_ignored(file) or is_outside or is_other
 
     def _leave_out(self, ledger: Ledger, claims: set[str]) -> None:
         """Note the claims among some that are reproduced in a ledger, at the session's size."""

@@ -85,7 +85,12 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
     with completed_arguments(early_config, parser, args), exit_refused():
-        return (yield)
+        try:
+            return (yield)
+        except SystemExit as left:  # it would be the end of pytest, with its own exit code
+            raise pytest.UsageError(
+                f"A conftest.py leaves Python: sys.exit({left.code})."
+            ) from left
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -101,7 +106,7 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look for no tests among the runs of the session's store, or of others: they may be millions."""
+    """Look for no tests among the runs of the session's store, or others: they may be millions."""
     is_own = collection_path == store_folder(config).absolute() / RUNS
     return True if is_own or has_stored_runs(collection_path) else None
 
