@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from repro.ledger import NAME as OLDER
-from repro.ledger import Ledger, LedgerError, held, read_ledgers
+from repro.ledger import Entry, Ledger, LedgerError, held, read_ledgers
 from repro.plugin import workers
 from repro.plugin.claims import name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
@@ -34,25 +34,15 @@ from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.report.settled import REPRODUCED
 
 NAME = "repro-completeness"
-COLLECTED = "repro-collected"
+"""The name of `Completeness` among pytest's plugins, and of what xdist's workers tell."""
+
 OUTCOME = "repro.outcome"
 """The name under which a claim's report carries the outcome that repro gave it."""
 
 SELECTED, BY_HAND, OTHERWISE = "selected", "left out by hand", "left out otherwise"
 
-_LAST_FAILED = {"lf": "cache/lastfailed", "stepwise": "cache/stepwise"}
-"""Options that choose by what failed last, and where pytest keeps that."""
-
+_CHOOSING = "repro-choosing"
 _SHOWN = 5
-
-
-def chosen_by_hand(config: pytest.Config) -> dict[str, Any]:
-    """Return the options of the command line that choose among tests."""
-    given = by_hand(config)
-    return {
-        name: getattr(given, name, None)
-        for name in ("keyword", "markexpr", "deselect", *_LAST_FAILED)
-    }
 
 
 class Seen(NamedTuple):
@@ -66,73 +56,22 @@ class Seen(NamedTuple):
     """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
 
 
-class Collected:
-    """What a process sees that collects: pytest's only one, or each of xdist's workers."""
-
-    def __init__(self, chosen: dict[str, Any]) -> None:
-        self._chosen = chosen
-        self._deselected: list[pytest.Item] = []
-        self.seen: list[Seen] = []
-        self.paths: list[str] = []
-        """The files that the arguments name, and all folders that are walked for them."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        named, path = collector.session.isinitpath, collector.path
-        is_walked = isinstance(collector, pytest.Directory) and any(map(named, path.parents))
-        if is_walked or (named(path) and not isinstance(collector, pytest.Session)):
-            self.paths.append(str(path))
-        return (yield)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self._deselected += items
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        items = [*session.items, *self._deselected]
-        selected = {item.nodeid for item in session.items}
-        by_hand = self._left_out_by_hand(session.config, items)
-        for item in items:
-            if item.get_closest_marker("claim"):
-                state = BY_HAND if item.nodeid in by_hand else OTHERWISE
-                state = SELECTED if item.nodeid in selected else state
-                name = name_or_none(item) or ""
-                self.seen.append(Seen(item.nodeid, str(item.path), name, state))
-
-    def _left_out_by_hand(self, config: pytest.Config, items: list[pytest.Item]) -> set[str]:
-        """Return the names of the tests that the command line alone leaves out."""
-        alone, left = copy.copy(config), list(items)
-        alone.option = argparse.Namespace(**{**vars(config.option), **self._chosen})
-        alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]
-        select_by_name(alone, left)
-        for name in ("main", "mark"):
-            pytests: Any = config.pluginmanager.getplugin(name)
-            pytests.pytest_collection_modifyitems(config=alone, items=left)
-        if _goes_by_what_failed(config, self._chosen):
-            left = []
-        return {item.nodeid for item in items} - {item.nodeid for item in left}
-
-
-def _goes_by_what_failed(config: pytest.Config, chosen: dict[str, Any]) -> bool:
-    """Return whether the command line leaves out what did not fail last, and something did."""
-    cache = getattr(config, "cache", None)
-    places = [place for name, place in _LAST_FAILED.items() if cache and chosen[name]]
-    kept = [cache.get(place, None) for place in places] if cache else []
-    # pytest keeps the names of all tests that failed, and of --sw the last one
-    return any(x.get("last_failed", True) if isinstance(x, dict) else x for x in kept if x)
-
-
 class Completeness:
-    """Draws the balance in the process that owns the session: pytest's only one, or xdist's."""
+    """Sees what is there in each process that collects, and draws the balance in the first one.
+
+    That is pytest's only process, or the controller of xdist, whose workers tell it what they saw.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._by_hand = by_hand(config)
-        self._goes_by_what_failed = _goes_by_what_failed(config, chosen_by_hand(config))
-        self._is_told = False
+        choosing = {x: getattr(self._by_hand, x) for x in ("keyword", "markexpr", "deselect")}
+        self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
+        """The options of the command line that choose among the tests that are there."""
+        self._deselected: list[pytest.Item] = []
         self._seen: dict[str, Seen] = {}
         self._paths: set[Path] = set()
+        """The files that the arguments name, and all folders that are walked for them."""
         self._judged: set[str] = set()
         self._failed: set[str] = set()
         self.unjudged: list[str] = []
@@ -144,22 +83,51 @@ class Completeness:
         self.unread: list[str] = []
         """What is wrong with ledgers that cannot be read any more."""
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        said = [value for name, value in report.user_properties if name == OUTCOME]
-        has_ended = report.when == "call" or report.outcome != "passed"
-        if report.outcome == "failed":
-            self._failed.add(report.nodeid)
-        elif has_ended and said == [report.outcome]:
-            self._judged.add(report.nodeid)
+    # What is there
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        is_named, path = collector.session.isinitpath, collector.path
+        is_walked = isinstance(collector, pytest.Directory) and any(map(is_named, path.parents))
+        if is_walked or (is_named(path) and not isinstance(collector, pytest.Session)):
+            self._paths.add(path)
+        return (yield)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected += items
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        items = [*session.items, *self._deselected]
+        selected = {item.nodeid for item in session.items}
+        by_hand = self._left_out_by_hand(items)
+        for item in items:
+            if item.get_closest_marker("claim"):
+                state = BY_HAND if item.nodeid in by_hand else OTHERWISE
+                state = SELECTED if item.nodeid in selected else state
+                name = name_or_none(item) or ""
+                self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state)
+
+    def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
+        """Return the names of the tests that the command line alone leaves out."""
+        alone, left = copy.copy(self._config), list(items)
+        alone.option = argparse.Namespace(**{**vars(alone.option), **self._choosing})
+        alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]
+        select_by_name(alone, left)
+        for name in ("main", "mark"):
+            pytests: Any = alone.pluginmanager.getplugin(name)
+            pytests.pytest_collection_modifyitems(config=alone, items=left)
+        return {item.nodeid for item in items} - {item.nodeid for item in left}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[_CHOOSING] = self._choosing
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {}).get(COLLECTED)
-        if told is not None:  # one that crashed says nothing, and others have collected the same
-            self._take(*told)
-
-    def _take(self, seen: Iterable[Sequence[str]], paths: Iterable[str]) -> None:
-        self._is_told = True
+        # one that crashed says nothing, and others have collected the same
+        seen, paths = getattr(node, "workeroutput", {}).get(NAME, ((), ()))
         self._seen |= {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
         self._paths.update(map(Path, paths))
 
@@ -171,10 +139,23 @@ class Completeness:
                 files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
         return files
 
+    # What was judged, and the balance
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        said = [value for name, value in report.user_properties if name == OUTCOME]
+        has_ended = report.when == "call" or report.outcome != "passed"
+        if report.outcome == "failed":
+            self._failed.add(report.nodeid)
+        elif has_ended and said == [report.outcome]:
+            self._judged.add(report.nodeid)
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
+        if (output := getattr(self._config, "workeroutput", None)) is not None:
+            output[NAME] = [list(map(list, self._seen.values())), list(map(str, self._paths))]
+            return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         has_ended = exitstatus in (*nothing, pytest.ExitCode.TESTS_FAILED)
         is_red = has_ended and not looks_only(self._config) and self._is_red(session)
@@ -185,56 +166,62 @@ class Completeness:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _is_red(self, session: pytest.Session) -> bool:
-        plugins = self._config.pluginmanager
-        if (collected := plugins.getplugin(COLLECTED)) is not None:
-            self._take(collected.seen, collected.paths)
         selected = {seen.nodeid for seen in self._seen.values() if seen.state == SELECTED}
-        if (of_workers := plugins.getplugin(workers.NAME)) is not None:
+        if (of_workers := self._config.pluginmanager.getplugin(workers.NAME)) is not None:
             selected.update(of_workers.notes.claims())  # also those of a worker that was killed
         unjudged = sorted(selected - self._judged - self._failed)
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)
         self.unjudged = unjudged
-        if self._is_told:
+        if not self._goes_by_what_failed():
             self._hold_against_ledgers()
         is_gone = self.gone and not option(self._config, "update-ledger")
         is_left_out = self.left_out and option(self._config, "gate")
         has_failed = not self._failed.isdisjoint(selected)
         return bool(unjudged or is_gone or is_left_out or has_failed or self.unread)
 
+    def _goes_by_what_failed(self) -> bool:
+        """Return whether the command line asks for what failed last, and something did."""
+        for name, place in (("lf", "cache/lastfailed"), ("stepwise", "cache/stepwise")):
+            if getattr(self._by_hand, name, False):
+                kept = self._config.cache.get(place, None) if self._config.cache else None
+                return bool(kept.get("last_failed", kept) if isinstance(kept, dict) else kept)
+        return False
+
     def _hold_against_ledgers(self) -> None:
         """Note the entries whose claims are gone, and those that only settings leave out."""
         config, known = self._config, set()
-        named = (path_named(config, argument) for argument in config.args)
+        named = [path_named(config, argument) for argument in config.args]
         places = {place for path in named for place in places_with_ledgers(config, path)}
         for folder, ledger in self._ledgers(places | self._paths):
             known.add(ledger.path)
             here = [seen for seen in self._seen.values() if Path(seen.file).parent == folder]
             states = {seen.claim: seen.state for seen in here}
-            claims = sorted({entry.claim for entry in ledger.entries.values()})
-            missing = [claim for claim in claims if claim not in states]
-            if gone := [x for x in missing if not self._is_kept(x, folder, ledger, here)]:
+            missing = {entry.claim for entry in ledger.entries.values()} - states.keys()
+            if gone := sorted(x for x in missing if not self._is_kept(x, folder, ledger, here)):
                 self.gone[ledger.path] = gone
-            self._leave_out(ledger, {claim for claim in claims if states.get(claim) == OTHERWISE})
+            self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
         if not self._by_hand.file_or_dir and (self._seen or option(config, "gate")):
             wider = places_with_ledgers(config, config.invocation_params.dir)
             for _, ledger in self._ledgers(wider):
                 if ledger.path not in known:  # settings name other files or folders
-                    self._leave_out(ledger, {entry.claim for entry in ledger.entries.values()})
+                    self._leave_out(ledger.entries.values())
 
     def _ledgers(self, places: Iterable[Path]) -> Iterator[tuple[Path, Ledger]]:
         """Yield each ledger of some files and folders once, with the folder of its claims."""
         done: set[Path] = set()
-        for place in places:
+        for place in sorted(places):
             try:
                 ledgers = read_ledgers(place)
             except LedgerError as error:  # it went bad meanwhile
                 self.unread.append(str(error))
                 continue
-            for ledger in ledgers:
-                if ledger.path not in done:
-                    done.add(ledger.path)
-                    yield place if place.is_dir() else place.parent, ledger
+            yield from (
+                (place if place.is_dir() else place.parent, ledger)
+                for ledger in ledgers
+                if ledger.path not in done
+            )
+            done.update(ledger.path for ledger in ledgers)
 
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
         """Return whether an entry may do without a claim: one is there that was not collected.
@@ -268,17 +255,20 @@ class Completeness:
             if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
         ]
         is_other = bool(tests) and f"test_{_test(claim)}" not in tests
-        return self._goes_by_what_failed or self._is_ignored(file) or is_outside or is_other
+        return self._is_ignored(file) or is_outside or is_other
 
-    def _leave_out(self, ledger: Ledger, claims: set[str]) -> None:
-        """Note the claims among some that are reproduced in a ledger, at the session's size."""
+    def _leave_out(self, entries: Iterable[Entry]) -> None:
+        """Note the claims of the entries that are reproduced, at the session's size."""
         from repro.plugin.gate import is_held_against  # it imports numpy, which few sessions need
 
         profile = option(self._config, "profile")
-        for entry in ledger.entries.values():
-            is_lost = entry.verdict == REPRODUCED and is_held_against(entry, profile)
-            if is_lost and entry.claim in claims:
-                self.left_out.append(entry.claim)
+        self.left_out += [
+            entry.claim
+            for entry in entries
+            if entry.verdict == REPRODUCED and is_held_against(entry, profile)
+        ]
+
+    # What is said of it
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         lines = list(self.unread)
@@ -297,9 +287,8 @@ class Completeness:
         for path, gone in self.gone.items():
             if updates:
                 _forget(path, gone)
-                terminalreporter.write_line(
-                    f"{path}: entries without a claim were removed: {_some(gone)}"
-                )
+                said = f"{path}: entries without a claim were removed: {_some(gone)}"
+                terminalreporter.write_line(said)
             else:
                 lines.append(
                     f"{path} has entries without a claim: {_some(gone)}. If they were renamed or"

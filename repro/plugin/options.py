@@ -32,25 +32,17 @@ EVIDENCE = pytest.StashKey[Any]()  # an Evidence, whose module is imported when 
 ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
 """Options that mean nothing where results are read from evidence."""
 
-LOOKS = {
-    "repro_plan": "--plan",
-    "collectonly": "--collect-only",
-    "setupplan": "--setup-plan",
-    "showfixtures": "--fixtures",
-    "show_fixtures_per_test": "--fixtures-per-test",
-    "cacheshow": "--cache-show",
-}
+LOOKS = (
+    *("repro_plan", "collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
+    "cacheshow",
+)
 """Options with which a session runs no test, as everybody sees, by their names within pytest."""
 
-_BY_HAND_ALONE = {
-    **LOOKS,
-    "setuponly": "--setup-only",
-    "markers": "--markers",
-    "help": "--help",
-    "version": "--version",
-    "repro_update_ledger": "--update-ledger",
-    "repro_allow_not_run": "--allow-not-run",
-}
+BY_HAND_ALONE = (
+    *LOOKS,
+    *("setuponly", "markers", "help", "version", "repro_update_ledger", "repro_allow_not_run"),
+)
+"""Options with which nothing that is lost fails, so that they are for the command line."""
 
 
 def store_folder(config: pytest.Config) -> Path:
@@ -98,12 +90,13 @@ def project_of(config: pytest.Config) -> Path:
 
 
 def require_by_hand(config: pytest.Config) -> None:
-    """End pytest with one sentence where settings have an option with which nothing is lost."""
+    """End pytest with one sentence where settings have an option that is for the command line."""
     given = by_hand(config)
-    for name, flag in _BY_HAND_ALONE.items():
+    for name in BY_HAND_ALONE:
         if config.getoption(name, None) and not getattr(given, name, None):
+            said = name.removeprefix("repro_").replace("_", "-")
             raise pytest.UsageError(
-                f"{flag} is for the command line: in settings it would make the gate pass"
+                f"--{said} is for the command line: in settings it would make the gate pass"
                 " whatever is lost."
             )
 

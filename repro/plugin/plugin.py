@@ -18,7 +18,7 @@ from repro.imports import import_whole
 from repro.plugin import completeness, workers
 from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.completeness import OUTCOME, Collected, Completeness, chosen_by_hand
+from repro.plugin.completeness import OUTCOME, Completeness
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.report.settled import PROPERTY
@@ -60,19 +60,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    plugins = config.pluginmanager
-    plugins.register(_TakesTurns())
-    plugins.register(_Stays())
+    config.pluginmanager.register(_TakesTurns())
+    config.pluginmanager.register(_Stays())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
-        plugins.register(Collected(config.workerinput[workers.CHOSEN]), completeness.COLLECTED)
-        return
-    check_options(config)
-    plugins.register(Completeness(config), completeness.NAME)
-    if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
-        plugins.register(workers.Workers(config, chosen_by_hand(config)), workers.NAME)
     else:
-        plugins.register(Collected(chosen_by_hand(config)), completeness.COLLECTED)
+        check_options(config)
+        if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+            config.pluginmanager.register(workers.Workers(config), workers.NAME)
+    config.pluginmanager.register(Completeness(config), completeness.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -354,9 +350,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if claims is not None:
         claims.close()
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        collected = session.config.pluginmanager.getplugin(completeness.COLLECTED)
-        output[completeness.COLLECTED] = [list(map(list, collected.seen)), collected.paths]
     if claims is not None and output is not None:
         from repro.plugin.summary import account_of
 

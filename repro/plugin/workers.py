@@ -12,7 +12,7 @@ import json
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ NAME = "repro-workers"
 """The name of `Workers` among pytest's plugins."""
 
 FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
-CHOSEN = "repro-chosen"
 """Names among what the workers are told."""
 
 _CLAIMS, _IN_HAND, _LINES, _STATUS = "claims.json", "in-hand", "lines", "status.json"
@@ -106,10 +105,8 @@ def notes_of(config: pytest.Config) -> Notes | None:
 class Workers:
     """The workers of a session, as the process sees them that owns it; a plugin of pytest."""
 
-    def __init__(self, config: pytest.Config, chosen: Mapping[str, Any]) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._chosen = chosen
-        """The options of the command line that choose among tests."""
         self._folder = Path(tempfile.mkdtemp(prefix="repro-workers-"))
         self.notes = Notes(self._folder)
         self._finished: set[str] = set()
@@ -127,7 +124,6 @@ class Workers:
         processes = self._config.getoption("numprocesses", None)
         node.workerinput[FOLDER] = str(self._folder)
         node.workerinput[PROFILE] = option(self._config, "profile")
-        node.workerinput[CHOSEN] = self._chosen
         node.workerinput[TRAINERS] = 1 if alone else processes
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

@@ -91,6 +91,7 @@ def pytest_runtest_protocol(item, nextitem):
     return True
 """
 
+LEAVES = "def pytest_{}():\n    pytest.exit('enough', returncode=0)\n"
 GREEN = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
 
 SPOILT = """
@@ -266,10 +267,8 @@ IN_PROCESSES = {
     "its file ends the process": ({"test_lines.py": "import os\nos._exit(0)\n"}, []),
     "a conftest ends the process": ({**CUT, "conftest.py": "import os\nos._exit(0)\n"}, []),
     "a conftest leaves": ({**CUT, "conftest.py": "import sys\nsys.exit(0)\n"}, []),
-    "a conftest leaves pytest": (
-        conftest("def pytest_runtestloop():\n    pytest.exit('enough', returncode=0)\n"),
-        [],
-    ),
+    "a conftest leaves pytest as it collects": (conftest(LEAVES.format("collection")), []),
+    "a conftest leaves pytest as it runs": (conftest(LEAVES.format("runtestloop")), []),
     "another test ends the process": ({**CUT, "test_other.py": ENDS}, []),
     "a thread ends the process": ({**CUT, "test_other.py": IN_A_THREAD}, []),
 }
