@@ -135,9 +135,11 @@ def by_hand(config: pytest.Config) -> argparse.Namespace:
     >>> by_hand(request.config).keyword
     ''
     """
-    given = map(os.fspath, config.invocation_params.args)
-    asks_for_no_help = [argument for argument in given if argument not in ("-h", "--help")]
-    return config._parser.parse_known_args(_full_names(config._parser, asks_for_no_help))
+    given = list(map(os.fspath, config.invocation_params.args))
+    others = [argument for argument in given if argument not in ("-h", "--help")]
+    found = config._parser.parse_known_args(_full_names(config._parser, others))
+    found.help = len(others) < len(given)  # which some versions of pytest end a parser for
+    return found
 
 
 def set_option(config: pytest.Config, name: str, value: object) -> None:

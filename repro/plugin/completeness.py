@@ -191,11 +191,14 @@ class Completeness:
     def _hold_against_ledgers(self) -> None:
         """Note the entries whose claims are gone, and those that only settings leave out."""
         config, known = self._config, set()
+        by_folder: dict[Path, list[Seen]] = {}
+        for seen in self._seen.values():
+            by_folder.setdefault(Path(seen.file).parent, []).append(seen)
         named = [path_named(config, argument) for argument in config.args]
         places = {place for path in named for place in places_with_ledgers(config, path)}
         for folder, ledger in self._ledgers(places | self._paths):
             known.add(ledger.path)
-            here = [seen for seen in self._seen.values() if Path(seen.file).parent == folder]
+            here = by_folder.get(folder, [])
             states = {seen.claim: seen.state for seen in here}
             missing = {entry.claim for entry in ledger.entries.values()} - states.keys()
             if gone := sorted(x for x in missing if not self._is_kept(x, folder, ledger, here)):

@@ -22,7 +22,7 @@ from repro.plugin.completeness import OUTCOME, Completeness
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.report.settled import PROPERTY
-from repro.store import RUNS, has_stored_runs
+from repro.store import has_stored_runs
 from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look for no tests among the runs of the session's store, or others: they may be millions."""
-    is_own = collection_path == store_folder(config).absolute() / RUNS
-    return True if is_own or has_stored_runs(collection_path) else None
+    """Look for no tests in the session's store, nor in the runs of others: they may be millions."""
+    is_store = collection_path == store_folder(config).absolute()
+    return True if is_store or has_stored_runs(collection_path) else None
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

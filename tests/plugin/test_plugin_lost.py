@@ -209,6 +209,10 @@ COMMANDS = {
         GATE,
     ),
     "its folder is the store": ({}, ["--store", "."]),
+    "its folder is below the store": (
+        moved(("test_lines.py", "store/a/test_lines.py"), ("ledger", "store/a/ledger")),
+        [],
+    ),
     "a module hides the ledger": ({**CUT, "ledger/helper.py": ""}, []),
     "its folder is a link": ({**CUT, "link": linked}, []),
     "its folder is one of builds": (
