@@ -9,7 +9,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
-    {"environment", "files", "help_texts", "imports", "installed", "recipe", "text"},
+    {"environment", "exits", "files", "help_texts", "imports", "installed", "recipe", "text"},
     {"arm"},
     {"data", "store", "code"},
     {"core"},

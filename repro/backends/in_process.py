@@ -6,17 +6,14 @@ that Ctrl-C ends goes on from its last checkpoint, which is some seconds old.
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import NoReturn
 
 from repro.backends.files import StoreFiles
 from repro.backends.places import Demand, LocalPool
 from repro.backends.trainer import train_batch
 from repro.core.progress import Progress
+from repro.exits import exit_refused
 from repro.runs.pool import Advanced, Batch, Ended, Event, failures
 from repro.store import Store
 
@@ -87,23 +84,3 @@ class InProcessPool(LocalPool):
             if event is None:
                 return
             yield Advanced(batch.number, event) if isinstance(event, Progress) else event
-
-
-@contextmanager
-def exit_refused() -> Iterator[None]:
-    """Raise within the block where the main thread calls `os._exit`, which no session survives.
-
-    With `os._exit(0)` it would even end as if all were well. A forked child may exit.
-    """
-    really_exit, process = os._exit, os.getpid()
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != process or threading.current_thread() is not threading.main_thread():
-            really_exit(status)
-        raise RuntimeError(f"it called os._exit({status}), which would end the whole session")
-
-    os._exit = refuse
-    try:
-        yield
-    finally:
-        os._exit = really_exit

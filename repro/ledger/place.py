@@ -39,10 +39,20 @@ def ledgers_in(folder: Path) -> list[Path]:
     """
     place = folder / FOLDER
     whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
-    if is_package(place):
-        return whole
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
-    return [*whole, *sorted(place / name for name in names)]
+    found = sorted(place / name for name in names)
+    if not is_package(place):
+        return [*whole, *found]
+    if any(map(_has_entries, found)):
+        raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
+    return whole
+
+
+def _has_entries(path: Path) -> bool:
+    try:
+        return path.is_file() and b"[[claim]]" in path.read_bytes()
+    except OSError:  # which its reader will say
+        return True
 
 
 def is_package(folder: Path) -> bool:

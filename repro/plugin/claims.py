@@ -149,6 +149,19 @@ def name_or_none(item: pytest.Item) -> str | None:
         return None
 
 
+def select_by_name(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect all but the claims that `-k` names in full, if it does so.
+
+    A whole name may have characters in it that `-k` has another use for.
+    """
+    keyword = config.option.keyword
+    wanted = [item for item in items if name_or_none(item) == keyword] if keyword else []
+    if wanted:
+        config.option.keyword = ""
+        config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+        items[:] = wanted
+
+
 def is_about_a_document(item: pytest.Item) -> bool:
     """Return whether a claim is about what its source prints, for which nothing is trained."""
     return "document" in getattr(item, "fixturenames", ())

@@ -6,7 +6,9 @@ where no other plugin and no conftest file has it.
 
 from __future__ import annotations
 
+import argparse
 import copy
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -123,15 +125,17 @@ def is_set(config: pytest.Config, name: str) -> bool:
     return bool(option(config, name) != usual)
 
 
-def is_by_hand(config: pytest.Config, *names: str) -> bool:
-    """Tell whether the command line itself has one of these options, and not the settings.
+def by_hand(config: pytest.Config) -> argparse.Namespace:
+    """Return the options and paths of the command line itself, without those of the settings.
 
-    >>> is_by_hand(request.config, "-k", "--deselect")
-    False
+    >>> by_hand(request.config).keyword
+    ''
     """
-    given = [argument.partition("=")[0] for argument in config.invocation_params.args]
-    short = tuple(name for name in names if not name.startswith("--"))
-    return any(each in names or (short and each.startswith(short)) for each in given)
+    given = list(map(os.fspath, config.invocation_params.args))
+    others = [argument for argument in given if argument not in ("-h", "--help")]
+    found = config._parser.parse_known_args(_full_names(config._parser, others))
+    found.help = len(others) < len(given)  # which some versions of pytest end a parser for
+    return found
 
 
 def set_option(config: pytest.Config, name: str, value: object) -> None:

@@ -1,232 +1,333 @@
-"""No claim is lost, and no entry of a ledger: else the session fails, and names them.
+"""No finding is lost in silence: what is expected, less what was judged, less what is excused.
 
-Every claim that was collected must come to a report. Under xdist a worker may end without a word,
-by an error of its own or killed by the system. xdist then reports the tests that are left and exits
-with 0, unless somebody counts them.
+- **Expected** is each claim that pytest selected, and each entry of a ledger of the files and
+  folders that it was to collect.
+- **Judged** is a claim whose report failed, or carries the outcome that repro gave it. A worker of
+  xdist may end without a word, and a hook may change a report.
+- **Excused** is what is there, and was left out on the command line. Settings and hooks excuse
+  nothing.
 
-A claim that was reproduced and is renamed would be a new one, and pass. So where a session collects
-a whole folder, an entry of its ledger without a claim fails it; `--update-ledger` removes it.
+What is left fails the session, by name. An entry without a claim does too, since a claim that is
+renamed would be a new one, and pass; `--update-ledger` removes it. Reproduced claims that settings
+or hooks deselect are named, and fail with `--gate`.
 """
 
 from __future__ import annotations
 
+import argparse
+import copy
+import fnmatch
+import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from repro.ledger import Ledger, LedgerError, Ledgers, read_ledgers
+from repro.ledger import NAME as OLDER
+from repro.ledger import Entry, Ledger, LedgerError, held, read_ledgers
 from repro.plugin import workers
-from repro.plugin.claims import name_or_none
-from repro.plugin.command_line import is_by_hand, option
-from repro.plugin.options import places_with_ledgers
-from repro.plugin.workers import Notes
+from repro.plugin.claims import name_or_none, select_by_name
+from repro.plugin.command_line import by_hand, option
+from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.report.settled import REPRODUCED
 
 NAME = "repro-completeness"
-ORPHANS = "repro-orphans"
-CLAIMS = "repro.claims"
-"""The claims that a worker collected, among what it tells the controller when it has finished."""
+"""The name of `Completeness` among pytest's plugins, and of what xdist's workers tell."""
 
+OUTCOME = "repro.outcome"
+"""The name under which a claim's report carries the outcome that repro gave it."""
+
+SELECTED, BY_HAND, OTHERWISE = "selected", "left out by hand", "left out otherwise"
+
+_CHOOSING = "repro-choosing"
 _SHOWN = 5
 
-CHOOSING = ("-k", "-m", "--deselect", "--lf", "--last-failed", "--sw", "--stepwise")
-"""Options with which somebody chooses tests."""
+
+class Seen(NamedTuple):
+    """A claim that is there."""
+
+    nodeid: str
+    file: str
+    claim: str
+    """Its name; empty where its decorator cannot be read."""
+    state: str
+    """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
 
 
 class Completeness:
-    """Counts claims in the process that owns the session: pytest's only one, or the controller."""
+    """Sees what is there in each process that collects, and draws the balance in the first one.
 
-    def __init__(self) -> None:
-        self.collected: set[str] = set()
-        self.reported: set[str] = set()
-        self.lost: list[str] = []
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if not session.config.getoption("collectonly"):
-            self.collected.update(claims_among(session.items))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        self.collected.update(getattr(node, "workeroutput", {}).get(CLAIMS, ()))
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.reported.add(report.nodeid)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        was_stopped = session.shouldfail or session.shouldstop
-        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if (notes := _notes(session.config)) is not None:
-            self.collected.update(notes.claims())  # also those of a worker that was killed
-        if exitstatus in ended and not was_stopped and not is_about_nothing(session.config):
-            self.lost = sorted(self.collected - self.reported)
-        if self.lost:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.lost:
-            terminalreporter.write_line(
-                f"{len(self.lost)} claims were collected and never judged: {_some(self.lost)}. The"
-                " process that had them ended without a report; what it said is above.",
-                red=True,
-            )
-
-
-def _notes(config: pytest.Config) -> Notes | None:
-    plugin = config.pluginmanager.getplugin(workers.NAME)
-    return plugin.notes if plugin is not None else None
-
-
-def claims_among(items: list[pytest.Item]) -> list[str]:
-    """Return the node ids of the claims among tests."""
-    return [item.nodeid for item in items if item.get_closest_marker("claim")]
-
-
-def is_about_nothing(config: pytest.Config) -> bool:
-    """Return whether the session judges nothing on purpose."""
-    return bool(option(config, "plan") or config.getoption("setupplan", False))
-
-
-class Orphans:
-    """Knows the claims that there are, also those that are not selected.
-
-    Each of xdist's workers has one, which tells the controller's what it knows.
+    That is pytest's only process, or the controller of xdist, whose workers tell it what they saw.
     """
 
-    def __init__(self) -> None:
-        self.known: set[tuple[str, str]] = set()
-        """Files and the names of claims in them."""
-        self.left_out: set[tuple[str, str]] = set()
-        """Claims among the known ones that were deselected, in the same form."""
-        self.is_partial = False
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._by_hand = by_hand(config)
+        choosing = {x: getattr(self._by_hand, x) for x in ("keyword", "markexpr", "deselect")}
+        self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
+        """The options of the command line that choose among the tests that are there."""
+        self._deselected: list[pytest.Item] = []
+        self._seen: dict[str, Seen] = {}
+        self._paths: set[Path] = set()
+        """The files that the arguments name, and all folders that are walked for them."""
+        self._judged: set[str] = set()
+        self._failed: set[str] = set()
+        self.unjudged: list[str] = []
+        """The claims that were selected, and that no report has judged."""
         self.gone: dict[Path, list[str]] = {}
         """The entries of each ledger whose claims are gone."""
-        self.lost: list[str] = []
-        """The claims that are reproduced in a ledger, and that settings leave out."""
-        self._told = 0
+        self.left_out: list[str] = []
+        """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
+        self.unread: list[str] = []
+        """What is wrong with ledgers that cannot be read any more."""
+
+    # What is there
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        is_named, path = collector.session.isinitpath, collector.path
+        is_walked = isinstance(collector, pytest.Directory) and any(map(is_named, path.parents))
+        if is_walked or (is_named(path) and not isinstance(collector, pytest.Session)):
+            self._paths.add(path)
+        return (yield)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self.left_out |= self._take(items)
+        self._deselected += items
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        is_chosen = is_by_hand(session.config, "--ignore", "--ignore-glob", "--lf", "--last-failed")
-        self.is_partial |= bool(session.testsfailed) or is_chosen
-        self._take(session.items)
+        items = [*session.items, *self._deselected]
+        selected = {item.nodeid for item in session.items}
+        by_hand = self._left_out_by_hand(items)
+        for item in items:
+            if item.get_closest_marker("claim"):
+                state = BY_HAND if item.nodeid in by_hand else OTHERWISE
+                state = SELECTED if item.nodeid in selected else state
+                name = name_or_none(item) or ""
+                self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state)
 
-    def _take(self, items: Iterable[pytest.Item]) -> set[tuple[str, str]]:
-        claims = [item for item in items if item.get_closest_marker("claim")]
-        found = {(str(item.path), name_or_none(item) or "") for item in claims}
-        self.is_partial |= any(not name for _, name in found)  # it may be any of them
-        self.known |= found
-        return found
+    def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
+        """Return the names of the tests that the command line alone leaves out."""
+        alone, left = copy.copy(self._config), list(items)
+        alone.option = argparse.Namespace(**{**vars(alone.option), **self._choosing})
+        alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]
+        select_by_name(alone, left)
+        for name in ("main", "mark"):
+            pytests: Any = alone.pluginmanager.getplugin(name)
+            pytests.pytest_collection_modifyitems(config=alone, items=left)
+        return {item.nodeid for item in items} - {item.nodeid for item in left}
 
-    def told(self) -> dict[str, Any]:
-        """Return what a worker tells the controller."""
-        known = {"known": sorted(self.known), "left_out": sorted(self.left_out)}
-        return {**known, "is_partial": self.is_partial}
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[_CHOOSING] = self._choosing
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {}).get(ORPHANS)
-        if told is not None:  # one that crashed says nothing, and others have collected the same
-            self._told += 1
-            self.known |= {tuple(each) for each in told["known"]}
-            self.left_out |= {tuple(each) for each in told["left_out"]}
-            self.is_partial |= told["is_partial"]
+        # one that crashed says nothing, and others have collected the same
+        seen, paths = getattr(node, "workeroutput", {}).get(NAME, ((), ()))
+        self._seen |= {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
+        self._paths.update(map(Path, paths))
+
+    def files(self) -> dict[Path, dict[str, Path]]:
+        """Return the file of each claim that there is, by the folder of the file."""
+        files: dict[Path, dict[str, Path]] = {}
+        for seen in self._seen.values():
+            if seen.claim:
+                files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
+        return files
+
+    # What was judged, and the balance
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        said = [value for name, value in report.user_properties if name == OUTCOME]
+        has_ended = report.when == "call" or report.outcome != "passed"
+        if report.outcome == "failed":
+            self._failed.add(report.nodeid)
+        elif has_ended and said == [report.outcome]:
+            self._judged.add(report.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
-        is_red = self._is_red(session, exitstatus)
+        if (output := getattr(self._config, "workeroutput", None)) is not None:
+            output[NAME] = [list(map(list, self._seen.values())), list(map(str, self._paths))]
+            return (yield)
+        nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        has_ended = exitstatus in (*nothing, pytest.ExitCode.TESTS_FAILED)
+        is_red = has_ended and not looks_only(self._config) and self._is_red(session)
         if is_red:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         yield
-        if is_red:  # also where a hook lets a session without tests pass
+        if is_red and session.exitstatus in nothing:  # a hook lets it pass
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _is_red(self, session: pytest.Session, exitstatus: int) -> bool:
-        config = session.config
-        was_stopped = session.shouldfail or session.shouldstop
-        ended = (
-            pytest.ExitCode.OK,
-            pytest.ExitCode.TESTS_FAILED,
-            pytest.ExitCode.NO_TESTS_COLLECTED,
-        )
-        if hasattr(config, "workerinput") or was_stopped or exitstatus not in ended:
-            return False
-        has_workers = config.pluginmanager.hasplugin(workers.NAME)
-        if is_about_nothing(config) or (has_workers and not self._told):
-            return False
-        if not self.is_partial:
-            self.gone = dict(self._gone(config))
-        by_hand = any("::" in argument for argument in config.invocation_params.args)
-        if not by_hand and not is_by_hand(config, *CHOOSING):
-            self.lost = list(self._lost(config))
-        is_gone = self.gone and not option(config, "update-ledger")
-        return bool(is_gone or (self.lost and option(config, "gate")))
+    def _is_red(self, session: pytest.Session) -> bool:
+        selected = {seen.nodeid for seen in self._seen.values() if seen.state == SELECTED}
+        if (of_workers := self._config.pluginmanager.getplugin(workers.NAME)) is not None:
+            selected.update(of_workers.notes.claims())  # also those of a worker that was killed
+        unjudged = sorted(selected - self._judged - self._failed)
+        if session.shouldfail or session.shouldstop:
+            return bool(unjudged)
+        self.unjudged = unjudged
+        if not self._goes_by_what_failed():
+            self._hold_against_ledgers()
+        is_gone = self.gone and not option(self._config, "update-ledger")
+        is_left_out = self.left_out and option(self._config, "gate")
+        has_failed = not self._failed.isdisjoint(selected)
+        return bool(unjudged or is_gone or is_left_out or has_failed or self.unread)
 
-    def files(self) -> dict[Path, dict[str, Path]]:
-        """Return the file of each claim that there is, by the folder of the file."""
-        files: dict[Path, dict[str, Path]] = {}
-        for file, name in sorted(self.known):
-            files.setdefault(Path(file).parent, {})[name] = Path(file)
-        return files
+    def _goes_by_what_failed(self) -> bool:
+        """Return whether the command line asks for what failed last, and something did."""
+        for name, place in (("lf", "cache/lastfailed"), ("stepwise", "cache/stepwise")):
+            if getattr(self._by_hand, name, False):
+                kept = self._config.cache.get(place, None) if self._config.cache else None
+                return bool(kept.get("last_failed", kept) if isinstance(kept, dict) else kept)
+        return False
 
-    def _gone(self, config: pytest.Config) -> Iterator[tuple[Path, list[str]]]:
-        """Yield the ledgers below what is collected that have entries of no claim, with those.
+    def _hold_against_ledgers(self) -> None:
+        """Note the entries whose claims are gone, and those that only settings leave out."""
+        config, known = self._config, set()
+        by_folder: dict[Path, list[Seen]] = {}
+        for seen in self._seen.values():
+            by_folder.setdefault(Path(seen.file).parent, []).append(seen)
+        named = [path_named(config, argument) for argument in config.args]
+        places = {place for path in named for place in places_with_ledgers(config, path)}
+        for folder, ledger in self._ledgers(places | self._paths):
+            known.add(ledger.path)
+            here = by_folder.get(folder, [])
+            states = {seen.claim: seen.state for seen in here}
+            missing = {entry.claim for entry in ledger.entries.values()} - states.keys()
+            if gone := sorted(x for x in missing if not self._is_kept(x, folder, ledger, here)):
+                self.gone[ledger.path] = gone
+            self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
+        if not self._by_hand.file_or_dir and (self._seen or option(config, "gate")):
+            wider = places_with_ledgers(config, config.invocation_params.dir)
+            for _, ledger in self._ledgers(wider):
+                if ledger.path not in known:  # settings name other files or folders
+                    self._leave_out(ledger.entries.values())
 
-        A file of claims that was left out as a whole keeps its entries while others are accepted.
-        """
-        in_folder = self.files()
-        for place in places_with_ledgers(config, folders_only=True):
-            names = in_folder.get(place.absolute(), {})
-            with_claims = {file.stem for file in names.values()}
+    def _ledgers(self, places: Iterable[Path]) -> Iterator[tuple[Path, Ledger]]:
+        """Yield each ledger of some files and folders once, with the folder of its claims."""
+        done: set[Path] = set()
+        for place in sorted(places):
             try:
                 ledgers = read_ledgers(place)
-            except LedgerError:  # it went bad meanwhile, which its claims say
+            except LedgerError as error:  # it went bad meanwhile
+                self.unread.append(str(error))
                 continue
-            for ledger in ledgers:
-                claims = {entry.claim for entry in ledger.entries.values()}
-                is_kept = option(config, "update-ledger") and ledger.path.stem not in with_claims
-                is_there = (place / f"{ledger.path.stem}.py").exists()
-                if (gone := sorted(claims - names.keys())) and not (is_kept and is_there):
-                    yield ledger.path, gone
+            yield from (
+                (place if place.is_dir() else place.parent, ledger)
+                for ledger in ledgers
+                if ledger.path not in done
+            )
+            done.update(ledger.path for ledger in ledgers)
 
-    def _lost(self, config: pytest.Config) -> Iterator[str]:
-        """Yield the claims that were left out though the ledger has them as reproduced."""
+    def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
+        """Return whether an entry may do without a claim: one is there that was not collected.
+
+        The command line leaves it out. While verdicts are accepted, its file may also skip itself.
+        """
+        is_older = ledger.path.name == OLDER
+        files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
+        if not is_older and self._is_ignored(files[0]):
+            return True
+        files = [file for file in files if _defines(file, claim)]
+        if any(self._is_passed_over(file, claim) for file in files):
+            return True
+        has_cases = any(_test(seen.claim) == _test(claim) for seen in here)
+        return bool(option(self._config, "update-ledger") and files and not has_cases)
+
+    def _is_ignored(self, file: Path) -> bool:
+        start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))
+        paths = [os.path.abspath(start / path) for path in self._by_hand.ignore or ()]
+        globs = [os.path.abspath(start / path) for path in self._by_hand.ignore_glob or ()]
+        return any(x in places for x in paths) or any(fnmatch.filter(places, x) for x in globs)
+
+    def _is_passed_over(self, file: Path, claim: str) -> bool:
+        """Return whether the command line has a test of a file not collected."""
+        config, given = self._config, self._by_hand.file_or_dir
+        named = {path_named(config, argument) for argument in config.args} | self._paths
+        is_outside = bool(given) and named.isdisjoint((file, *file.parents))
+        tests = [
+            argument.rpartition("::")[2]
+            for argument in given
+            if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
+        ]
+        is_other = bool(tests) and f"test_{_test(claim)}" not in tests
+        return self._is_ignored(file) or is_outside or is_other
+
+    def _leave_out(self, entries: Iterable[Entry]) -> None:
+        """Note the claims of the entries that are reproduced, at the session's size."""
         from repro.plugin.gate import is_held_against  # it imports numpy, which few sessions need
 
-        ledgers, profile = Ledgers(), option(config, "profile")
-        for file, name in sorted(self.left_out):
-            entries = ledgers.of(Path(file)).of_claim(name)
-            if any(e.verdict == REPRODUCED and is_held_against(e, profile) for e in entries):
-                yield name
+        profile = option(self._config, "profile")
+        self.left_out += [
+            entry.claim
+            for entry in entries
+            if entry.verdict == REPRODUCED and is_held_against(entry, profile)
+        ]
 
-    def pytest_terminal_summary(
-        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
-    ) -> None:
-        if self.lost:
-            terminalreporter.write_line(
-                f"Settings leave out claims that the ledger has as reproduced: {_some(self.lost)}."
-                " A selection is for the command line.",
-                red=True,
+    # What is said of it
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        lines = list(self.unread)
+        if self.unjudged:
+            lines.append(
+                f"{len(self.unjudged)} claims were collected and never judged:"
+                f" {_some(self.unjudged)}. The process that had them ended without a report, or a"
+                " hook changed the report; what was said is above."
             )
+        if self.left_out:
+            lines.append(
+                "Settings or hooks leave out claims that the ledger has as reproduced:"
+                f" {_some(self.left_out)}. A selection is for the command line."
+            )
+        updates = option(self._config, "update-ledger")
         for path, gone in self.gone.items():
-            if option(config, "update-ledger"):
-                try:
-                    Ledger.read(path).forget(gone)
-                except LedgerError as error:
-                    raise pytest.UsageError(str(error)) from error
-                line = f"{path}: entries without a claim were removed: {_some(gone)}"
+            if updates:
+                _forget(path, gone)
+                said = f"{path}: entries without a claim were removed: {_some(gone)}"
+                terminalreporter.write_line(said)
             else:
-                line = (
+                lines.append(
                     f"{path} has entries without a claim: {_some(gone)}. If they were renamed or"
                     " deleted on purpose, --update-ledger removes the entries."
                 )
-            terminalreporter.write_line(line, red=not option(config, "update-ledger"))
+        for line in lines:
+            terminalreporter.write_line(line, red=True)
+
+
+def _test(claim: str) -> str:
+    """Return the name of a claim's test, without its source and its parameters.
+
+    >>> _test("900/steeper[1.0]")
+    'steeper'
+    """
+    found = re.search(r"/(\w+)(\[.*\])?$", claim, re.DOTALL)
+    return found[1] if found else claim
+
+
+def _defines(file: Path, claim: str) -> bool:
+    """Return whether the text of a file seems to define, or to import, the test of a claim."""
+    name = re.escape(_test(claim))
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return re.search(rf"\b(def {name}|test_{name})\b", text) is not None
+
+
+def _forget(path: Path, claims: list[str]) -> None:
+    """Remove the entries of claims from a ledger, while no other session accepts verdicts."""
+    try:
+        with held([path.parent if path.name == OLDER else path.parent.parent]):
+            Ledger.read(path).forget(claims)
+    except LedgerError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def _some(names: Sequence[str]) -> str:

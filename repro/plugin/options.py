@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
-from repro.plugin.command_line import OPTIONS, is_by_hand, is_set, option, set_option
+from repro.ledger.place import ledgers_in
+from repro.plugin.command_line import OPTIONS, by_hand, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
+from repro.store import RUNS
 
 if TYPE_CHECKING:
     from repro.backends.slurm_settings import SlurmSettings
@@ -29,6 +31,18 @@ EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults, whose module is imported w
 
 ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
 """Options that mean nothing where results are read from evidence."""
+
+LOOKS = (
+    *("repro_plan", "collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
+    "cacheshow",
+)
+"""Options with which a session runs no test, as everybody sees, by their names within pytest."""
+
+BY_HAND_ALONE = (
+    *LOOKS,
+    *("setuponly", "markers", "help", "version", "repro_update_ledger", "repro_allow_not_run"),
+)
+"""Options with which nothing that is lost fails, so that they are for the command line."""
 
 
 def store_folder(config: pytest.Config) -> Path:
@@ -66,14 +80,30 @@ def project_folder(config: pytest.Config) -> Path:
 
 def _has_tests(config: pytest.Config, root: Path) -> bool:
     """Return whether all that pytest is to collect is below a folder."""
-    start = config.invocation_params.dir
-    paths = (Path(start, argument.partition("::")[0]).resolve() for argument in config.args)
+    paths = (path_named(config, argument).resolve() for argument in config.args)
     return all(path.is_relative_to(root.resolve()) for path in paths)
 
 
 def project_of(config: pytest.Config) -> Path:
     """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
     return config.inipath.parent if config.inipath else config.invocation_params.dir
+
+
+def require_by_hand(config: pytest.Config) -> None:
+    """End pytest with one sentence where settings have an option that is for the command line."""
+    given = by_hand(config)
+    for name in BY_HAND_ALONE:
+        if config.getoption(name, None) and not getattr(given, name, None):
+            said = name.removeprefix("repro_").replace("_", "-")
+            raise pytest.UsageError(
+                f"--{said} is for the command line: in settings it would make the gate pass"
+                " whatever is lost."
+            )
+
+
+def looks_only(config: pytest.Config) -> bool:
+    """Return whether the session runs no test, on purpose."""
+    return any(config.getoption(name, None) for name in LOOKS)
 
 
 def check_options(config: pytest.Config) -> None:
@@ -92,22 +122,21 @@ def check_options(config: pytest.Config) -> None:
             if option(config, name) == "":
                 raise ValueError(f"--{name} has no name of a folder after it; give one.")
         _require_folder("--store", store_folder(config))
+        if ledgers_in(store_folder(config)):
+            raise ValueError(
+                f"The store {store_folder(config)} has ledgers in it: name a folder for results"
+                " alone, which git is told to ignore."
+            )
         if report := folder_named(config, "report"):
             _require_folder("--report", report)
         if shared := folder_named(config, "slurm-folder"):
             _require_folder("--slurm-folder", shared)
         _check_ledgers(config)
-    except ValueError as error:
+    except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
-    for name in ("update-ledger", "allow-not-run"):
-        if option(config, name) and not is_by_hand(config, f"--{name}", f"--repro-{name}"):
-            raise ValueError(
-                f"--{name} is for the command line: in settings it would make the gate pass"
-                " whatever is lost."
-            )
     if option(config, "require-verdict") and option(config, "gate"):
         raise ValueError(
             "--require-verdict asks for a verdict on every claim and --gate leaves some out: "
@@ -148,12 +177,10 @@ def _require_folder(option: str, folder: Path) -> None:
 
 
 def _check_ledgers(config: pytest.Config) -> None:
-    """Raise ValueError where a ledger that this session will need cannot be read."""
-    for place in places_with_ledgers(config):
-        try:
+    """Raise LedgerError where a ledger that this session will need cannot be read."""
+    for argument in config.args:
+        for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
-        except LedgerError as error:
-            raise ValueError(str(error)) from error
 
 
 def _require_engine(name: str) -> None:
@@ -176,18 +203,17 @@ def slurm_settings(config: pytest.Config) -> SlurmSettings:
     )
 
 
-def places_with_ledgers(config: pytest.Config, *, folders_only: bool = False) -> Iterator[Path]:
-    """Yield the files that pytest is to collect, and the folders with ledgers as it walks them.
+def path_named(config: pytest.Config, argument: str) -> Path:
+    """Return the file or folder that an argument names, and maybe a test of."""
+    return Path(os.path.abspath(config.invocation_params.dir / argument.partition("::")[0]))
 
-    With `folders_only` the files are left out.
-    """
-    store = store_folder(config).absolute()
-    for argument in config.args:
-        path = Path(config.invocation_params.dir, argument.partition("::")[0])
-        if path.is_dir():
-            yield from folders_with_ledgers(path, but=store)
-        elif not folders_only:
-            yield path
+
+def places_with_ledgers(config: pytest.Config, path: Path) -> Iterator[Path]:
+    """Yield a file, or a folder's folders with ledgers, as pytest walks them."""
+    if path.is_dir():
+        yield from folders_with_ledgers(path, but=store_folder(config).absolute() / RUNS)
+    else:
+        yield path
 
 
 def reference_of(config: pytest.Config) -> int:

@@ -13,13 +13,14 @@ import pytest
 from _pytest._code.code import Traceback
 
 from repro.arm import Arm
+from repro.exits import exit_refused
 from repro.imports import import_whole
 from repro.plugin import completeness, workers
-from repro.plugin.claims import name_or_none, show_sentences
+from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.completeness import Completeness, Orphans, claims_among
+from repro.plugin.completeness import OUTCOME, Completeness
 from repro.plugin.display import display_of
-from repro.plugin.options import check_options, store_folder
+from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.report.settled import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import said_in_full, shown_lines
@@ -60,16 +61,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    config.pluginmanager.register(Orphans(), completeness.ORPHANS)
     config.pluginmanager.register(_TakesTurns())
     config.pluginmanager.register(_Stays())
     if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
         set_option(config, "profile", config.workerinput[workers.PROFILE])
-        return
-    check_options(config)
-    config.pluginmanager.register(Completeness(), completeness.NAME)
-    if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
-        config.pluginmanager.register(workers.Workers(config), workers.NAME)
+    else:
+        check_options(config)
+        if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+            config.pluginmanager.register(workers.Workers(config), workers.NAME)
+    config.pluginmanager.register(Completeness(config), completeness.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,17 +81,25 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
-    with completed_arguments(early_config, parser, args):
-        return (yield)
+    with completed_arguments(early_config, parser, args), exit_refused():
+        try:
+            return (yield)
+        except SystemExit as left:  # it would be the end of pytest, with its own exit code
+            raise pytest.UsageError(
+                f"A conftest.py leaves Python: sys.exit({left.code})."
+            ) from left
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
+    if not hasattr(config, "workerinput"):
+        require_by_hand(config)
     if option(config, "plan"):  # nothing is trained, so there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
-    return (yield)
+    with exit_refused():
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -115,12 +123,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    keyword = config.option.keyword
-    wanted = [item for item in items if name_or_none(item) == keyword] if keyword else []
-    if wanted:  # a whole name may have characters in it that -k has another use for
-        config.option.keyword = ""
-        config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
-        items[:] = wanted
+    select_by_name(config, items)
     figures = [item for item in items if item.get_closest_marker("figure")]
     if figures and not (option(config, "report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)):
         config.hook.pytest_deselected(items=figures)
@@ -288,6 +291,16 @@ def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield from _report_of(item, call)
+    if call.when != "teardown" and _takes_results(item):  # so that what others make of it is seen
+        report.user_properties.append((OUTCOME, report.outcome))
+    return report
+
+
+def _report_of(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Take the report that pytest makes of a test, and make that of a verdict from it."""
     session = item.config.stash.get(SESSION, None)
     if not session or not item.get_closest_marker("claim") or item in session.refused:
         return (yield)
@@ -338,11 +351,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if claims is not None:
         claims.close()
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output[completeness.CLAIMS] = claims_among(session.items)
-        output[completeness.ORPHANS] = session.config.pluginmanager.getplugin(
-            completeness.ORPHANS
-        ).told()
     if claims is not None and output is not None:
         from repro.plugin.summary import account_of
 

@@ -18,7 +18,6 @@ import pytest
 
 from repro.arm import Run
 from repro.backends.choose import pool_named
-from repro.backends.in_process import exit_refused
 from repro.document import Document
 from repro.evidence import EvidenceError
 from repro.ledger import LedgerError, Ledgers
@@ -197,7 +196,7 @@ class ClaimSession:
         self.take_in_hand(item)
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with quiet(), exit_refused():
+        with quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):

@@ -141,7 +141,7 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        _update(accepted, config.pluginmanager.getplugin(completeness.ORPHANS).files())
+        _update(accepted, config.pluginmanager.getplugin(completeness.NAME).files())
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"

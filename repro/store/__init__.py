@@ -3,9 +3,10 @@
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
-from repro.store.store import Store, has_stored_runs
+from repro.store.store import RUNS, Store, has_stored_runs
 
 __all__ = [
+    "RUNS",
     "Result",
     "Store",
     "StoreError",

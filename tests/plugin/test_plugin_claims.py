@@ -1,14 +1,12 @@
 """What a claim's decorator may say, and how a claim is called."""
 
 import inspect
-from types import SimpleNamespace
 
 import pytest
 
 from repro import claim
 from repro.marks import figure
 from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
-from repro.plugin.completeness import Completeness
 from repro.plugin.plugin import MARKERS
 
 HEAD = """
@@ -113,21 +111,3 @@ def test_pytest_tells_of_every_word_of_a_marker(function):
     given = line[: line.index(")")].partition("(")[2].replace(" ", "").split(",")
     words = [part.split("=")[0] for part in given if part != "*"]
     assert words == list(inspect.signature(function).parameters)
-
-
-def test_a_claim_that_nobody_reports_fails_the_session():
-    watch = Completeness()
-    watch.collected = {"one", "two"}
-    watch.pytest_runtest_logreport(SimpleNamespace(outcome="passed", nodeid="one"))
-    session = SimpleNamespace(
-        shouldfail=False,
-        shouldstop=False,
-        exitstatus=pytest.ExitCode.OK,
-        config=SimpleNamespace(
-            getoption=lambda *given: None,
-            pluginmanager=SimpleNamespace(getplugin=lambda name: None),
-        ),
-    )
-    watch.pytest_sessionfinish(session, pytest.ExitCode.OK)
-    assert watch.lost == ["two"]
-    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED

@@ -53,8 +53,8 @@ def test_the_value_of_a_short_option_is_no_folder_to_look_into(outside_project):
 
 @pytest.mark.thorough
 def test_the_project_sets_options_by_addopts(outside_project):
-    outside_project.makeini("[pytest]\naddopts = --profile paper --plan\n")
-    result = run(outside_project)
+    outside_project.makeini("[pytest]\naddopts = --profile paper\n")
+    result = run(outside_project, "--plan")
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
 
 

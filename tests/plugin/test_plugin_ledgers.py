@@ -133,9 +133,9 @@ def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split):
 
 def test_claims_that_are_not_selected_are_there(split):
     renamed(split)
-    for selected in (["test_lines.py"], ["test_lines.py::test_flatter"]):
-        result = run(split, *selected)  # a file is not all claims of its folder
-        assert "without a claim" not in result.stdout.str(), selected
-    shown = run(split, "-k", "flatter").stdout.str()
-    assert "without a claim: 900/steeper" in shown
-    assert "901/" not in shown.partition("without a claim")[2]  # deselected, and there
+    for selected in (["test_more.py"], ["test_more.py::test_falls"], ["--ignore", "test_lines.py"]):
+        assert "without a claim" not in run(split, *selected).stdout.str(), selected
+    for selected in (["test_lines.py"], ["test_lines.py::test_flatter"], ["-k", "flatter"]):
+        shown = run(split, *selected).stdout.str()
+        assert "without a claim: 900/steeper" in shown, selected
+        assert "901/" not in shown.partition("without a claim")[2]  # not asked for, and there

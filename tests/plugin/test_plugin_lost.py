@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.evidence.packs import read_code_again
-from tests.plugin.sessions import change, run
+from tests.evidence.packs import FILE, packed, read_code_again
+from tests.plugin.sessions import change, run, run_apart
 
 pytestmark = pytest.mark.thorough
 
@@ -30,6 +30,87 @@ def claim(*, above="", mark="", fixtures="", first="pass"):
 
 def settings(addopts):
     return {"pytest.ini": f"[pytest]\naddopts = {addopts}\n"}
+
+
+def conftest(text):
+    return {"conftest.py": CONFTEST + text}
+
+
+def moved(*pairs):
+    """Move files and folders of the project."""
+
+    def move(project):
+        for old, new in pairs:
+            path = project.path / new
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (project.path / old).rename(path)
+
+    return {"moved": move}
+
+
+def linked(project):
+    """Put the claims into a folder elsewhere that a link of the project leads to."""
+    elsewhere = project.path.parent / f"{project.path.name}-elsewhere"
+    moved(*((x, f"{elsewhere}/{x}") for x in ("test_lines.py", "ledger")))["moved"](project)
+    (project.path / "claims").symlink_to(elsewhere)
+
+
+CUT = {"test_lines.py": "def test_else():\n    pass\n"}
+"""The claim is taken out of its file."""
+
+DESELECTED = settings("--gate --deselect test_lines.py::test_steeper")
+WORSE = {"line.py": ("arm.target *", "-arm.target *")}
+CASES = "@pytest.mark.parametrize('', [pytest.param(id='one')])"
+OTHER_CASE = {"ledger/test_lines.toml": ("900/steeper", "900/steeper[two]")}
+
+HOOK = """
+import os
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if "steeper" in item.name]
+    if {where}:
+        items[:] = [item for item in items if item not in left_out]
+        {say}
+"""
+SAID, SILENT = "config.hook.pytest_deselected(items=left_out)", "pass"
+IN_WORKERS = "'PYTEST_XDIST_WORKER' in os.environ"
+
+PASSES = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.outcome, report.longrepr = "passed", None
+    return report
+"""
+
+PRETENDS = """
+def pytest_runtest_protocol(item, nextitem):
+    for when in ("setup", "call", "teardown"):
+        report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, when)
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+
+LEAVES = "def pytest_{}():\n    pytest.exit('enough', returncode=0)\n"
+GREEN = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
+
+SPOILT = """
+from pathlib import Path
+
+def pytest_sessionstart():
+    Path("ledger", "test_lines.toml").write_text("<<<<")
+"""
+
+BROKEN = "from repro import claim\n\n@claim('a line', source='')\ndef test_broken(): pass\n"
+ENDS = "import os\n\ndef test_other():\n    os._exit(0)\n"
+IN_A_THREAD = """
+import os, threading
+
+def test_other():
+    thread = threading.Thread(target=os._exit, args=[0])
+    thread.start()
+    thread.join()
+"""
 
 
 WAYS = {
@@ -90,6 +171,114 @@ WAYS = {
 }
 
 
+GATE = ("--gate",)
+COMMANDS = {
+    "its file is named": (CUT, ["test_lines.py"]),
+    "its file is named, with the gate": (CUT, ["test_lines.py", "--gate"]),
+    "its file is named, and the ledger is an old one": (
+        {**CUT, **moved(("ledger/test_lines.toml", "ledger.toml"))},
+        ["test_lines.py"],
+    ),
+    "another test of its file is named": (CUT, ["test_lines.py::test_else"]),
+    "a case of it is gone": ({**claim(mark=CASES), **OTHER_CASE}, ["test_lines.py"]),
+    "a case of it is gone, and its test is named": (
+        {**claim(mark=CASES), **OTHER_CASE},
+        ["test_lines.py::test_steeper"],
+    ),
+    "a folder is ignored": (CUT, ["--ignore", "elsewhere"]),
+    "a pattern is ignored": (CUT, ["--ignore-glob", "*.txt"]),
+    "another file is ignored": (CUT, ["--ignore", "test_other.py"]),
+    "settings deselect it, beside a mark": (DESELECTED, ["-m", "not slow"]),
+    "settings deselect it, beside a name": (DESELECTED, ["-k", "steeper or other"]),
+    "settings deselect it, beside another test": (
+        DESELECTED,
+        ["test_lines.py", "test_other.py::test_other"],
+    ),
+    "settings deselect it, beside two colons": (DESELECTED, ["-W", "error::UserWarning"]),
+    "other settings deselect it": (
+        {"other.ini": DESELECTED["pytest.ini"]},
+        ["-c", "other.ini"],
+    ),
+    "a hook deselects it, beside a mark": (
+        conftest(HOOK.format(where=True, say=SAID)),
+        ["--gate", "-m", "not slow"],
+    ),
+    "settings name another file": (settings("test_other.py"), GATE),
+    "settings look for tests in another file": (
+        {"pytest.ini": "[pytest]\ntestpaths = test_other.py\n"},
+        GATE,
+    ),
+    "its folder is the store": ({}, ["--store", "."]),
+    "its folder is below the store": (
+        moved(("test_lines.py", "store/a/test_lines.py"), ("ledger", "store/a/ledger")),
+        [],
+    ),
+    "a module hides the ledger": ({**CUT, "ledger/helper.py": ""}, []),
+    "its folder is a link": ({**CUT, "link": linked}, []),
+    "its folder is one of builds": (
+        {
+            **CUT,
+            **moved(("test_lines.py", "build/test_lines.py"), ("ledger", "build/ledger")),
+            "pytest.ini": "[pytest]\nnorecursedirs = .*\n",
+        },
+        [],
+    ),
+    "its folder is far below": (
+        {**CUT, **moved(("test_lines.py", "a/b/test_lines.py"), ("ledger", "a/b/ledger"))},
+        [],
+    ),
+    "its folder is not walked": (
+        {
+            **moved(("test_lines.py", "a/test_lines.py"), ("ledger", "a/ledger")),
+            "pytest.ini": "[pytest]\nnorecursedirs = a\n",
+        },
+        [],
+    ),
+    "a broken claim is deselected": ({"test_lines.py": BROKEN}, ["-k", "other"]),
+    "its ledger is spoilt": ({**CUT, **conftest(SPOILT)}, []),
+    "it is only set up": ({}, ["--setup-only"]),
+    "a hook makes its report pass": ({**WORSE, **conftest(PASSES)}, []),
+    "a hook makes up its report": ({**WORSE, **conftest(PRETENDS)}, []),
+    "a hook runs nothing": (
+        conftest("def pytest_runtest_protocol(item, nextitem):\n    return True\n"),
+        [],
+    ),
+    "a hook makes the session pass": ({**WORSE, **conftest(GREEN)}, []),
+    "evidence has it": ({"pack": packed, **CUT}, ["--evidence", FILE]),
+    "another size is judged": (CUT, ["--profile", "paper"]),
+}
+"""Ways beside a command line: files, and arguments."""
+
+LOOKS = ("--plan", "--collect-only", "--setup-plan", "--setup-only", "--fixtures", "--help")
+COMMANDS |= {f"settings say {option}": (settings(option), []) for option in LOOKS}
+
+IN_PROCESSES = {
+    "its file is named, with workers": (CUT, ["test_lines.py", "-n", "2"]),
+    "its module is named": (CUT, ["--pyargs", "test_lines"]),
+    "settings deselect it, beside a mark, with workers": (
+        DESELECTED,
+        ["-m", "not slow", "-n", "2"],
+    ),
+    "a hook deselects it in workers": (
+        conftest(HOOK.format(where=IN_WORKERS, say=SAID)),
+        ["--gate", "-n", "2"],
+    ),
+    "a hook takes it out in workers": (
+        conftest(HOOK.format(where=IN_WORKERS, say=SILENT)),
+        ["-n", "2"],
+    ),
+    "a hook makes its report pass in workers": ({**WORSE, **conftest(PASSES)}, ["-n", "2"]),
+    "its file ends the process": ({"test_lines.py": "import os\nos._exit(0)\n"}, []),
+    "a conftest ends the process": ({**CUT, "conftest.py": "import os\nos._exit(0)\n"}, []),
+    "a conftest leaves": ({**CUT, "conftest.py": "import sys\nsys.exit(0)\n"}, []),
+    "a conftest leaves pytest as it collects": (conftest(LEAVES.format("collection")), []),
+    "a conftest leaves pytest as it runs": (conftest(LEAVES.format("runtestloop")), []),
+    "another test ends the process": ({**CUT, "test_other.py": ENDS}, []),
+    "a thread ends the process": ({**CUT, "test_other.py": IN_A_THREAD}, []),
+}
+"""The same, in processes of their own."""
+
+
 @pytest.fixture
 def project(outside_project):
     """One claim, which the ledger has as reproduced, and an ordinary test beside it."""
@@ -107,6 +296,8 @@ def write(project, files):
         path = project.path / name
         if content is None:
             path.unlink()
+        elif callable(content):
+            content(project)
         elif isinstance(content, tuple):
             path.write_text(path.read_text().replace(*content))
         else:
@@ -116,10 +307,35 @@ def write(project, files):
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_is_green(project, way):
     write(project, WAYS[way])
-    done = run(project)
+    require_red(run(project))
+
+
+@pytest.mark.parametrize("way", COMMANDS)
+def test_no_way_is_green_beside_a_command_line(project, way):
+    files, arguments = COMMANDS[way]
+    write(project, files)
+    require_red(run(project, *arguments))
+
+
+@pytest.mark.parametrize("way", IN_PROCESSES)
+def test_no_way_is_green_in_processes_of_their_own(project, way):
+    files, arguments = IN_PROCESSES[way]
+    write(project, files)
+    require_red(run_apart(project, *arguments))
+
+
+@pytest.mark.parametrize("option", ["--lf", "--sw"])
+def test_what_failed_last_excuses_nothing_where_nothing_failed(project, option):
+    assert project.runpytest_inprocess("-n", "0", option).ret == pytest.ExitCode.OK
+    write(project, DESELECTED)
+    require_red(project.runpytest_inprocess("-n", "0", option))
+
+
+def require_red(done):
     assert done.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), done.outlines
     said = "\n".join([*done.outlines, *done.errlines])
-    assert "steeper" in said or "is for the command line" in said
+    names = ("steeper", "is for the command line", "The store", "beside ledgers", "cannot be read")
+    assert any(name in said for name in (*names, "os._exit(0)", "leaves"))
 
 
 @pytest.mark.parametrize(
