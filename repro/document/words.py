@@ -43,6 +43,7 @@ class Document:
     data = ("the document",)
     remarks: tuple[str, ...] = ()
     p = None  # nothing here is random
+    level = 0.0
     arms_used: tuple[Any, ...] = ()
     metrics_used: tuple[str, ...] = ()
     machine = ""  # nor was anything trained

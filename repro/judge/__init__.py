@@ -29,12 +29,10 @@ from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
 from repro.judge.scale import Scale, ScaleError
-from repro.judge.suite import SUITE_LEVEL, false_shares, holm
 from repro.judge.terms import Statement
 from repro.judge.verdict import Findings, Outcome, Verdict, all_of, either
 
 __all__ = [
-    "SUITE_LEVEL",
     "Curve",
     "Design",
     "Effect",
@@ -58,9 +56,7 @@ __all__ = [
     "chance_unchanged",
     "distances",
     "either",
-    "false_shares",
     "held_against",
-    "holm",
     "reference",
     "standing",
 ]

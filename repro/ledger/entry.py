@@ -46,7 +46,7 @@ class Change(StrEnum):
     """The same, for want of seeds: the ledger's entry stays."""
 
 
-_LISTS = ("past", "one_look")
+_LISTS = ("past", "looks", "one_look")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -84,6 +84,8 @@ class Entry:
 
     The distance of a standard deviation has no spread of its own. In the file it is left out.
     """
+    looks: Sequence[int] = ()
+    """The numbers of seeds that the claim declares to look at, where not those of its profile."""
     one_look: Sequence[int] = ()
     """The seeds of each side of an open claim where one look at them spent its whole level."""
 
@@ -169,8 +171,10 @@ def _entry(table: dict[str, Any]) -> Entry:
     for key, value in vars(entry).items():
         if key not in _LISTS and not isinstance(value, str):
             raise ValueError(f"{name}: its {key} is {value!r} and no text")
-    if not isinstance(entry.one_look, list | tuple) or not all(map(_is_count, entry.one_look)):
-        raise ValueError(f"{name}: its one_look is no list of numbers of seeds")
+    for key in ("looks", "one_look"):
+        seeds = getattr(entry, key)
+        if not isinstance(seeds, list | tuple) or not all(map(_is_count, seeds)):
+            raise ValueError(f"{name}: its {key} is no list of numbers of seeds")
     if entry.verdict not in VERDICTS:
         raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
     if entry.kind not in KINDS:
@@ -203,9 +207,9 @@ def _is_distance(row: object) -> bool:
 
 
 def _encoded(entry: Entry) -> bytes:
-    usual = {"kind": "source", "machine": "", "past": [], "one_look": []}
+    usual = {"kind": "source", "machine": "", "past": [], "looks": [], "one_look": []}
     past = [[part for part in each if part is not None] for each in entry.past]
-    lists = {"past": past, "one_look": list(entry.one_look)}
+    lists = {"past": past, "looks": list(entry.looks), "one_look": list(entry.one_look)}
     lines = [
         f"{name} = {_quoted(value)}"
         for name, value in {**vars(entry), **lists}.items()

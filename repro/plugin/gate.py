@@ -11,10 +11,10 @@ import pytest
 
 from repro.data.files import is_readable
 from repro.document import ANY_PROFILE
-from repro.judge import Excess, Held, Outcome, held_against, reference
+from repro.judge import Excess, Held, OneLook, Outcome, held_against, reference
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
-from repro.plugin.claims import claim_id, is_about_a_document, mark_of
+from repro.plugin.claims import ClaimMark, claim_id, is_about_a_document, mark_of
 from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.json_data import to_json
@@ -223,6 +223,8 @@ class Gate:
             data=named(gathered.data),
             verdict=found.outcome,
             p=gathered.p if is_run else None,
+            level=gathered.level if is_run else 0.0,
+            looks=_looks(mark, gathered) if is_run else [],
             accepted=entry.verdict if entry else None,
             opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
             change=found.change,
@@ -299,6 +301,14 @@ def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
     else:
         text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.held)])
     return f"{text}\n  {'; '.join(gathered.remarks)}" if gathered.remarks else text
+
+
+def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
+    """Return the declared numbers of seeds, whatever the session's budget; none for one look."""
+    design, profile = gathered.design, PROFILES.get(gathered.profile_name)
+    if design is None or isinstance(design, OneLook):
+        return []
+    return list(mark.looks_at(profile) if profile else design.looks)
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:

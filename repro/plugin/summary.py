@@ -43,6 +43,7 @@ from repro.report.session import SessionData, project_name, way_from, web_addres
 from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.terminal import Line, ending, verdict_table
 from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
+from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
 from repro.store import Store
@@ -123,8 +124,8 @@ def _write_verdicts(
     if config.get_verbosity() > 0:
         _write_lines(terminal, [*verdict_table(records), ("", None)])
     _write_lines(terminal, [*ending(results), ("", None)])
-    if results.standing:
-        terminal.write_line(results.standing)
+    if results.errors:
+        terminal.write_line(results.errors)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
     most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
     _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
@@ -268,8 +269,15 @@ def _entry(record: ClaimRecord) -> Entry:
         measured=record.measured,
         machine=record.machine,
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
+        looks=_own_looks(record),
         one_look=record.one_look,
     )
+
+
+def _own_looks(record: ClaimRecord) -> list[int]:
+    """Return the looks that a claim declares itself; none where they are those of its profile."""
+    usual = PROFILES.get(record.profile)
+    return record.looks if usual and tuple(record.looks) != usual.looks else []
 
 
 def describe_plan(session: ClaimSession) -> str:

@@ -164,8 +164,13 @@ class Trials:
 
     @property
     def p(self) -> float | None:
-        """The p of all findings together, for the error over the whole suite."""
-        return all_of(self.findings).p if self.findings else None
+        """The p of all findings together; None where nothing in them is random."""
+        return all_of(self.findings).p if self.level else None
+
+    @property
+    def level(self) -> float:
+        """The chance allowed for a false verdict; what is read off adds nothing to it."""
+        return sum(finding.level for finding in self.findings if not finding.is_exact)
 
     @property
     def arms_used(self) -> list[ArmData]:

@@ -43,6 +43,10 @@ class Gathered(Protocol):
         """The p of the findings together; None where nothing in them is random."""
 
     @property
+    def level(self) -> float:
+        """The chance allowed for a false verdict; 0 where nothing in them is random."""
+
+    @property
     def remarks(self) -> Sequence[str]:
         """Other things that a reader of the findings has to know."""
 

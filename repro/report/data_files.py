@@ -20,7 +20,7 @@ SCHEMA = "results.schema.json"
 
 CLAIM_COLUMNS = (
     *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
-    *("verdict", "p", "p_over_the_suite", "stands", "accepted", "change"),
+    *("verdict", "p", "level", "accepted", "change"),
     *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
     *("measured", "file", "line", "command"),
 )

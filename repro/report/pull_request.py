@@ -54,7 +54,7 @@ def _summary(results: ResultsDocument, most: int) -> str:
             for name, group in groups_of(records)
         ]
         parts.append("### Counts\n\n" + _table(_COUNT, counts, most))
-    remarks = [line for line in (results.standing, *results.evidence) if line]
+    remarks = [line for line in (results.errors, *results.evidence) if line]
     parts += [_short(f"{line}.") for line in remarks[:MOST_REMARKS]]
     if results.new:
         table = _table(_CHANGE, map(_change_row, results.new), most)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
 from repro.document import ANY_PROFILE, Check
@@ -124,10 +124,12 @@ class ClaimRecord:
     p: float | None
     """The smallest level at which the same looks would have given this verdict; null where
     nothing was random or nothing was run."""
-    p_over_the_suite: float | None = None
-    """p adjusted for all claims of the session that have one (`repro.judge.suite`)."""
-    stands: bool | None = None
-    """True where the verdict is settled when all claims of the session are counted together."""
+    level: float = 0.0
+    """The chance allowed for a false verdict, both directions together; 0 where nothing was random
+    or nothing was run."""
+    looks: list[int] = field(default_factory=list)
+    """The numbers of seeds that were declared to look at, before anything was trained; empty where
+    there was one look, at all there were."""
     accepted: str | None
     """The verdict in the ledger, if there was one."""
     opposed: str | None = None
@@ -174,11 +176,6 @@ class ClaimRecord:
     def is_settled(self) -> bool:
         """True where it is reproduced or refuted."""
         return self.verdict in (Outcome.REPRODUCED, Outcome.REFUTED)
-
-    @property
-    def has_fallen(self) -> bool:
-        """True where it is settled alone, and not when all claims are counted together."""
-        return self.is_settled and self.stands is False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from repro.judge import SUITE_LEVEL, Outcome, false_shares, holm
+from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report.figure import FigureData
 from repro.report.record import ArmData, ClaimRecord, JudgedClaim
@@ -43,8 +43,8 @@ class ResultsDocument:
     arms: dict[str, ArmData]
     """Every arm that was trained, by the name that claims give in `arms`."""
     figures: list[FigureData]
-    standing: str = ""
-    """The sentence on how many settled verdicts stand when all are counted together."""
+    errors: str = ""
+    """The sentence on how many settled verdicts are false at most."""
     evidence: list[str] = field(default_factory=list)
     """Sentences on the files that the claims were judged from, where they were not judged from
     what was trained or stored: the origin of the runs, and what has changed since."""
@@ -75,59 +75,40 @@ def results_of(
     figures: Sequence[FigureData],
     *,
     evidence: Sequence[str] = (),
-    family_wise: bool = False,
 ) -> ResultsDocument:
-    """Return the claims of a session as one document, sorted, and counted over the whole suite.
+    """Return the claims of a session as one document, sorted.
 
-    `family_wise` bounds the chance of any false verdict among those that stand, not their share. An
-    arm that several claims share is in it once, with the most seeds that one of them used.
+    An arm that several claims share is in it once, with the most seeds that one of them used.
     """
     arms: dict[str, ArmData] = {}
     for name, arm in ((name, arm) for claim in judged for name, arm in claim.arms.items()):
         if name not in arms or len(arm.seeds) > len(arms[name].seeds):
             arms[name] = arm
     records = sorted((claim.record for claim in judged), key=lambda record: record.claim)
-    records = adjusted(records, family_wise=family_wise)
     return ResultsDocument(
         claims=records,
         arms=arms,
         figures=list(figures),
-        standing=standing(records, family_wise=family_wise),
+        errors=errors(records),
         evidence=list(evidence),
     )
 
 
-def adjusted(records: Sequence[ClaimRecord], *, family_wise: bool = False) -> list[ClaimRecord]:
-    """Return the records with `p_over_the_suite` and `stands` set where a claim has a p.
+def errors(records: Sequence[ClaimRecord]) -> str:
+    """Say how many of the settled verdicts are false at most; empty where none is settled.
 
-    Each claim is judged at its own level, so that of many a few may come out false by chance. The
-    two rules that say which ones stand are those of `repro.judge.suite`.
+    Each claim may be falsely settled with the chance of its level, so on average no more are than
+    the levels of all that were judged add up to, however the claims depend on each other. What is
+    exact is read off, and has no level.
+
+    >>> errors(records)  # doctest: +SKIP
+    "329 verdicts on random quantities are settled: on average at most 5.3 of them are false"
     """
-    rule = holm if family_wise else false_shares
-    levels = iter(rule([record.p for record in records if record.p is not None]))
-    return [record if record.p is None else _placed(record, next(levels)) for record in records]
-
-
-def _placed(record: ClaimRecord, level: float) -> ClaimRecord:
-    stands = record.is_settled and level <= SUITE_LEVEL
-    return replace(record, p_over_the_suite=level, stands=stands)
-
-
-def standing(records: Sequence[ClaimRecord], *, family_wise: bool = False) -> str:
-    """Say how many settled verdicts of adjusted records stand; empty where none can.
-
-    >>> standing(adjusted(records))  # doctest: +SKIP
-    "180 of 196 settled verdicts stand: of those, 5% are false at most, on average"
-    """
-    settled = [record for record in records if record.is_settled and record.stands is not None]
-    stand = sum(bool(record.stands) for record in settled)
+    random = [record for record in records if record.level]
+    settled = sum(record.is_settled for record in random)
     if not settled:
         return ""
-    promise = (
-        f"the chance that any of those is false is {SUITE_LEVEL:.0%} at most"
-        if family_wise
-        else f"of those, {SUITE_LEVEL:.0%} are false at most, on average"
-    )
-    verdicts = counted(len(settled), "settled verdict")
-    line = f"{stand} of {verdicts} {'stands' if len(settled) == 1 else 'stand'}: {promise}"
-    return line if stand == len(settled) else f"{line}; the others are marked *"
+    verdicts = f"{counted(settled, 'verdict')} on random quantities"
+    most = min(float(settled), sum(record.level for record in random))
+    are = "is" if settled == 1 else "are"
+    return f"{verdicts} {are} settled: on average at most {most:.2g} of them {are} false"

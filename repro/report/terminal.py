@@ -144,8 +144,7 @@ def verdict_table(records: Sequence[ClaimRecord]) -> list[Line]:
         lines.append((f"{'REPRODUCED':{INDENT}}{agree}", Outcome.REPRODUCED))
     for record in listed:
         change = f"  ({shown(record.change)})" if record.change else ""
-        mark = " *" if record.has_fallen else ""
-        head = f"{record.verdict.upper():{INDENT}}{shown(record.claim)}{mark}{change}"
+        head = f"{record.verdict.upper():{INDENT}}{shown(record.claim)}{change}"
         lines.append((head, record.verdict))
         for detail in _details(record):
             wrapped = textwrap.wrap(detail, WIDTH - INDENT, subsequent_indent="  ")

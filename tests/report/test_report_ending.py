@@ -2,9 +2,9 @@
 
 import re
 
-from repro.judge import Outcome, false_shares
+from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report.results import Failure, ResultsDocument, adjusted, standing
+from repro.report.results import Failure, ResultsDocument, errors
 from repro.report.terminal import MOST, MOST_LINES, WIDTH, ending
 from tests.report.records import record
 
@@ -109,33 +109,18 @@ def test_of_many_sources_the_largest_have_a_row():
     assert shown + int(others[0][0]) == int(rows["all"][0]) == len(many)
 
 
-def test_the_family_is_all_that_was_judged_and_only_settled_verdicts_can_stand():
-    strong, weak, inconclusive, absent, printed = records = adjusted(
-        [
-            record("strong", Outcome.REPRODUCED, 0.001),
-            record("weak", Outcome.REFUTED, 0.015),
-            record("open", Outcome.INCONCLUSIVE, 1.0),
-            record("absent", Outcome.NOT_RUN, None),
-            record("printed", Outcome.REFUTED, None),
-        ]
+def test_settled_verdicts_are_false_no_more_often_than_levels_add_up_to():
+    judged = [
+        *(record(f"strong {n}", Outcome.REPRODUCED, 0.001, level=0.01) for n in range(30)),
+        record("against", Outcome.REFUTED, 0.004, level=0.02),
+        *(record(f"open {n}", Outcome.INCONCLUSIVE, 1.0, level=0.01) for n in range(48)),
+        record("exact", Outcome.REPRODUCED, None),
+        record("absent", Outcome.NOT_RUN, None),
+    ]
+    assert errors(judged) == (
+        "31 verdicts on random quantities are settled: on average at most 0.8 of them are false"
     )
-    assert standing(records) == (
-        "2 of 2 settled verdicts stand: of those, 5% are false at most, on average"
-    )
-    assert [strong.p_over_the_suite, weak.p_over_the_suite] == false_shares([0.001, 0.015, 1.0])[:2]
-    assert (strong.stands, weak.stands, inconclusive.stands) == (True, True, False)
-    [lucky] = adjusted([record("open", Outcome.INCONCLUSIVE, 0.001)])
-    assert lucky.stands is False
-    assert absent.stands is absent.p_over_the_suite is None
-    assert printed.stands is printed.p_over_the_suite is None
-
-
-def test_what_does_not_stand_is_marked():
-    weak = [record(f"weak {i}", Outcome.REPRODUCED, 0.009) for i in range(10)]
-    assert all(each.stands for each in adjusted(weak))
-    records = adjusted(weak, family_wise=True)
-    assert standing(records, family_wise=True) == (
-        "0 of 10 settled verdicts stand: the chance that any of those is false is 5% at most; "
-        "the others are marked *"
-    )
-    assert standing(adjusted([record("open", Outcome.INCONCLUSIVE, 1.0)])) == ""
+    [one] = [record("one", Outcome.REPRODUCED, 0.001, level=0.01)]
+    assert errors([one]).endswith("at most 0.01 of them is false")
+    assert errors([record("open", Outcome.INCONCLUSIVE, 1.0, level=0.01)]) == ""
+    assert errors([record("exact", Outcome.REPRODUCED, None)]) == ""

@@ -74,7 +74,12 @@ def test_everything_of_a_claim_is_on_the_page_which_asks_no_network(results, sto
         assert record.text in page.text
         assert record.sentence in page.text
     title = results.figures[0].title
-    for words in ("abcabcabca", "repro.studies.depth_ladder.study", title, "verdicts stand"):
+    for words in (
+        "abcabcabca",
+        "repro.studies.depth_ladder.study",
+        title,
+        "random quantities are settled",
+    ):
         assert words in page.text
     ids = [value for _, name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
@@ -182,5 +187,5 @@ def test_there_is_one_p_and_a_list_of_words(results, store):
     assert re.findall(r">([^<>\s][^<>]*)<", heads).count("p") == 1
     assert "p, all claims" not in heads
     words = page.text[page.text.index("\nWords\n") :].splitlines()
-    for word in ("claim", "arm", "interval", "stands", "ledger", "twin"):
+    for word in ("claim", "arm", "interval", "level", "ledger", "twin"):
         assert any(line.startswith(word) for line in words), word

@@ -7,7 +7,7 @@ const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => {
   return { row, details, text: (row.textContent + " " + details.textContent).toLowerCase() };
 });
 
-const NAMES = ["source", "verdict", "kind", "change", "stands", "data", "size", "whose"];
+const NAMES = ["source", "verdict", "kind", "change", "data", "size", "whose"];
 
 function show() {
   const wanted = Object.fromEntries(new FormData(filter));

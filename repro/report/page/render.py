@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from repro.judge import SUITE_LEVEL, Outcome
+from repro.judge import Outcome
 from repro.report.counts import ONE, count_lines, verdicts_of
 from repro.report.curves import figure_plot
 from repro.report.figure import caption
@@ -65,7 +65,6 @@ def _templates() -> Environment:
         "verdicts": tuple(Outcome),
         "whose": ONE,
         "most_values": MOST_VALUES,
-        "level": SUITE_LEVEL,
         "style": Markup(_read("plots.css") + _read("page.css")),
         "script": Markup(script),
         "allowed_script": f"sha256-{allowed}",

@@ -72,12 +72,6 @@ class Page:
             return "new"
         return "changed" if record.change_kind in CHANGES else "as it was"
 
-    def stands(self, record: ClaimRecord) -> str:
-        """Tell if a verdict stands, to filter by; empty where that is no question."""
-        if record.stands is None or not record.is_settled:
-            return ""
-        return "stands" if record.stands else "does not stand"
-
     def link(self, record: ClaimRecord) -> str:
         """Return the address of a claim's test; empty where there is none."""
         return file_link(self.results.session.files, record.file, record.line)

@@ -59,7 +59,6 @@ def test_it_filters_by_verdict_source_kind_and_text(page, results):
 
 FILTERS = {
     "change": ("changed", {"falls"}),
-    "stands": ("stands", {"climbs", "falls", "value", "ratio", "order", "spread"}),
     "data": ("the document", {"agrees", "share"}),
     "size": ("any", {"agrees", "share"}),
     "whose": ("control", {"spread"}),
