@@ -78,7 +78,7 @@ def settled(samples: Array, looks: tuple[int, ...]) -> Array:
     design, claims = Design(looks=looks), samples.shape[1]
     found, left = np.zeros((2, claims), dtype=bool), np.full(claims, True)
     for seeds in looks:
-        evidence = [weigh(samples[:seeds])]
+        evidence = [weigh([samples[:seeds]])]
         holds, fails = settle(evidence, [], design)
         found[0] |= left & holds
         found[1] |= left & fails
