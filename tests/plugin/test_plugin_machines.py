@@ -79,7 +79,7 @@ def test_accepting_extends_the_runs_behind_what_is_reproduced(claimed):
 
 def test_what_is_in_doubt_takes_more_seeds_than_the_budget(claimed):
     project = claimed(AT)
-    accepted(project, "[[0.45, 0.3, 20]]")
+    accepted(project, "[[0.4, 0.3, 20]]")
     result = run(project, "--seed-budget", "5")
     result.assert_outcomes(xfailed=1)
     assert trained(result)[0] > 5

@@ -118,9 +118,9 @@ def test_a_report_has_the_curves_and_keys_of_what_was_trained(project):
 
     (line,) = results["figures"][0]["panels"][0]["lines"]
     assert [len(values) > 0 for values in line["values"]] == [True, True, False]
-    assert (folder / "slopes.svg").read_text().startswith("<?xml")
+    assert (folder / "slopes.svg").read_text().startswith("<svg")
     page = (folder / "index.html").read_text()
-    assert page.count("<symbol") == 2  # the curves of two pairs of arms, one of them in two claims
+    assert page.count("Learning curves of the arms") >= 2
 
 
 @pytest.fixture
