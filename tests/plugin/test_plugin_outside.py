@@ -8,27 +8,12 @@ import pytest
 
 from repro.backends import opened
 from repro.runs import identity
+from tests.plugin.conftest import OUTSIDE_STUDY
 from tests.plugin.sessions import run, trained
 
 pytestmark = pytest.mark.thorough
 
-HEAD = """
-from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.outside import OutsideStudy
-"""
-
-ARM = """
-@dataclass(frozen=True, kw_only=True)
-class Line(OutsideArm):
-    study: ClassVar[str] = "line"
-    metrics: ClassVar[dict] = {"slope": Metric("identity")}
-    target: float = 1.0
-    data: str = "points"
-"""
+ARM, _, _ = OUTSIDE_STUDY.partition("def train")
 
 CLAIM = """
 from repro import claim
@@ -45,7 +30,7 @@ def black_box(project):
     """Write a study, in a function that is given, and a claim about it."""
 
     def write(function, *, arm=ARM, **files):
-        study = f"{HEAD}{arm}\n{function}\nSTUDY = OutsideStudy(train)\n"
+        study = f"{arm}\nfrom pathlib import Path\n{function}\nSTUDY = OutsideStudy(train)\n"
         project.makepyfile(line=study, test_lines=CLAIM, **files)
         return project
 
@@ -74,7 +59,7 @@ def train(arm, seed):
 
 
 def test_a_module_beside_the_study_and_a_file_that_the_arm_names_are_part_of_the_key(black_box):
-    arm = ARM + "    reads: ClassVar[tuple] = ('config.json',)\n"
+    arm = ARM.rstrip() + "\n    reads: ClassVar[tuple] = ('config.json',)\n"
     project = black_box(READS, arm=arm, script="def slope(seed):\n    return 1.0 + seed / 100\n")
     config = project.path / "config.json"
     config.write_text('{"slope": 1.0}')
