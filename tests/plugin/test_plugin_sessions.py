@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import repro
-from repro.store import Store, StoreError
+from repro.store import Store
 from tests.plugin.sessions import change, run, run_apart, trained
 
 pytestmark = pytest.mark.thorough
@@ -41,17 +41,6 @@ def test_runs_under_keys_of_an_earlier_version_are_told_by_their_number(project)
     (project.path / "store" / "keys").unlink()
     shown = run(project).stdout.str()
     assert shown.count("32 runs in ") == shown.count("python -m repro rekey") == 1
-
-
-def test_a_store_that_cannot_be_written_to_stops_the_session_in_a_sentence(project, monkeypatch):
-    def put(*given, **options):
-        raise StoreError("The disk is full; free some space.")
-
-    monkeypatch.setattr(Store, "put", put)
-    result = run(project)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*The disk is full; free some space.*"])
-    assert "Traceback" not in result.stdout.str()
 
 
 def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
