@@ -115,33 +115,3 @@ def test_the_commit_is_that_of_the_users_project(black_box):
     stored = [json.loads(p.read_text()) for p in project.path.glob("store/runs/**/provenance.json")]
     assert {each["commit"] for each in stored} == {head}
     assert len(stored) == 5
-
-
-DIVERGES = """
-from repro.own.outside import Diverged
-
-def train(arm, seed):
-    if arm.target > 1 and seed != 3:
-        raise Diverged(step=10 * seed)
-    return {"slope": 1.0 + seed / 100}
-"""
-
-CLAIMS_OF_DIVERGENCE = """
-from repro import claim
-from line import Line
-
-HIGH = Line(target=2.0)
-
-@claim("what diverged has no slope", source="900")
-def test_slope(trials):
-    assert trials(HIGH).slope > 0
-"""
-
-
-def test_black_boxes_say_that_they_diverged(black_box):
-    project = black_box(DIVERGES)
-    (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
-    shown = run_anew(project, "--report", "found").stdout.str()
-    of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
-    assert of == {"slope": "INCONCLUSIVE"}
-    assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown

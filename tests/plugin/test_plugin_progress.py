@@ -246,32 +246,3 @@ def test_ctrl_c_leaves_a_readable_screen_and_the_same_command_goes_on(gated, opt
     now = re.search(r"20 distinct runs needed: (\d+) trained now, the rest stored", shown)
     assert 10 <= int(now[1]) <= 20 - stored, shown
     assert session.returncode == pytest.ExitCode.OK
-
-
-INTERRUPTED_IN_TORCH = """
-import signal, sys
-from importlib.abc import MetaPathFinder
-
-
-class Interrupts(MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name == "torch.distributed":
-            signal.raise_signal(signal.SIGINT)
-
-
-sys.meta_path.insert(0, Interrupts())
-
-
-def pytest_keyboard_interrupt():
-    print("torch is", "whole" if "torch._meta_registrations" in sys.modules else "broken off")
-"""
-"""Sends Ctrl-C while torch is imported, and says how much of torch was there when it was heard."""
-
-
-def test_ctrl_c_waits_until_torch_is_imported(gated):
-    """Where it comes in torch's C++, the process is aborted with a hundred lines of addresses."""
-    (gated.path / "conftest.py").write_text(INTERRUPTED_IN_TORCH)
-    with session_in(gated, "-s", stdout=subprocess.PIPE, text=True) as session:
-        shown, _ = session.communicate(timeout=60)
-    assert session.returncode == pytest.ExitCode.INTERRUPTED, shown
-    assert "torch is whole" in shown

@@ -61,18 +61,6 @@ def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
     run(project, str(store / "test_inside.py")).assert_outcomes(errors=1)  # where it is named
 
 
-def test_a_damaged_result_is_trained_again(project):
-    run(project)
-    (victim, *_) = sorted((project.path / "store" / "runs").rglob("result.json"))
-    victim.write_bytes(victim.read_bytes()[:-9])
-    healed = run(project)
-    assert trained(healed) == (32, 1)
-    healed.assert_outcomes(passed=2, failed=1, skipped=1)
-    healed.stdout.fnmatch_lines(
-        ["The stored run * does not match its SHA256SUMS; it was moved to *"]
-    )
-
-
 FIGURE = """
 from repro.marks import figure
 

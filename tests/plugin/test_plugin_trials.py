@@ -77,6 +77,7 @@ def test_a_run_that_diverged_leaves_its_curve_open_and_is_remarked():
     by_seed[3] = {"diverged_at": 7, "history": {"loss": [5.0]}}
     one = trial(by_seed)
     assert one.over_epochs.loss.falls().outcome is Outcome.INCONCLUSIVE
+    assert (one.perplexity > 0.0).reason == "Reader has no finite value on 1 of 8 seeds"
     assert (one.over_epochs.loss[1] > 0.0).outcome is Outcome.INCONCLUSIVE
     assert one.trials.remarks == ["Reader diverged at step 7"]
 
