@@ -10,7 +10,7 @@ from repro.runs import queue, training
 from repro.runs.pool import Advanced, Failed, Narrowed, Stored, Trained, TrainingStopped
 from repro.runs.results import Results
 from repro.store import Store, StoreError
-from tests.runs.fake_pool import FakePool, Steps, result_of, session, trained
+from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, result_of, session, trained
 
 RUNS = [Run(Steps(), seed) for seed in range(3)]
 STACKED = [Run(Steps(together=True), seed) for seed in range(8)]
@@ -69,6 +69,14 @@ def test_a_long_wait_for_another_session_is_said(tmp_path, monkeypatch):
     lock.release()
     work.training.advance(plan, seconds=0.0)
     assert work.training.status(plan).waits_for == ""
+
+
+def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
+    pool = FakePool(outcome=lambda batch: [Failed(r, "no numbers today") for r in batch.runs])
+    tuned = Run(Tuned(), 1)
+    work, _ = trained(tmp_path, pool, [BASE, tuned])
+    assert [list(batch.runs) for batch in pool.submitted] == [[BASE]]
+    assert "no numbers today" in work.results.failed(tuned)
 
 
 def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_path):
