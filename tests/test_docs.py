@@ -199,15 +199,6 @@ def test_each_source_has_a_page_with_the_tables_of_the_ledgers():
         assert cited_wrongly(text) == [], source
 
 
-def test_a_verdict_that_a_page_gets_wrong_is_found():
-    entry = next(e for e in ENTRIES if e.verdict == "refuted" and "[" not in e.claim)
-    source, _, claim = entry.claim.partition("/")
-    size = TABLES["size_of"](entry.profile)
-    place = f'../coverage.md#source-{source} "{claim}, {size}, {entry.data}"'
-    assert cited_wrongly(f"[refuted]({place})") == []
-    assert cited_wrongly(f"[reproduced]({place})") == [("reproduced", claim, ["refuted"])]
-
-
 @pytest.mark.thorough
 def test_commands_run_as_they_are_written(tmp_path):
     """Some write into the pages, which stay as they are."""

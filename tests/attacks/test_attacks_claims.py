@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.attacks.test_attacks_ledgers import BAD
-
 pytestmark = pytest.mark.thorough
 
 SOUND = """
@@ -42,9 +40,6 @@ CLUMSY = {
     "a lone surrogate": '@claim("half \\ud83d", source="901")\n' + BODY,
     "sys.exit": MARKED + "def test_clumsy(trials):\n    sys.exit(3)\n",
     "an error before any arm": MARKED + "def test_clumsy(trials):\n    1 / 0\n",
-    "a misspelt metric": MARKED + "def test_clumsy(trials):\n    assert trials(Line()).slop > 0\n",
-    "matches nan": MARKED + "def test_clumsy(trials):\n"
-    "    assert trials(Line()).slope.matches(float('nan'), tolerance=1)\n",
     "a study that is not there": arm('study: ClassVar[str] = "no_such_study"'),
     "a study without STUDY": arm('study: ClassVar[str] = "line_without"'),
     "content that fails": arm('def content(self): raise OSError("no data today")'),
@@ -62,15 +57,10 @@ CLUMSY = {
     "training that fails": arm("recipe = None"),
     "a setting that is no number": MARKED + "def test_clumsy(trials):\n"
     "    assert trials(Line(target=float('nan'))).slope > 0\n",
-    "a setting without bound": MARKED + "def test_clumsy(trials):\n"
-    "    assert trials(Line(target=float('inf'))).slope > 0\n",
     "an error without words": "from silent import Silent\n" + MARKED
     + "def test_clumsy(trials):\n    raise Silent()\n",
     "a need without words": "from silent import SilentNeed\n" + MARKED
     + "def test_clumsy(trials):\n    raise SilentNeed()\n",
-    "a finding that is taken back": MARKED + "def test_clumsy(document):\n"
-    "    bool(document(['2', '1']).climbs())\n    document.findings.clear()\n"
-    "    assert document(['1', '2']).climbs()\n",
     "training that fails without words": arm('study: ClassVar[str] = "silent"'),
     "training that ends the process": arm('study: ClassVar[str] = "ending"'),
 }  # fmt: skip
@@ -142,22 +132,6 @@ def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
     failing = [n for n, kind in enumerate(CLUMSY) if kind != "a need without words"]
     assert all(f"test_clumsy_{number}" in shown for number in failing)
     assert "INTERNALERROR" not in shown + result.stderr.str()
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_bad_ledger_is_one_sentence_before_anything_trains(clumsy, workers):
-    """Which ledgers are bad, the tests of ledgers say."""
-    project = clumsy(MARKED + BODY)
-    ledger = project.path / "sound" / "ledger.toml"
-    for spoil in (lambda: ledger.write_bytes(BAD["a merge marker"]), ledger.mkdir):
-        ledger.unlink(missing_ok=True)
-        spoil()
-        result = judged(project, *workers, apart=bool(workers))
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        shown = result.stdout.str() + result.stderr.str()
-        assert "ledger.toml cannot be read" in shown
-        assert len(shown.splitlines()) < 12
-        assert not list(project.path.glob("store/runs/*/*"))
 
 
 @pytest.mark.parametrize("workers", [["-n", "2"], []])
@@ -255,15 +229,6 @@ def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
     result = judged(project, "-k", "clumsy", apart=False)
     result.assert_outcomes(skipped=2, xfailed=1, deselected=1)
     assert result.ret == pytest.ExitCode.OK
-    assert not list(project.path.glob("store/runs/*/*"))
-
-
-def test_what_only_looks_trains_nothing(clumsy):
-    project = clumsy(MARKED + BODY)
-    options = ["--setup-plan", "--collect-only", "--fixtures", "--plan", "--help", "--version"]
-    codes = [judged(project, option, apart=False).ret for option in options]
-    assert codes == [pytest.ExitCode.OK] * len(options)
-    assert judged(project, "--setup-only", apart=False).ret == pytest.ExitCode.TESTS_FAILED
     assert not list(project.path.glob("store/runs/*/*"))
 
 

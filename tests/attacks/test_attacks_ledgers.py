@@ -69,11 +69,7 @@ documented = ""
 measured = ""
 """
 BAD = {
-    "a merge marker": f"<<<<<<< HEAD\n{FIELDS}".encode(),
-    "a misspelt table": f"[[claims]]\n{FIELDS}".encode(),
-    "an unknown verdict": FIELDS.replace("refuted", "Reproduced").encode(),
     "an unknown key": f'{FIELDS}colour = "red"\n'.encode(),
-    "two entries of one claim": (FIELDS + FIELDS).encode(),
     "no text": b"\xff\xfe",
     "a format from the future": f"format = 9\n{FIELDS}".encode(),
     "brackets within brackets": f"past = {'[' * 5000}{']' * 5000}\n{FIELDS}".encode(),

@@ -10,7 +10,6 @@ import tempfile
 import unicodedata
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import ClassVar
 
@@ -43,6 +42,7 @@ from repro.runs.progress import Status
 from repro.text import HIDDEN, LONGEST, shown, shown_lines
 from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm
 from tests.report.records import depth_ladder, every_kind, record
+from tests.report.test_report_page import Reader
 
 PIECES = [*STEERING, *MARKUP, *FORMULAS]
 LONG = 10_000_000
@@ -211,18 +211,6 @@ def test_a_sentence_of_ten_megabytes_is_whole_in_the_results_alone(tmp_path):
     assert sum(len(line) for line, _ in verdict_table(results.claims)) < 20_000
 
 
-class Elements(HTMLParser):
-    """The elements and the names of attributes that a browser would see."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.seen = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, [name for name, _ in attrs]))
-
-
 def page_of_arms(every):
     """A page of one claim whose arms have these settings."""
     made = [ArmData(label="arm", study="s", settings=each, seeds=[1], keys=[]) for each in every]
@@ -238,8 +226,8 @@ def page_of_arms(every):
 def test_settings_of_any_form_are_shown(every):
     page = page_of_arms(every)
     assert not HIDDEN.search(page)
-    calm = Elements(page_of_arms([{"a": 1, "b": 2}, {"a": 2, "b": 2}]))
-    assert {tag for tag, _ in Elements(page).seen} <= {tag for tag, _ in calm.seen}
+    calm = Reader(page_of_arms([{"a": 1, "b": 2}, {"a": 2, "b": 2}]))
+    assert set(Reader(page).elements) <= set(calm.elements)
 
 
 @each_piece

@@ -127,16 +127,6 @@ def test_what_others_start_from_is_trained_first_and_once_and_kept(tmp_path):
     assert again.training.trained == 0
 
 
-def test_what_starts_from_it_is_stored_under_its_key(tmp_path):
-    done = LocalWork(tmp_path)
-    longer = Run(Tuned(of=Base(recipe=Base().recipe.but(epochs=3))), 0)
-    identities = [done.results.identity(run) for run in (TUNED[0], longer)]
-    assert identities[0]["starts_from"] == done.results.key(BASE)
-    assert identities[1]["starts_from"] == done.results.key(longer.arm.starts_from)
-    assert done.results.key(BASE) != done.results.key(longer.arm.starts_from)
-    assert "starts_from" not in done.results.identity(BASE)
-
-
 def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
     done, asked = LocalWork(tmp_path), {}
     trials = Trials(done.results, PROFILES["ci"].within(2), asked)
@@ -171,17 +161,6 @@ def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
     here = LocalWork(tmp_path / "here")
     assert add(EvidenceFile.read(file), here.store).added == 3
     assert here.train(TUNED).training.trained == 0
-
-
-def test_what_starts_from_a_failure_fails_with_its_reason(tmp_path, monkeypatch):
-    def broken(self, arm, device):
-        raise OSError("no numbers today")
-
-    monkeypatch.setattr(Experiment, "load", broken)
-    done = LocalWork(tmp_path).train([*TUNED, BASE])
-    why = done.results.failed(TUNED[0])
-    assert "without what it starts from" in why
-    assert "no numbers today" in why
 
 
 def test_what_starts_from_a_diverged_run_says_so(tmp_path):

@@ -132,17 +132,3 @@ def test_a_hostile_archive_is_refused_in_one_sentence(known, data, server):
             fetch("texts")
         assert "\n" not in str(error.value), name
         assert list(data.iterdir()) == [], name
-
-
-def test_the_next_source_is_asked_after_a_hostile_one(known, data, server):
-    server.contents |= {"/set": HOSTILE["tar: up and out"][0], "/spare": GOOD["zip"]}
-    fetch("texts")
-    assert (data / "texts" / "text").read_bytes() == TEXT
-
-
-def test_an_archive_without_end_is_given_up(known, data, server):
-    server.contents["/set"] = bytes(2**16)
-    server.behaviour["/set"] = "never ends"
-    server.contents["/spare"] = GOOD["zip"]
-    fetch("texts")
-    assert (data / "texts" / "text").read_bytes() == TEXT

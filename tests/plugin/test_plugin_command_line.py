@@ -36,8 +36,7 @@ def test_another_plugin_keeps_its_options(with_other_plugin, monkeypatch):
 
 @pytest.mark.thorough
 def test_an_option_of_a_conftest_file_is_not_ours(outside_project):
-    conftest = outside_project.path / "conftest.py"
-    conftest.write_text((conftest.read_text() if conftest.exists() else "") + _dedented(OTHER))
+    outside_project.makeconftest(OTHER)
     result = run(outside_project, "--device", "iPhone 13", "--seed-budget", "5")
     result.stdout.fnmatch_lines(["theirs: False iPhone 13"])
     result.assert_outcomes(passed=2, skipped=1, failed=1)
@@ -56,10 +55,6 @@ def test_the_project_sets_options_by_addopts(outside_project):
     outside_project.makeini("[pytest]\naddopts = --profile paper\n")
     result = run(outside_project, "--plan")
     result.stdout.fnmatch_lines(["* claims at profile paper, *"])
-
-
-def _dedented(text):
-    return "\n".join(line.removeprefix("    ") for line in text.splitlines()) + "\n"
 
 
 def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):

@@ -16,47 +16,6 @@ pytestmark = pytest.mark.thorough
 
 KILLS = 2
 
-ENDING = """
-@claim("the first one ends its process", source="900, Text")
-def test_ends(trials):
-    steep, flat = trials(Line(target=13.0), Line(target=1.0))
-    assert steep.slope > flat.slope
-
-@claim("flat targets give flat lines", source="900, Text")
-def test_goes_on(trials):
-    steep, flat = trials(Line(target=4.0), Line(target=1.0))
-    assert steep.slope > flat.slope
-"""
-
-
-@pytest.fixture
-def ending(outside_project):
-    """A project in which one run ends its process, by these words."""
-
-    def by(words):
-        with_claims(outside_project, ENDING)
-        lines = f"import os, signal\n    if (arm.target, seed) == (13.0, 3):\n        {words}"
-        change(outside_project, "time.sleep(0)", lines)
-        return outside_project
-
-    return by
-
-
-def test_a_trainer_that_crashes_names_its_run_and_the_other_claim_is_judged(ending):
-    result = run_apart(ending("os.kill(os.getpid(), signal.SIGSEGV)"), "-n", "2")
-    assert result.ret == 1
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
-    result.stdout.fnmatch_lines(["*line*, seed 3, ended its process twice (SIGSEGV: a crash*"])
-    assert "crashed while running" not in result.stdout.str()
-
-
-def test_an_exit_of_its_own_is_no_exit_of_the_session(ending):
-    result = run(ending("os._exit(0)"))
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*seed 3, failed to train: *it called os._exit(0), which*"])
-    result.stdout.fnmatch_lines(["reproduced*900/goes_on*"])
-
 
 OF_A_CLAIM = """
 @claim("cheap", source="900")

@@ -71,12 +71,15 @@ def test_a_claim_whose_entry_lies_in_the_ledger_of_another_file_fails_alone(spli
 def test_a_bad_ledger_stops_the_sessions_of_its_claims_and_of_no_others(split):
     run(split, "--update-ledger", "--reference-seeds", "0")
     sound = ledger(split, "lines").read_text()
+    anew = ("--store", "empty")
     twice = sound + ledger(split, "more").read_text().partition("\n\n")[2]
     for content, said in (("<<<<<<< HEAD\n", "*cannot be read*"), (twice, "*both have 901/*")):
         ledger(split, "lines").write_text(content)
-        result = run(split)
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"*test_lines.toml {said}"])
+        for result in (run(split, *anew), run_apart(split, "-n", "2", *anew)):
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            result.stderr.fnmatch_lines([f"*test_lines.toml {said}"])
+            assert len(result.outlines + result.errlines) < 12
+            assert not list(split.path.glob("empty/runs/*"))
     ledger(split, "lines").write_text("<<<<<<< HEAD\n")
     run(split, "test_more.py").assert_outcomes(passed=1, xfailed=1)
 
@@ -90,20 +93,6 @@ def test_a_ledger_that_goes_bad_while_claims_train_costs_its_file_alone(split):
     result = run(split)
     result.assert_outcomes(passed=1, xfailed=1, errors=4)
     result.stdout.fnmatch_lines(["*test_lines.toml cannot be read*"])
-
-
-def test_entries_without_a_claim_fail_the_gate_and_go_with_their_ledger(split):
-    run(split, "--update-ledger", "--reference-seeds", "0")
-    (split.path / "test_more.py").unlink()
-    result = run(split)
-    assert result.ret == 1
-    line = "*test_more.toml has entries without a claim: 901/falls, 901/rises. If they *"
-    result.stdout.fnmatch_lines([line])
-    result = run(split, "--update-ledger", "--reference-seeds", "0")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*test_more.toml: entries without a claim were removed: *"])
-    assert not ledger(split, "more").exists()
-    assert run(split).ret == 0
 
 
 def renamed(project):

@@ -115,14 +115,10 @@ def test_other():
 
 WAYS = {
     "a mark skips it": claim(mark="@pytest.mark.skip(reason='slow')"),
-    "a condition skips it": claim(mark="@pytest.mark.skipif(True, reason='no card')"),
     "its test skips itself": claim(first="pytest.skip('later')"),
-    "a fixture skips it": {
-        "conftest.py": CONFTEST + "@pytest.fixture(autouse=True)\ndef cold(): pytest.skip('cold')\n"
-    },
-    "a hook skips it": {
-        "conftest.py": CONFTEST + "def pytest_runtest_setup(item):\n    pytest.skip('no time')\n"
-    },
+    "a fixture skips it": conftest(
+        "@pytest.fixture(autouse=True)\ndef cold(): pytest.skip('cold')\n"
+    ),
     "it is not to be run": claim(mark="@pytest.mark.xfail(run=False)"),
     "its error is expected": claim(mark="@pytest.mark.xfail", first="raise RuntimeError('gone')"),
     "an error of its fixture is expected": claim(
@@ -136,16 +132,12 @@ WAYS = {
     "it ends its process": claim(above="import os\n", first="os._exit(0)"),
     "its file is gone": {"test_lines.py": None},
     "its module skips itself": claim(above="pytest.skip('later', allow_module_level=True)\n"),
-    "its module wants a library": claim(above="pytest.importorskip('no_such_library')\n"),
     "a conftest ignores its file": {"conftest.py": "collect_ignore = ['test_lines.py']\n"},
     "settings look for other files": {"pytest.ini": "[pytest]\npython_files = test_other*.py\n"},
     "settings ignore its file": settings("--ignore test_lines.py"),
-    "settings deselect it": settings("--gate --deselect test_lines.py::test_steeper"),
+    "settings deselect it": DESELECTED,
     "settings select another": settings("--gate -k other"),
-    "a hook takes it out": {
-        "conftest.py": "def pytest_collection_modifyitems(items):\n"
-        "    items[:] = [x for x in items if 'steeper' not in x.name]\n"
-    },
+    "a hook takes it out": conftest(HOOK.format(where=True, say=SILENT)),
     "settings accept whatever comes": settings("--update-ledger"),
     "a mark skips it, and settings allow that": {
         **claim(mark="@pytest.mark.skip(reason='slow')"),
@@ -156,25 +148,22 @@ WAYS = {
         "conftest.py": "def pytest_sessionfinish(session, exitstatus):\n"
         "    session.exitstatus = 0 if exitstatus == 5 else exitstatus\n",
     },
-    "the effect is gone": {"line.py": ("arm.target *", "-arm.target *")},
+    "the effect is gone": WORSE,
     "it changes a constant of its study": claim(
         above="import line\n",
         fixtures=", monkeypatch",
         first="monkeypatch.setattr(line, 'SCALE', -1.0)",
     ),
-    "a conftest changes a constant of its study": {
-        "conftest.py": "import line\nline.SCALE = -1.0\n"
-    },
-    "a conftest changes a function of its study": {
-        "conftest.py": "import line\nline.train = lambda arm, seed: {'slope': 1.0}\n"
-    },
+    "a conftest changes a constant of its study": conftest("import line\nline.SCALE = -1.0\n"),
+    "a conftest changes a function of its study": conftest(
+        "import line\nline.train = lambda arm, seed: {'slope': 1.0}\n"
+    ),
 }
 
 
 GATE = ("--gate",)
 COMMANDS = {
     "its file is named": (CUT, ["test_lines.py"]),
-    "its file is named, with the gate": (CUT, ["test_lines.py", "--gate"]),
     "its file is named, and the ledger is an old one": (
         {**CUT, **moved(("ledger/test_lines.toml", "ledger.toml"))},
         ["test_lines.py"],
@@ -255,10 +244,6 @@ COMMANDS |= {f"settings say {option}": (settings(option), []) for option in LOOK
 IN_PROCESSES = {
     "its file is named, with workers": (CUT, ["test_lines.py", "-n", "2"]),
     "its module is named": (CUT, ["--pyargs", "test_lines"]),
-    "settings deselect it, beside a mark, with workers": (
-        DESELECTED,
-        ["-m", "not slow", "-n", "2"],
-    ),
     "a hook deselects it in workers": (
         conftest(HOOK.format(where=IN_WORKERS, say=SAID)),
         ["--gate", "-n", "2"],

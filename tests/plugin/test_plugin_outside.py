@@ -8,27 +8,12 @@ import pytest
 
 from repro.backends import opened
 from repro.runs import identity
+from tests.plugin.conftest import OUTSIDE_STUDY
 from tests.plugin.sessions import run, trained
 
 pytestmark = pytest.mark.thorough
 
-HEAD = """
-from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.outside import OutsideStudy
-"""
-
-ARM = """
-@dataclass(frozen=True, kw_only=True)
-class Line(OutsideArm):
-    study: ClassVar[str] = "line"
-    metrics: ClassVar[dict] = {"slope": Metric("identity")}
-    target: float = 1.0
-    data: str = "points"
-"""
+ARM, _, _ = OUTSIDE_STUDY.partition("def train")
 
 CLAIM = """
 from repro import claim
@@ -45,7 +30,7 @@ def black_box(project):
     """Write a study, in a function that is given, and a claim about it."""
 
     def write(function, *, arm=ARM, **files):
-        study = f"{HEAD}{arm}\n{function}\nSTUDY = OutsideStudy(train)\n"
+        study = f"{arm}\nfrom pathlib import Path\n{function}\nSTUDY = OutsideStudy(train)\n"
         project.makepyfile(line=study, test_lines=CLAIM, **files)
         return project
 
@@ -74,7 +59,7 @@ def train(arm, seed):
 
 
 def test_a_module_beside_the_study_and_a_file_that_the_arm_names_are_part_of_the_key(black_box):
-    arm = ARM + "    reads: ClassVar[tuple] = ('config.json',)\n"
+    arm = ARM.rstrip() + "\n    reads: ClassVar[tuple] = ('config.json',)\n"
     project = black_box(READS, arm=arm, script="def slope(seed):\n    return 1.0 + seed / 100\n")
     config = project.path / "config.json"
     config.write_text('{"slope": 1.0}')
@@ -130,33 +115,3 @@ def test_the_commit_is_that_of_the_users_project(black_box):
     stored = [json.loads(p.read_text()) for p in project.path.glob("store/runs/**/provenance.json")]
     assert {each["commit"] for each in stored} == {head}
     assert len(stored) == 5
-
-
-DIVERGES = """
-from repro.own.outside import Diverged
-
-def train(arm, seed):
-    if arm.target > 1 and seed != 3:
-        raise Diverged(step=10 * seed)
-    return {"slope": 1.0 + seed / 100}
-"""
-
-CLAIMS_OF_DIVERGENCE = """
-from repro import claim
-from line import Line
-
-HIGH = Line(target=2.0)
-
-@claim("what diverged has no slope", source="900")
-def test_slope(trials):
-    assert trials(HIGH).slope > 0
-"""
-
-
-def test_black_boxes_say_that_they_diverged(black_box):
-    project = black_box(DIVERGES)
-    (project.path / "test_lines.py").write_text(CLAIMS_OF_DIVERGENCE)
-    shown = run_anew(project, "--report", "found").stdout.str()
-    of = {claim: verdict for verdict, claim in re.findall(r"(?m)^([A-Z]+) +900/(\w+) ", shown)}
-    assert of == {"slope": "INCONCLUSIVE"}
-    assert "line target 2.0 has no finite value on 4 of 5 seeds" in shown

@@ -11,39 +11,16 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.plugin.sessions import change
+
 pytestmark = pytest.mark.thorough
 
-STUDY = """
-import os, time
-from dataclasses import dataclass
-from typing import ClassVar
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.outside import OutsideStudy
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line(OutsideArm):
-    study: ClassVar[str] = "line"
-    metrics: ClassVar[dict] = {"slope": Metric("identity")}
-    target: float = 1.0
-    data: str = "points"
-
-    @property
-    def work(self):
-        return 1e11 * self.target
-
-
-def train(arm, seed):
-    print("a word from training")
-    while arm.target >= 8 and not os.path.exists("go"):
+TRAINS = """print("a word from training")
+    while arm.target >= 8 and not Path("go").exists():
         time.sleep(0.01)
     if arm.target == 7:
         raise ValueError("no seven")
     return {"slope": arm.target + 0.01 * seed}
-
-
-STUDY = OutsideStudy(train)
 """
 
 CLAIMS = """
@@ -80,10 +57,13 @@ def test_halves(document, n):
 
 
 @pytest.fixture
-def gated(project):
+def gated(outside_project):
     """Claims of which the dear ones train until the file `go` is there."""
-    project.makepyfile(line=STUDY, test_lines=CLAIMS)
-    return project
+    outside_project.makepyfile(test_lines=CLAIMS)
+    change(outside_project, "import random", "import random\nfrom pathlib import Path")
+    change(outside_project, "1e8 * self.target", "1e11 * self.target")
+    change(outside_project, "time.sleep(0)", TRAINS)
+    return outside_project
 
 
 def hears_ctrl_c():
@@ -266,32 +246,3 @@ def test_ctrl_c_leaves_a_readable_screen_and_the_same_command_goes_on(gated, opt
     now = re.search(r"20 distinct runs needed: (\d+) trained now, the rest stored", shown)
     assert 10 <= int(now[1]) <= 20 - stored, shown
     assert session.returncode == pytest.ExitCode.OK
-
-
-INTERRUPTED_IN_TORCH = """
-import signal, sys
-from importlib.abc import MetaPathFinder
-
-
-class Interrupts(MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name == "torch.distributed":
-            signal.raise_signal(signal.SIGINT)
-
-
-sys.meta_path.insert(0, Interrupts())
-
-
-def pytest_keyboard_interrupt():
-    print("torch is", "whole" if "torch._meta_registrations" in sys.modules else "broken off")
-"""
-"""Sends Ctrl-C while torch is imported, and says how much of torch was there when it was heard."""
-
-
-def test_ctrl_c_waits_until_torch_is_imported(gated):
-    """Where it comes in torch's C++, the process is aborted with a hundred lines of addresses."""
-    (gated.path / "conftest.py").write_text(INTERRUPTED_IN_TORCH)
-    with session_in(gated, "-s", stdout=subprocess.PIPE, text=True) as session:
-        shown, _ = session.communicate(timeout=60)
-    assert session.returncode == pytest.ExitCode.INTERRUPTED, shown
-    assert "torch is whole" in shown

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import repro
-from repro.store import Store, StoreError
+from repro.store import Store
 from tests.plugin.sessions import change, run, run_apart, trained
 
 pytestmark = pytest.mark.thorough
@@ -43,17 +43,6 @@ def test_runs_under_keys_of_an_earlier_version_are_told_by_their_number(project)
     assert shown.count("32 runs in ") == shown.count("python -m repro rekey") == 1
 
 
-def test_a_store_that_cannot_be_written_to_stops_the_session_in_a_sentence(project, monkeypatch):
-    def put(*given, **options):
-        raise StoreError("The disk is full; free some space.")
-
-    monkeypatch.setattr(Store, "put", put)
-    result = run(project)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*The disk is full; free some space.*"])
-    assert "Traceback" not in result.stdout.str()
-
-
 def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
     store = project.path / "store"
     run(project)
@@ -70,18 +59,6 @@ def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
     monkeypatch.delenv("REPRO_STORE")
     assert trained(run(project, "--store", "store")) == (32, 0)
     run(project, str(store / "test_inside.py")).assert_outcomes(errors=1)  # where it is named
-
-
-def test_a_damaged_result_is_trained_again(project):
-    run(project)
-    (victim, *_) = sorted((project.path / "store" / "runs").rglob("result.json"))
-    victim.write_bytes(victim.read_bytes()[:-9])
-    healed = run(project)
-    assert trained(healed) == (32, 1)
-    healed.assert_outcomes(passed=2, failed=1, skipped=1)
-    healed.stdout.fnmatch_lines(
-        ["The stored run * does not match its SHA256SUMS; it was moved to *"]
-    )
 
 
 FIGURE = """

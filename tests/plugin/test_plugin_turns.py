@@ -65,7 +65,9 @@ def test_stepwise_leaves_no_claim_out_that_was_not_judged(project):
         assert ran(again) == ["cheap"]
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan"])
+@pytest.mark.parametrize(
+    "option", ["--collect-only", "--setup-plan", "--fixtures", "--help", "--version"]
+)
 def test_what_runs_no_tests_starts_nothing(project, option):
     result = run(project, option)
     assert result.ret == pytest.ExitCode.OK

@@ -57,6 +57,15 @@ LONG = "method,seed,accuracy\nplain,2,0.5\nplain,1,0.4\nsmooth,1,0.6\n"
 WIDE = "method,seed_1,seed_2\nplain,0.4,0.5\nsmooth,0.6,\n"
 BY_ARM = "seed,plain - acc,plain - acc__MIN,smooth - acc\n1,0.4,0,0.6\n2,0.5,0,0.7\n"
 UNCOUNTED = "method,accuracy\nplain,0.5\nplain,0.5\nsmooth,0.6\n"
+ROW_LISTS = [["plain", 1, 0.5], ["plain", 2, 0.6]]
+
+
+def read_lists(path):
+    """A reader of one's own."""
+    names = ("method", "seed", "accuracy")
+    return [dict(zip(names, row, strict=True)) for row in json.loads(path.read_text())]
+
+
 NUMBERS = "method,seed,accuracy\n1e-1,1,0.5\n0.1,2,0.6\n0.10,3,0.7\n"
 TABLES = [
     ("a.csv", LONG, {}, "plain", {1: 0.4, 2: 0.5}),
@@ -69,6 +78,7 @@ TABLES = [
     ("a.csv", UNCOUNTED, {"seed": None}, "plain", {1: 0.5, 2: 0.5}),
     ("a.csv", NUMBERS, {}, 0.1, {1: 0.5, 2: 0.6, 3: 0.7}),  # equal, however they are written
     ("a.csv", NUMBERS, {}, "0.1", {1: 0.5, 2: 0.6, 3: 0.7}),
+    ("a.log", json.dumps(ROW_LISTS), {"read": read_lists}, "plain", {1: 0.5, 2: 0.6}),
     ("a.csv", LONG + "plain,2,0.5\n", {}, "smooth", {1: 0.6}),  # a wrong row costs its arm alone
 ]  # fmt: skip
 
@@ -180,18 +190,6 @@ def test_what_is_no_number_counts_as_is_said(source):
     assert WithRecorded(None).get(Run(plain, 1)).values["measures"] == {"accuracy": 0.1}
 
 
-def test_a_reader_of_ones_own_is_a_function_of_the_path(source, tmp_path):
-    def read(path):
-        for line in path.read_text().splitlines():
-            method, seed, accuracy = line.split(":")
-            yield {"method": method, "seed": seed, "accuracy": accuracy}
-
-    assert values(source("a.log", "plain:1:0.5\nplain:2:0.6", read=read), method="plain") == {
-        1: 0.5,
-        2: 0.6,
-    }
-
-
 WRONG = [
     (LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
     (LONG, {"seed": "number"}, "has no column 'number'"),
@@ -211,11 +209,6 @@ def test_what_is_wrong_with_a_table_is_said(source):
         results = source("a.csv", content, **said)
         with pytest.raises(RecordedError, match=match):
             results(method="plain").located() if "arm" not in said else results.every_arm
-
-
-def read_lists(path):
-    names = ("method", "seed", "accuracy")
-    return [dict(zip(names, row, strict=True)) for row in json.loads(path.read_text())]
 
 
 ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]

@@ -4,33 +4,24 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from repro.report.curves import figure_plot, write_figure
-from repro.report.figure import FigureData, LineData, PanelData, caption
+from repro.report.figure import caption
+from tests.report.records import depth_ladder
 
-LINE = LineData(
-    label="line", at=[1, 4, 9], values=[[0.9, 1.0, 1.1], [4.0], []], documented=[1.0, 4.0, 9.0]
-)
-FIGURE = FigureData(
-    name="slopes",
-    title="Slopes",
-    source="900, Figure 1",
-    x="target",
-    y="slope",
-    profile="ci",
-    data=["points"],
-    panels=[PanelData(title="all", lines=[LINE])],
-)
+[PANEL] = depth_ladder().panels
+LINE = replace(PANEL.lines[0], values=[[0.38, 0.39, 0.4], [0.56], []])
+FIGURE = replace(depth_ladder(), panels=[replace(PANEL, lines=[LINE])])
 
 
 def figure_of(*lines, **changes):
-    return replace(FIGURE, panels=[PanelData(title="all", lines=list(lines))], **changes)
+    return replace(FIGURE, panels=[replace(PANEL, lines=list(lines))], **changes)
 
 
 def test_the_caption_counts_the_seeds_and_names_the_data():
     assert caption(FIGURE) == (
-        "Source 900, Figure 1. solid: mean ± 1 standard deviation over 1 to 3 seeds, profile ci,"
-        " points; dashed: as documented"
+        "Source 004, Figure 1. solid: mean ± 1 standard deviation over 1 to 3 seeds, profile ci,"
+        " cifar10-twin; dashed: as documented"
     )
-    assert caption(figure_of(replace(LINE, documented=[]))).endswith("profile ci, points")
+    assert caption(figure_of(replace(LINE, documented=[]))).endswith("profile ci, cifar10-twin")
     without_values = figure_of(replace(LINE, values=[[], [], []]))
     assert "nothing is stored of it yet; dashed: as documented" in caption(without_values)
     assert "documented dashed" in figure_plot(without_values).body

@@ -73,11 +73,6 @@ def test_within_a_recipe_too_what_is_at_its_default_is_left_out():
     assert Steps(recipe=Recipe(epochs=1, batch=1, lr=1.0)).given() == {"arm": "Steps"}
 
 
-def test_settings_of_other_types_have_other_keys():
-    keys = {key(Run(Steps(size=size), 1)) for size in (1, 1.0, True, 2, 2.0)}
-    assert len(keys) == 5
-
-
 def test_the_settings_within_settings_are_reached_too():
     arm = FinetuneArm(data="sms-spam-twin")
     types = set(module.types_of(arm))

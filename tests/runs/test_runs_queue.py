@@ -55,6 +55,7 @@ def test_what_starts_from_a_failure_fails_too(tmp_path):
     work, queue = session(tmp_path)
     work.results.failures[BASE] = "no numbers today"
     assert not taken(queue, TUNED)
+    assert "without what it starts from" in work.results.failed(TUNED[0])
     assert "no numbers today" in work.results.failed(TUNED[0])
 
 

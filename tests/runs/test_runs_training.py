@@ -79,12 +79,6 @@ def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
     assert "no numbers today" in work.results.failed(tuned)
 
 
-def test_runs_are_trained_once_what_they_start_from_is(tmp_path):
-    pool, tuned = FakePool(), Run(Tuned(), 1)
-    trained(tmp_path, pool, [tuned, BASE])
-    assert [list(batch.runs) for batch in pool.submitted] == [[BASE], [tuned]]
-
-
 def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_path):
     pool = FakePool(outcome=lambda batch: [Failed(r, "out of ideas", "a line") for r in batch.runs])
     work, _ = trained(tmp_path, pool, RUNS[:1])

@@ -20,18 +20,6 @@ def locks(tmp_path):
     return Locks(tmp_path)
 
 
-def test_one_holder_at_a_time(locks, tmp_path):
-    lock = locks.try_lock("run")
-    assert locks.try_lock("run") is None
-    assert Locks(tmp_path).try_lock("run") is None
-    assert locks.try_lock("another run") is not None
-    lock.release()
-    lock.release()
-    with Locks(tmp_path).lock("run"):
-        assert locks.try_lock("run") is None
-    assert locks.try_lock("run") is not None
-
-
 def test_a_released_lock_leaves_no_file_and_a_second_release_does_not_free_the_next(locks):
     with locks.lock("run"):
         assert [path.name for path in locks.folder.iterdir()] == ["run"]

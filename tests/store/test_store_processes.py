@@ -51,16 +51,6 @@ COUNT = """if True:
 """
 
 
-PUT_FOREVER = """if True:
-    import itertools, sys
-    from repro.store import Store
-    store = Store(sys.argv[1], report=print)
-    for seed in itertools.count(int(sys.argv[2])):
-        store.put({"seed": seed}, {"seed": seed, "history": [seed / 7] * 200}, {"by": "test"})
-        print(seed, flush=True)
-"""
-
-
 @pytest.fixture
 def locks(tmp_path):
     return Locks(tmp_path)
@@ -155,25 +145,3 @@ def test_only_what_a_killed_writer_left_is_swept(store, python):
     writer.wait()
     Store(store.root)
     assert set(scratch.iterdir()) == set()
-
-
-def test_a_killed_writer_leaves_nothing_or_a_good_entry(store, reports, python):
-    moments = random.Random(0)
-    told = []
-    for _ in range(30):
-        first = told[-1] + 1 if told else 0  # the one that the last writer was killed at
-        writer = python(PUT_FOREVER, store.root, first)
-        told.append(int(writer.stdout.readline()))  # it is at work
-        time.sleep(moments.uniform(0, 0.02))
-        writer.kill()
-        told += map(int, writer.stdout.read().splitlines())
-        writer.wait()
-    assert told == list(range(len(told)))
-    for seed in range(len(told) + 1):
-        result = store.get({"seed": seed})
-        # Put was done where it was told of; only the very last may be there or not.
-        assert result is not None or seed == len(told)
-        assert result is None or result.values == {"seed": seed, "history": [seed / 7] * 200}
-    assert reports == []
-    Store(store.root)
-    assert list((store.root / "tmp").iterdir()) == []
