@@ -28,6 +28,11 @@ BAD = {
     '@claim("it", source="900", kind="sauce")': "kind is 'sauce'; write kind= one of 'source', 'q",
     '@claim("it", source="900", only_at="papr")': "for the profile 'papr', which there is not",
     **{
+        f'@claim("it", source="900", looks={looks})': "write growing numbers of seeds"
+        for looks in ("(8, 5)", "(1, 5)", "(5, 5)", "()", "5", "[5, 8]", "(5.0,)", "(5, 10**9)")
+    },
+    '@claim("it", source="900", looks={"papr": (3, 5)})': "looks for the profile 'papr'",
+    **{
         f'@claim("it", source="900", documented="{braces}")': "cannot be filled in"
         for braces in ("{slop}", "{}", "{", "{slope:x}", "{slope.of}", "{slope[0]}")
     },

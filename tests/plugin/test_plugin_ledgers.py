@@ -54,6 +54,20 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
     worse.stdout.fnmatch_lines(["*901/falls*worse (was reproduced)*"])
 
 
+LOOKS = MORE.replace('source="901, Text"', 'source="901, Text", looks={"ci": (3, 6)}', 1)
+
+
+def test_a_claim_is_judged_at_the_looks_that_it_declares_and_the_ledger_has_them(outside_project):
+    outside_project.makepyfile(test_lines=LOOKS)
+    result = run(outside_project, "--update-ledger", "--reference-seeds", "0")
+    result.stdout.fnmatch_lines(["*901/rises *, 6 seeds"])  # no look of its profile
+    [path] = outside_project.path.rglob("ledger/*.toml")
+    looks = {entry.claim: list(entry.looks) for entry in Ledger.read(path).entries.values()}
+    assert looks == {"901/rises": [3, 6], "901/falls": []}
+    short = run(outside_project, "--seed-budget", "4", "-k", "rises")
+    short.stdout.fnmatch_lines(["*901/rises *, 4 seeds*"])
+
+
 def test_a_claim_whose_entry_lies_in_the_ledger_of_another_file_fails_alone(split):
     run(split, "--update-ledger")
     (split.path / "test_more.py").rename(split.path / "test_most.py")
