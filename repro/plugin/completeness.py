@@ -294,8 +294,9 @@ class Completeness:
                 terminalreporter.write_line(said)
             else:
                 lines.append(
-                    f"{path} has entries without a claim: {_some(gone)}. If they were renamed or"
-                    " deleted on purpose, --update-ledger removes the entries."
+                    f"{path} has entries without a claim: {_some(gone)}. If settings leave it out,"
+                    " change them; if it was renamed or deleted on purpose, --update-ledger removes"
+                    " the entry."
                 )
         for line in lines:
             terminalreporter.write_line(line, red=True)
