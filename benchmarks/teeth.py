@@ -24,6 +24,7 @@ from faults import FAULTS, Fault
 ROOT = Path(__file__).parents[1]
 COPIED = (
     *("repro", "claims", "tests", "fixtures", "examples", "docs", "evidence", "scripts"),
+    "benchmarks",
     *("conftest.py", "pyproject.toml", "README.md"),
 )
 ALONE = "not cluster and not slurm"
