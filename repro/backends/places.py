@@ -130,7 +130,7 @@ def places_on(device: str) -> Places:
 
 
 class LocalPool:
-    """What the pools of this machine share: its kind of device, and the places to train at."""
+    """A pool on this machine: its kind of device, and the places to train at."""
 
     def __init__(self, device: str) -> None:
         self.device = resolve_device(device)

@@ -91,26 +91,26 @@ class Contrast(Term):
             )
         left, right = self.halves(readings)
         return weigh(
-            [right - left if self.below else left - right],
+            [self._difference(left, right)],
             least_spreads=[
                 np.maximum(self.scale.half_example(left), self.scale.half_example(right))
             ],
-            resolutions=[_rounding(left, right)],
+            resolutions=[rounding(left, right)],
             exact=self.is_exact,
             drawn=self._drawn(len(left)),
         )
 
     def differences(self, readings: Readings) -> Array:
         """The difference on each seed, positive where the term holds."""
-        left, right = self.halves(readings)
-        return right - left if self.below else left - right
+        return self._difference(*self.halves(readings))
 
     def distance(self, readings: Readings) -> Excess | None:
         if not self.is_paired:
             apart = self.weigh(readings)
             return Excess(float(apart.mean), float(apart.spread), apart.seeds)
-        rounding = float(_rounding(*self.halves(readings)))
-        return excess_of(self.differences(readings), rounding)
+        left, right = self.halves(readings)
+        differences = self._difference(left, right)
+        return excess_of(differences, float(rounding(left, right)))
 
     def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
         mean, spread = float(evidence.mean), float(evidence.spread)
@@ -140,6 +140,9 @@ class Contrast(Term):
             correlation=_correlation(left, right) if self.is_paired else None,
             per_seed=tuple(self.on_each_seed(readings).tolist()) if self.is_paired else (),
         )
+
+    def _difference(self, left: Array, right: Array) -> Array:
+        return right - left if self.below else left - right
 
     def _samples(self, readings: Readings) -> list[Array]:
         """The parts of the difference by what is paired: one array for each group of sides."""
@@ -340,10 +343,25 @@ class GainComparison(Contrast):
         return float
 
 
-def excess_of(differences: Array, rounding: float) -> Excess:
+@dataclass(frozen=True)
+class OfComparison(Term):
+    """A term that says of a comparison something else than that it holds in the mean."""
+
+    comparison: Comparison
+
+    @property
+    def scale(self) -> Scale:  # type: ignore[override]
+        return self.comparison.scale
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.comparison.sides
+
+
+def excess_of(differences: Array, least: float) -> Excess:
     """Return the distance of differences from 0, whose spread counts beyond rounding alone."""
     spread = float(differences.std(ddof=1))
-    return Excess(float(differences.mean()), spread if spread > rounding else 0.0, len(differences))
+    return Excess(float(differences.mean()), spread if spread > least else 0.0, len(differences))
 
 
 def _size_of(values: Array) -> Any:
@@ -352,7 +370,7 @@ def _size_of(values: Array) -> Any:
     return np.where(size > 0, size, 1.0)
 
 
-def _rounding(left: Array, right: Array) -> Any:
+def rounding(left: Array, right: Array) -> Any:
     """Return the largest difference of two values that is only rounding."""
     return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
 

@@ -12,17 +12,17 @@ the level says. Each verdict repeats it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from repro.judge.contrast import Comparison, excess_of
+from repro.judge.contrast import OfComparison, excess_of, rounding
 from repro.judge.effect import Effect
-from repro.judge.evidence import ROUNDING, Evidence, Excess
-from repro.judge.scale import Array, Scale
+from repro.judge.evidence import Evidence, Excess
+from repro.judge.scale import Array
 from repro.judge.statistic import Prediction, tail
-from repro.judge.terms import Context, Readings, Side, Term, effect_of
+from repro.judge.terms import Context, Readings, effect_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Width:
 
 
 @dataclass(frozen=True)
-class DocumentedRun(Term):
+class DocumentedRun(OfComparison):
     """The term that `documented` is the mean of `runs` runs of what is measured here.
 
     `comparison` holds the arm against the documented number, or against another arm times or plus
@@ -66,19 +66,10 @@ class DocumentedRun(Term):
     that the source ran both arms at the same seeds, as they are run here.
     """
 
-    comparison: Comparison
     documented: float
     runs: int
     width: Width
     paired: bool = True
-
-    @property
-    def scale(self) -> Scale:  # type: ignore[override]
-        return self.comparison.scale
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.comparison.sides
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the distance of the documented number by the t test of a prediction.
@@ -90,7 +81,7 @@ class DocumentedRun(Term):
         left, right = self.comparison.halves(readings)
         seeds, mean = len(left), (left - right).mean(axis=0)
         spread = self._spread(left, right)
-        fixed = spread <= ROUNDING * np.maximum(np.abs(left), np.abs(right)).max(axis=0)
+        fixed = spread <= rounding(left, right)
         error = np.where(fixed, 1.0, spread) * self._errors(seeds)
         inside = self._inside(mean, right)
         p_for = tail(inside / error, seeds - 1)
@@ -148,9 +139,8 @@ class DocumentedRun(Term):
 
     def distance(self, readings: Readings) -> Excess | None:
         left, right = self.comparison.halves(readings)
-        rounding = ROUNDING * float(max(np.abs(left).max(), np.abs(right).max()))
         inside = float(self._inside((left - right).mean(), right))
-        return Excess(inside, excess_of(left - right, rounding).spread, len(left))
+        return replace(excess_of(left - right, float(rounding(left, right))), mean=inside)
 
     def _errors(self, seeds: int) -> float:
         """The standard error of the distance from the mean, in spreads of one run."""

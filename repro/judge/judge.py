@@ -69,7 +69,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Look:
-    """What so many seeds say of the terms of a statement."""
+    """The evidence for a statement at one number of seeds."""
 
     design: Design
     statement: Statement

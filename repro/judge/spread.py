@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
-from repro.judge.contrast import Comparison, excess_of
+from repro.judge.contrast import OfComparison, excess_of, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence, Excess
 from repro.judge.scale import Scale
@@ -113,24 +113,16 @@ class SmallSpread(Term):
 
 
 @dataclass(frozen=True)
-class ShareOfRuns(Term):
+class ShareOfRuns(OfComparison):
     """The term that a comparison holds in at least this share of all runs there could be."""
 
-    comparison: Comparison
     at_least: float
-
-    @property
-    def scale(self) -> Scale:  # type: ignore[override]
-        return self.comparison.scale
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.comparison.sides
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the number of runs in which it holds against the share, in both directions."""
         self.comparison.require_paired("in_at_least=…")
-        count, runs = self._holds(readings).sum(axis=0), self._holds(readings).shape[0]
+        holds = self._holds(readings)
+        count, runs = holds.sum(axis=0), len(holds)
         few, many = Count(self.at_least, few=True), Count(self.at_least)
         return Evidence(
             mean=count / runs,
@@ -177,9 +169,8 @@ class ShareOfRuns(Term):
 
     def _holds(self, readings: Readings) -> Any:
         """Tell for each run whether it holds there, beyond rounding."""
-        left, right = self.comparison.halves(readings)
-        largest = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
-        return self.comparison.differences(readings) > ROUNDING * largest
+        least = rounding(*self.comparison.halves(readings))
+        return self.comparison.differences(readings) > least
 
     def _detectable(self, context: Context) -> float:
         """The smallest true share found at the last look with 80 % power; infinite for none."""

@@ -94,7 +94,7 @@ class Term(ABC):
     def weigh(self, readings: Readings) -> Evidence: ...
     @abstractmethod
     def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
-        """Describe it for the verdict; `_effect` fills in what all terms have."""
+        """Describe it for the verdict; `effect_of` fills in what all terms have."""
 
     @abstractmethod
     def distance(self, readings: Readings) -> Excess | None:

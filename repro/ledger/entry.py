@@ -26,7 +26,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Change(StrEnum):
-    """How a verdict stands to the one that the ledger has of its claim."""
+    """The difference between a claim's verdict and the one in its ledger."""
 
     NONE = ""
     """It is the same, or the claim was not run."""

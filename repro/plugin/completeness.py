@@ -81,7 +81,7 @@ class Completeness:
         self.left_out: list[str] = []
         """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
         self.unread: list[str] = []
-        """What is wrong with ledgers that cannot be read any more."""
+        """The errors of ledgers that became unreadable during the session."""
 
     # What is there
 

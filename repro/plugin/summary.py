@@ -61,7 +61,7 @@ class Account(TypedDict):
     trained: int
     reports: list[str]
     evidence: list[str]
-    """What is to be said of the evidence that was read, where the session judges from it."""
+    """The lines about the files of evidence that the session judges from."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
     recorded_runs: ToldRuns

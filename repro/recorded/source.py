@@ -19,7 +19,7 @@ ALL = 2**63
 """More seeds than there are."""
 
 AS_RECORDED = "as recorded"
-"""What `ends` says where runs may end at different epochs."""
+"""The value of `ends` that lets runs end at different epochs."""
 
 
 def recorded(

@@ -1,4 +1,4 @@
-"""What a claim measured, for tables: its arms' own values, and the comparison that decides it.
+"""The measured values of a claim in tables: those of its arms, and the deciding comparison.
 
 Shares are in percent where the source writes percent.
 """

@@ -26,7 +26,7 @@ class Section:
 
     id: str
     claims: list[ClaimRecord] = field(default_factory=list)
-    """Those that were trained, then the statements about the document itself."""
+    """The trained claims of the source, and after them its statements about itself."""
     figures: list[FigureData] = field(default_factory=list)
 
     @property
