@@ -83,7 +83,8 @@ class Gate:
         except TrainingFailed as failed:
             raised, compared = failed, Compared()
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds)
+        looks = _looks(mark_of(item), gathered)
+        found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds, looks=looks)
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))

@@ -111,11 +111,12 @@ def verdict(
     held: Sequence[Held] = (),
     *,
     seeds: int = 0,
+    looks: Sequence[int] = (),
 ) -> Verdict:
     """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
 
     `held` are its comparisons as they stand to those that the ledger accepted; `seeds` is the most
-    that an arm may take.
+    that an arm may take, and `looks` are those that the claim declares itself, if it does.
 
     >>> verdict(None, trials, None).outcome
     <Outcome.REPRODUCED: 'reproduced'>
@@ -132,7 +133,7 @@ def verdict(
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again)
-    kind, change = _agreement(outcome, gathered, held, seeds) or _change(entry, outcome)
+    kind, change = _agreement(outcome, gathered, held, seeds, looks) or _change(entry, outcome)
     is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in held)
     if is_smaller:
         kind, change = Change.SMALLER, "smaller than it was"
@@ -160,7 +161,11 @@ def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:
 
 
 def _agreement(
-    outcome: Outcome, gathered: Gathered, held: Sequence[Held], seeds: int
+    outcome: Outcome,
+    gathered: Gathered,
+    held: Sequence[Held],
+    seeds: int,
+    looks: Sequence[int],
 ) -> tuple[Change, str] | None:
     """Return how an open claim agrees with a ledger where it was reproduced; None if it does not.
 
@@ -174,7 +179,7 @@ def _agreement(
         return None
     least = min(still_open, key=lambda each: each.chance)
     usual = PROFILES.get(gathered.profile_name)
-    is_short = usual is not None and seeds < usual.looks[-1]
+    is_short = usual is not None and seeds < (looks or usual.looks)[-1]
     kind = Change.SHORT if is_short else Change.OPEN
     where = f"open at {seeds} seeds" if is_short else "open here"
     more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""

@@ -99,11 +99,14 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
     as_it_was = held(Standing.AS_IT_WAS)
     doubtful = held(Standing.IN_DOUBT, seeds=30, chance=0.01)
 
-    def given(*held_now, seeds=20, raised=None, outcome=OPEN):
-        return verdict(raised or AssertionError(), found(outcome), KNOWN, held_now, seeds=seeds)
+    def given(*held_now, seeds=20, raised=None, outcome=OPEN, looks=()):
+        end = raised or AssertionError()
+        return verdict(end, found(outcome), KNOWN, held_now, seeds=seeds, looks=looks)
 
     assert given(as_it_was).agrees
     assert given(as_it_was).change_kind is Change.OPEN
+    assert given(as_it_was, seeds=30, looks=(5, 12, 40)).change_kind is Change.SHORT
+    assert given(as_it_was, seeds=12, looks=(5, 12)).change_kind is Change.OPEN
     assert given(as_it_was, seeds=5).change_kind is Change.SHORT
     assert given(as_it_was).change == "open here, no smaller than it was"
     assert given(as_it_was, seeds=5).change == "open at 5 seeds, no smaller than it was"
