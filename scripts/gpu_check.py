@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,7 @@ class Check:
         return watch
 
 
+@cache
 def random_images(name: str, *, size: int) -> ImageSet:
     """As many images as CIFAR-10 has, of random pixels: steps take no longer for what they show."""
     draw = np.random.default_rng(0)
