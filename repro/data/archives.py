@@ -102,7 +102,7 @@ def _unpack_zip(opened: IO[bytes], files: dict[str, File], into: Path, at_most: 
 def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:
     def members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Stream]]:
         for count, member in enumerate(archive, 1):
-            archive.members = []  # all of them would be kept
+            archive.members = []  # type: ignore[attr-defined]  # all of them would be kept
             _refuse_crowd(count)
             is_plain = (member.isfile() or member.isdir()) and not member.issparse()
             _refuse(member.name, not is_plain)
