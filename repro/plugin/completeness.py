@@ -168,7 +168,9 @@ class Completeness:
     def _is_red(self, session: pytest.Session) -> bool:
         selected = {seen.nodeid for seen in self._seen.values() if seen.state == SELECTED}
         if (of_workers := self._config.pluginmanager.getplugin(workers.NAME)) is not None:
-            selected.update(of_workers.notes.claims())  # also those of a worker that was killed
+            selected.update(
+                of_workers.notes.left("claims")
+            )  # also those of a worker that was killed
         unjudged = sorted(selected - self._judged - self._failed)
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)

@@ -129,8 +129,6 @@ class Screen:
         self._terminal = terminal
         self._is_live = terminal is not None and bool(terminal.isatty)
         self._is_shown = False
-        self._erased = 0
-        """The width that pytest takes a line for which was erased."""
         self._written = time.monotonic()
 
     @property
@@ -151,14 +149,14 @@ class Screen:
         if self._terminal.verbosity == 0:
             self._terminal.currentfspath = file  # else pytest names the file before each test
         self._written = time.monotonic()
-        self._erased = 0
 
     def keep(self, line: str) -> None:
         """Show a line in its place; a file gets it when it has had none for long."""
         if self._terminal is None:
             return
         if self._is_live:
-            self._start_line()
+            if not self._is_shown:
+                self._start_line()
             self._terminal.rewrite(line, erase=True)
             self._is_shown = True
         elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
@@ -169,18 +167,14 @@ class Screen:
         if self._terminal is not None and self._is_shown:
             self._terminal.rewrite("", erase=True)
             self._terminal.rewrite("")  # back to the start of the line
-            self._erased = self._terminal._tw.width_of_current_line
+            self._terminal._tw._current_line = ""  # which pytest takes for written on
         self._is_shown = False
 
     def _start_line(self) -> None:
         """Leave the line on which pytest has written of tests that went before."""
-        if self._terminal is not None and not self._is_shown:
-            writer = self._terminal._tw
-            if writer.width_of_current_line != self._erased:
-                self._terminal.ensure_newline()
-                if writer.width_of_current_line:  # letters, under xdist
-                    self._terminal.write_line("")
-                self._erased = 0
+        if self._terminal is not None and self._terminal._tw.width_of_current_line:
+            self._terminal.currentfspath = None
+            self._terminal._tw.line()
 
     def count(self, nodeid: str) -> None:
         """Count a test without a letter among those that pytest's percentage is of."""

@@ -111,13 +111,14 @@ def _pack_claims(
 ) -> EvidenceFile:
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
+    from repro.plugin.reading import read_everything
     from repro.runs.results import Results
 
     results = session.results
     assert session.training is not None
     assert isinstance(results, Results)
     names = [claim_id(item) for item in session.trained]
-    lacking |= {claim_id(item): count for item, count in session.read_everything().items()}
+    lacking |= {claim_id(item): count for item, count in read_everything(session).items()}
     runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
@@ -180,10 +181,11 @@ def _audit(chosen: argparse.Namespace) -> int:
 def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str) -> int:
     from repro.evidence.audit import audit, audit_lines, frame_of
     from repro.evidence.results import EvidenceResults
+    from repro.plugin.reading import read_everything
     from repro.runs.identity import name_of
 
     assert isinstance(session.results, EvidenceResults)
-    session.read_everything()
+    read_everything(session)
     seconds = 60 * chosen.minutes
     frame = frame_of(session.results, device=device, longest=seconds)
     if not frame.drawable:

@@ -76,12 +76,12 @@ class Gate:
 
         Return remarks for the end of the session.
         """
+        compared = Compared()
         try:
-            judged_now = raised is None or isinstance(raised, AssertionError)
-            holds = raised is None
-            compared = self.compare(item, gathered, holds=holds) if judged_now else Compared()
+            if raised is None or isinstance(raised, AssertionError):
+                compared = self.compare(item, gathered, holds=raised is None)
         except TrainingFailed as failed:
-            raised, compared = failed, Compared()
+            raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
         looks = _looks(mark_of(item), gathered)
         found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds, looks=looks)
@@ -91,14 +91,10 @@ class Gate:
             self._announce_error(item, raised, report)
             return []
         record = self._record(item, found, gathered, compared, entry)
-        self._attach(item, report, record, gathered)
         is_run = found.outcome is not Outcome.NOT_RUN
         missed = "" if is_run else self._is_missed(item, gathered.data, gathered.profile_name)
         self._set_result(report, record, entry, agrees=found.agrees, missed=missed)
-        is_failed = report.outcome == "failed"
-        about = is_about_a_document(item)
-        settled = settled_claim(record, fails=is_failed, about_a_document=about)
-        report.user_properties.append((PROPERTY, settled.as_json()))
+        self._attach(item, report, record, gathered)
         return [
             f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
             f" it took {held.seeds} to tell"
@@ -131,7 +127,7 @@ class Gate:
             return "--require-verdict asks for a verdict"
         entries = [
             entry
-            for entry in self._ledger_of(item).of_claim(claim_id(item))
+            for entry in self.ledgers.of(item.path).of_claim(claim_id(item))
             if is_held_against(entry, profile or self.profile)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
@@ -175,11 +171,7 @@ class Gate:
         return Compared(held, past)
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
-        return self._ledger_of(item).entry(claim_id(item), profile, named(data))
-
-    def _ledger_of(self, item: pytest.Item) -> Ledger:
-        """Return the ledger for the file of a claim; raises LedgerError."""
-        return self.ledgers.of(item.path)
+        return self.ledgers.of(item.path).entry(claim_id(item), profile, named(data))
 
     def _announce_error(
         self, item: pytest.Item, raised: BaseException | None, report: pytest.TestReport
@@ -210,7 +202,7 @@ class Gate:
         entry: Entry | None,
     ) -> ClaimRecord:
         assert found.outcome is not None
-        mark, claim, ledger = mark_of(item), claim_id(item), self._ledger_of(item)
+        mark, claim, ledger = mark_of(item), claim_id(item), self.ledgers.of(item.path)
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
         return ClaimRecord(
@@ -257,10 +249,12 @@ class Gate:
         """Attach the record to the report: nothing else carries a verdict to the session's end."""
         arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
         judged = to_json(JudgedClaim(record=record, arms=arms))
+        whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
+        is_failed, about = report.outcome == "failed", is_about_a_document(item)
+        settled = settled_claim(record, fails=is_failed, about_a_document=about)
         short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
-        whole = ("repro.record", json.dumps(judged, ensure_ascii=False, allow_nan=False))
-        report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
+        report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]
 
     def _set_result(
         self,

@@ -56,9 +56,7 @@ def store_folder(config: pytest.Config) -> Path:
 def folder_named(config: pytest.Config, name: str) -> Path | None:
     """Return the folder that an option names; the shell leaves the `~` in `--store=~/runs`."""
     text = option(config, name)
-    return (
-        Path(os.path.expanduser(text)) if text else None
-    )  # without an error where there is no home
+    return Path(os.path.expanduser(text)) if text else None  # no error where there is no home
 
 
 def project_folder(config: pytest.Config) -> Path:
@@ -151,8 +149,8 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-    if is_set(config, "engine"):
-        _require_engine(option(config, "engine"))
+    if (engine := option(config, "engine")) not in ENGINES:
+        raise ValueError(f"There is no engine {engine!r}; choose one of {', '.join(ENGINES)}.")
     if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
         slurm_settings(config).require_sound()
     if is_set(config, "executor"):
@@ -181,11 +179,6 @@ def _check_ledgers(config: pytest.Config) -> None:
     for argument in config.args:
         for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
-
-
-def _require_engine(name: str) -> None:
-    if name not in ENGINES:
-        raise ValueError(f"There is no engine {name!r}; choose one of {', '.join(ENGINES)}.")
 
 
 def slurm_settings(config: pytest.Config) -> SlurmSettings:

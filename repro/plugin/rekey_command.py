@@ -114,6 +114,8 @@ class Reading:
     ) -> None:
         from repro.evidence.rekey import RekeyedResults
         from repro.plugin.claims import claim_id
+        from repro.plugin.reading import read_everything
+        from repro.recorded.results import WithRecorded
 
         assert session.training is not None
         self._path, self._profile = path, session.profile.name
@@ -122,8 +124,8 @@ class Reading:
         self.results: RekeyedResults = RekeyedResults(
             self._store, former, device=device, alone=path is not None
         )
-        session.read_from(self.results)
-        session.read_everything()
+        session.results, session.known = self.results, WithRecorded(self.results)
+        read_everything(session)
 
     def take_over(self, notes: dict[Any, dict[str, Any]]) -> str:
         """Write the runs that have notes under today's keys; return in words what was done."""

@@ -56,8 +56,6 @@ class Trials:
         """The results of each arm's first seeds, as far as they were asked for and are there."""
         self._read_off: dict[Arm, bool] = {}
         """Return if all that was asked of an arm so far is exact, so that one run tells it."""
-        self._complete: set[int] = set()
-        """The numbers of seeds that the arms have results of, as far as they were asked for."""
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -106,7 +104,6 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
-        self._complete.clear()
         if self.recorded:
             self.judge.design = self._recorded_design()
         else:
@@ -246,10 +243,7 @@ class Trials:
 
     def asks(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for: of an exact one, one run says all."""
-        is_read_off = exact and self._read_off.get(arm, True)
-        if self._read_off.get(arm) is not is_read_off:
-            self._read_off[arm] = is_read_off
-            self._complete.clear()
+        self._read_off[arm] = exact and self._read_off.get(arm, True)
 
     def _missing(self, runs: Iterable[Run]) -> list[Run]:
         return [self._lacking(run) for run in runs if self.results.get(run) is None]
@@ -281,29 +275,24 @@ class Trials:
         return self._found[arm][:count]
 
     def _require(self, count: int) -> None:
-        if count in self._complete:
-            return
-        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
+        """Raise where an arm has not so many seeds, or not one where that says all."""
         if self.spared and (reason := self.spared(self.profile_name, self.data)):
             raise Needs(reason)
         if self.recorded:
             self._require_recorded(count)
-            self._complete.add(count)
             return
-        starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
-        for arm in seeds:
-            known = len(self._found.get(arm, ()))
-            if known < seeds[arm]:
-                new = (Run(arm, seed) for seed in arm.seeds(seeds[arm])[known:])
-                self.asked.update(dict.fromkeys(new))
-        self.asked.update(dict.fromkeys(starts))
-        missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]
+        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
+        starts = {start: None for arm in seeds if (start := arm.starts_from) is not None}
+        for arm, most in seeds.items():
+            new = arm.seeds(most)[len(self._found.get(arm, ())) :]
+            self.asked.update(dict.fromkeys(Run(arm, seed) for seed in new))
+        self.asked.update(starts)
+        missing = [run for arm, most in seeds.items() for run in self._missing_of(arm, most)]
         if missing and self._train:
-            self._train([*self._missing(list(starts)), *missing])
+            self._train([*self._missing(starts), *missing])
             missing = self._missing(missing)
         if missing:
-            raise self.results.lacking([*self._missing(list(starts)), *missing])
-        self._complete.add(count)
+            raise self.results.lacking([*self._missing(starts), *missing])
 
     def _require_recorded(self, count: int) -> None:
         """Raise `Needs` where a look takes more seeds than there are."""

@@ -28,7 +28,7 @@ class Session:
 
     def __init__(self, folder, workers):
         self.notes, self.finished = Notes(folder), set()
-        self.notes.leave_claims(CLAIMS)
+        self.notes.leave("claims", CLAIMS)
         self.deals = ClaimsTogether(self.notes, self.finished)
         self.nodes = [Node() for _ in range(workers)]
         for node in self.nodes:
@@ -89,15 +89,15 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_aga
     dealt = session(2)
     first, other = dealt.nodes
     dealt.ends(first, CLAIMS[2])  # claims are run in the order in which they can be judged
-    dealt.notes.leave_in_hand(CLAIMS[1])
+    dealt.notes.hold(CLAIMS[1])
     assert dealt.deals.remove_node(first) == CLAIMS[1]
     assert dealt.deals.has_pending
     assert not dealt.deals.tests_finished
-    assert dealt.notes.done() == {CLAIMS[1], CLAIMS[2]}, "else it runs them again"
+    assert dealt.notes.left("done") == {CLAIMS[1], CLAIMS[2]}, "else it runs them again"
     for _ in range(2):
         second = dealt.replacement()
         assert second.sent == [CLAIMS[0], CLAIMS[3]]
-        dealt.notes.leave_in_hand("")  # it waits for training, and somebody kills it
+        dealt.notes.hold("")  # it waits for training, and somebody kills it
         assert dealt.deals.remove_node(second) is None
     dealt.ends(other)  # nobody has taken that one's place yet
     assert other.sent == [*UNITS, CLAIMS[0], CLAIMS[3]]
