@@ -30,6 +30,7 @@ from repro.plugin import completeness
 from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
+from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
@@ -142,11 +143,14 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        _update(accepted, config.pluginmanager.getplugin(completeness.NAME).files())
+        files = config.pluginmanager.getplugin(completeness.NAME).files()
+        removed = _update(accepted, files, profile=option(config, "profile"))
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
+        for entry in removed:
+            terminal.write_line(shown(f"{entry.claim} was removed on {entry.data}, which it left"))
     elif (results.changed or results.new) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
 
@@ -234,8 +238,14 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
-def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
-    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims."""
+def _update(
+    records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
+) -> list[Entry]:
+    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims.
+
+    Return the entries that were removed, since their claims are about other data now.
+    """
+    removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
@@ -246,10 +256,15 @@ def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]
                     leave_one_file(folder, of_claims)
             ledgers = [Ledger.read(Path(path)) for path in by_ledger]
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
+                for now in entries:
+                    before = ledger.of_claim(now.claim)
+                    removed += [e for e in before if is_about_other_data(e, now.data, profile)]
+                ledger.entries = {p: e for p, e in ledger.entries.items() if e not in removed}
                 ledger.add(entries)
             write_ledgers(ledgers)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error
+    return removed
 
 
 def _rounded(number: float) -> float:
