@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ LOOKS = (
     "cacheshow",
 )
 """Options with which a session runs no test, as everybody sees, by their names within pytest."""
+
+PATHS = ("evidence", "report", "slurm-folder", "store")
+"""Options that name a file or a folder."""
 
 BY_HAND_ALONE = (
     *LOOKS,
@@ -112,6 +116,7 @@ def check_options(config: pytest.Config) -> None:
     session without claims loads nothing for them.
     """
     try:
+        _require_own_root(config)
         check_evidence(config)
         if option(config, "profile") is None:
             set_option(config, "profile", DEFAULT_PROFILE)
@@ -132,6 +137,22 @@ def check_options(config: pytest.Config) -> None:
         _check_ledgers(config)
     except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _require_own_root(config: pytest.Config) -> None:
+    """Raise ValueError where pytest took an option's path for the root of its tests.
+
+    It looks for its configuration before it knows our options, so that a path behind one of them is
+    a test to it. Then the project's own configuration is ignored.
+    """
+    params = config.invocation_params
+    is_said = config.args_source is pytest.Config.ArgsSource.ARGS
+    if is_said or config.getoption("rootdir", None) or config.getoption("inifilename", None):
+        return
+    for name, path in pairwise(map(str, params.args)):
+        is_ours = name.removeprefix("--").removeprefix("repro-") in PATHS
+        if is_ours and Path(path).exists() and not Path(path).resolve().is_relative_to(params.dir):
+            raise ValueError(f"pytest takes {path} for the root of its tests: write {name}={path}")
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
