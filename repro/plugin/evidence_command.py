@@ -29,6 +29,7 @@ def add_to(commands: Any) -> None:
     packing = actions.add_parser("pack", help="write the results behind claims into one file")
     packing.add_argument("file", type=Path, metavar="FILE", help="the file to write")
     add_claims(packing)
+    _add_runs(packing)
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     packing.add_argument(
@@ -43,6 +44,7 @@ def add_to(commands: Any) -> None:
     auditing = actions.add_parser("audit", help="train a random sample of a file's runs again")
     auditing.add_argument("file", type=Path, metavar="FILE", help="the file to check")
     add_claims(auditing)
+    _add_runs(auditing)
     auditing.add_argument("--runs", type=_count, default=29, help="runs to draw (default 29)")
     auditing.add_argument(
         "--minutes", type=_minutes, default=5.0, help="the minutes that it may take (default 5)"
@@ -56,6 +58,10 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
     parser.set_defaults(goes_on="claims")
     parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add what selects runs of the claims, as on pytest's command line."""
     parser.add_argument("--seed-budget", metavar="N", help="at most N seeds of each arm")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
 

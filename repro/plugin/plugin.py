@@ -47,8 +47,6 @@ INSTEAD = pytest.StashKey[Callable[[Any], object]]()
 
 PLAN_TEXT = pytest.StashKey[str]()
 
-WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
-
 _OURS = Path(__file__).parents[1]
 
 
@@ -183,7 +181,7 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     if not marked or config.getoption("collectonly"):
         return None
     if (notes := workers.notes_of(config)) is not None:  # this worker may replace another one
-        done = notes.left("done")
+        done = set(notes.left("done"))
         marked = [item for item in marked if item.nodeid not in done]
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     import_whole("repro.plugin.session")
@@ -352,18 +350,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if claims is None:
         return
     claims.close()
-    if (output := getattr(session.config, "workeroutput", None)) is not None:
+    if (notes := workers.notes_of(session.config)) is not None:
         from repro.plugin.summary import account_of
 
-        output["repro"] = account_of(claims)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """xdist, on the controller: a worker has finished."""
-    account = getattr(node, "workeroutput", {}).get("repro")
-    if account:
-        node.config.stash.setdefault(WORKER_ACCOUNTS, []).append(account)
+        notes.leave_account(account_of(claims))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -384,8 +374,8 @@ def pytest_terminal_summary(
     import_whole("repro.plugin.summary")
     from repro.plugin.summary import account_of, summarise
 
-    own = config.stash.get(SESSION, None)
-    accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])
+    own, of_workers = config.stash.get(SESSION, None), workers.of(config)
+    accounts = of_workers.notes.accounts() if of_workers else [account_of(own)] if own else []
     summarise(terminalreporter, config, records, figures, accounts)
 
 

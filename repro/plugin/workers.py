@@ -1,14 +1,15 @@
 """With pytest-xdist: all claims go to one worker, whose session trains with as many trainers.
 
 `pytest -n 4` starts four workers. One of them gets every claim, and starts the trainers; the others
-get the other tests. What that worker has to tell the process that owns the terminal, it leaves in
-files of one folder: which tests are claims, which one it has in hand, and how far training is.
-Everything else comes with pytest's own reports.
+get the other tests. What a worker has to tell the process that owns the terminal, it leaves in
+files of one folder: which tests are claims, which one it has in hand, how far training is, and what
+it did. Verdicts come with pytest's own reports.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -40,16 +41,26 @@ class Notes:
         self._folder = folder
         self._read = 0
 
-    def leave(self, name: str, nodeids: Sequence[str]) -> None:
-        """Leave names of tests: `claims`, also of figures, or `done`.
+    def leave(self, name: str, content: object) -> None:
+        """Leave a note, which JSON can hold, in the place of an older one of its name.
 
-        The latter are those that a worker which takes another's place has not to run.
+        `claims` are the names of tests that are claims or figures, `done` those that a worker which
+        takes another's place has not to run, and `seen` what `Completeness` of a worker has seen.
         """
-        write_beside(self._folder / name, json.dumps(nodeids))
+        write_beside(self._folder / f"{name}.json", json.dumps(content))
 
-    def left(self, name: str) -> set[str]:
-        """Return the names of tests that were left; none where nobody left any."""
-        return set(json.loads(self._text(name) or "[]"))
+    def left(self, name: str) -> Any:
+        """Return the note of a name; an empty list where nobody left one."""
+        return json.loads(self._text(f"{name}.json") or "[]")
+
+    def leave_account(self, account: object) -> None:
+        """Leave what this worker did; nobody reads it where the session was interrupted."""
+        with suppress(OSError):
+            self.leave(os.environ["PYTEST_XDIST_WORKER"], account)
+
+    def accounts(self) -> list[Any]:
+        """Return the accounts of the workers that had claims and came to their end."""
+        return [self.left(path.stem) for path in sorted(self._folder.glob("gw*.json"))]
 
     def hold(self, nodeid: str) -> None:
         """Leave the name of the claim that is being read or judged; empty while there is none."""
@@ -91,6 +102,12 @@ def notes_of(config: pytest.Config) -> Notes | None:
     """Return where a worker leaves its notes; None in a process that is no worker."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     return Notes(Path(folder)) if folder else None
+
+
+def of(config: pytest.Config) -> Workers | None:
+    """Return the workers of the process that owns the session, if it has any."""
+    found: Workers | None = config.pluginmanager.getplugin(NAME)
+    return found
 
 
 def trainers_of(config: pytest.Config) -> int | None:
@@ -230,7 +247,7 @@ class ClaimsTogether:
             return None
         if node is self._of_claims:  # its claims were not run in the order in which they were dealt
             self._of_claims = None
-            in_hand, claims = self._notes.held(), self._notes.left("claims")
+            in_hand, claims = self._notes.held(), set(self._notes.left("claims"))
             left = [place for place in left if self._names[place] not in claims]
             self._claims = [
                 place
@@ -249,7 +266,7 @@ class ClaimsTogether:
 
     def _begin(self) -> None:
         self._names = next(iter(self._collections.values()))
-        claims = self._notes.left("claims")
+        claims = set(self._notes.left("claims"))
         for place, name in enumerate(self._names):
             (self._claims if name in claims else self._others).append(place)
 

@@ -93,7 +93,7 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_aga
     assert dealt.deals.remove_node(first) == CLAIMS[1]
     assert dealt.deals.has_pending
     assert not dealt.deals.tests_finished
-    assert dealt.notes.left("done") == {CLAIMS[1], CLAIMS[2]}, "else it runs them again"
+    assert dealt.notes.left("done") == [CLAIMS[1], CLAIMS[2]], "else it runs them again"
     for _ in range(2):
         second = dealt.replacement()
         assert second.sent == [CLAIMS[0], CLAIMS[3]]
