@@ -124,16 +124,14 @@ def check_options(config: pytest.Config) -> None:
         for name in ("store", "report", "slurm-folder"):
             if option(config, name) == "":
                 raise ValueError(f"--{name} has no name of a folder after it; give one.")
-        _require_folder("--store", store_folder(config))
+            folder = store_folder(config) if name == "store" else folder_named(config, name)
+            if folder:
+                _require_folder(f"--{name}", folder)
         if ledgers_in(store_folder(config)):
             raise ValueError(
                 f"The store {store_folder(config)} has ledgers in it: name a folder for results"
                 " alone, which git is told to ignore."
             )
-        if report := folder_named(config, "report"):
-            _require_folder("--report", report)
-        if shared := folder_named(config, "slurm-folder"):
-            _require_folder("--slurm-folder", shared)
         _check_ledgers(config)
     except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
@@ -164,10 +162,11 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     reference = option(config, "reference-seeds")
     if reference is not None and not option(config, "update-ledger"):
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
-    if reference is not None and reference > MOST_SEEDS:
-        raise ValueError(f"--reference-seeds {reference} is more than {MOST_SEEDS}; give fewer.")
-    if reference is not None and reference < 0:
-        raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
+    if reference is not None and not 0 <= reference <= MOST_SEEDS:
+        raise ValueError(
+            f"--reference-seeds {reference} is no number of seeds from 0, which adds none, to"
+            f" {MOST_SEEDS}."
+        )
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
     if (engine := option(config, "engine")) not in ENGINES:

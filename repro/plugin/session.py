@@ -112,7 +112,7 @@ class ClaimSession:
         self.plan = Plan(
             {item: partial(self.read, item) for item in ahead}, is_settled=self._is_settled
         )
-        others = [item for item in self.items if item not in ahead and item not in self.not_ahead]
+        others = [item for item in self.items if item not in self.trained]
         self._first, self._last = deque(others), deque([*self.not_ahead, *self.figures])
         self._places: set[pytest.Item | None] = {*self.items, *self.figures}
         self._next: pytest.Item | None = None
