@@ -198,7 +198,7 @@ def display_of(config: pytest.Config) -> Display:
     plugins = config.pluginmanager
     if not plugins.hasplugin(NAME):
         terminal = plugins.getplugin("terminalreporter")
-        is_quiet = config.get_verbosity() < 0
+        is_quiet = config.getoption("verbose", 0) < 0  # without a terminal there is none
         plugins.register(Display(None if is_quiet else terminal), NAME)
     display: Display = plugins.getplugin(NAME)
     return display
