@@ -290,7 +290,12 @@ class ClaimSession:
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
         assert self.training is not None
-        plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
+
+        def wait() -> None:
+            if missing := [run for run in runs if not self._is_settled(run)]:
+                raise RunsMissing(missing)
+
+        plan = Plan({"now": wait}, is_settled=self._is_settled)
         capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
             with capture.global_and_fixture_disabled() if capture else nullcontext():
@@ -299,10 +304,6 @@ class ClaimSession:
                     self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
-
-    def _wait_for(self, runs: Sequence[Run]) -> None:
-        if missing := [run for run in runs if not self._is_settled(run)]:
-            raise RunsMissing(missing)
 
     def _stop_because(self, stopped: TrainingStopped) -> None:
         """End the session; in a worker of xdist, whose exit would not say why, each claim does."""
@@ -384,12 +385,6 @@ class ClaimSession:
         """End the training."""
         if self.training is not None:
             self.training.stop()
-
-    @property
-    def lacking(self) -> int:
-        """The number of runs that claims wait for in vain: training has failed, or was stopped."""
-        failed = isinstance(self.results, Results) and self.results.failures
-        return len(self.plan.missing) + len(failed or ())
 
 
 class _Unknown(pytest.Item):

@@ -59,6 +59,7 @@ class Account(TypedDict):
 
     asked: int
     lacking: int
+    """The runs that claims wait for in vain: training has failed, or was stopped."""
     trained: int
     reports: list[str]
     evidence: list[str]
@@ -72,12 +73,13 @@ class Account(TypedDict):
 def account_of(session: ClaimSession) -> Account:
     """Return what a process did, for its end to be written: here, or above a worker of xdist."""
     training, results = session.training, session.results
-    remarks = list(session.reports)
+    remarks, lacking = list(session.reports), len(session.plan.missing)
     if training is not None and isinstance(results, Results):
+        lacking += len(results.failures)
         remarks += [*training.pool.remarks, *remarks_on(results.read().items())]
     return {
         "asked": len(session.asked),
-        "lacking": session.lacking,
+        "lacking": lacking,
         "trained": training.trained if training is not None else 0,
         "reports": remarks,
         "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
