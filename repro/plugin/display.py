@@ -58,6 +58,7 @@ class Display:
         self._counted: list[SettledClaim] = []
         """Claims that share a line, which is written when the last test has run."""
         self._status: Status | None = None
+        self._has_ended = False
         self._lock = threading.Lock()
         """The lock of whoever shows something: pytest that reports a test, or a thread."""
 
@@ -71,7 +72,7 @@ class Display:
         """Show how far the training is, in place of what was shown before."""
         with self._lock:
             self._status = status
-            if status.missing:
+            if status.missing and not self._has_ended:
                 self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
             else:
                 self._screen.erase()
@@ -94,6 +95,7 @@ class Display:
     def pytest_sessionfinish(self) -> None:
         with self._lock:
             self._screen.erase()
+            self._has_ended = True  # a worker's last status may come after it
             self._announce_counted()
             self._screen.leave()
 

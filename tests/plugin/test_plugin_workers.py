@@ -1,8 +1,12 @@
 """With pytest-xdist: which worker gets which tests, and who takes over from one that crashed."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from repro.plugin.display import Display
 from repro.plugin.workers import ClaimsTogether, Notes
+from repro.runs.progress import Status
 
 CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]
 UNITS = [f"test_units.py::test_{n}" for n in range(6)]
@@ -145,3 +149,28 @@ def test_what_a_worker_says_is_shown_once(tmp_path):
         notes.pass_on(shown)
         notes.pass_on(shown)
     assert shown == ["one", "two"]
+
+
+class Terminal(list):
+    """A terminal of pytest, as a list of the lines that took each other's place on it."""
+
+    isatty, verbosity, currentfspath = True, 0, None
+    _tw = SimpleNamespace(width_of_current_line=0)
+
+    def rewrite(self, line, erase=False):
+        self.append(line)
+
+    def ensure_newline(self):
+        pass
+
+    flush = ensure_newline
+
+
+def test_a_status_that_comes_after_the_session_is_not_shown():
+    """The workers of an interrupted session tell of it for as long as they live."""
+    display = Display(terminal := Terminal())
+    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    assert "0/1 claims" in terminal[-1]
+    display.pytest_sessionfinish()
+    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    assert terminal[-1] == ""
