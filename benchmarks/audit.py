@@ -30,7 +30,7 @@ from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
 from repro.evidence.again import Again
 from repro.evidence.audit import Finding, Frame, chance_to_find, compare, frame_of
-from repro.plugin.reading import with_claims
+from repro.plugin.reading import read_everything, with_claims
 from repro.plugin.session import ClaimSession
 
 SHARES = (0.05, 0.1, 0.3)
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def audits(session: ClaimSession, train: int, seconds: float) -> None:
-    session.read_everything()
+    read_everything(session)
     frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
     by_sampling(frame)
     if train:

@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "evidence": (
         "Evidence is a file with the results behind verdicts. Others judge from it by"
-        " pytest --evidence FILE, without training.",
+        " pytest --evidence=FILE, without training.",
         "evidence pack results.jsonl.gz claims",
     ),
     "evidence pack": (

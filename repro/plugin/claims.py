@@ -22,13 +22,6 @@ from repro.runs.profiles import MOST_SEEDS, PROFILES, Profile
 _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 against 0.41")'
 
 
-_READ = pytest.StashKey[tuple[pytest.Mark, "ClaimMark"]]()
-"""The decorator of a claim as it was last read, and what it says."""
-
-_NAMED = pytest.StashKey[tuple["ClaimMark", str]]()
-"""The name of a claim, beside what its decorator said when the name was worked out."""
-
-
 class BadClaim(Exception):
     """A claim cannot be judged because of how it is marked; says what to write instead."""
 
@@ -57,14 +50,6 @@ def mark_of(item: pytest.Item) -> ClaimMark:
     """Return what a claim's decorator says; raises BadClaim."""
     given = item.get_closest_marker("claim")
     assert given is not None
-    last, said = item.stash.get(_READ, (None, None))
-    if said is None or given is not last:
-        said = _mark_of(item, given)
-        item.stash[_READ] = given, said
-    return said
-
-
-def _mark_of(item: pytest.Item, given: pytest.Mark) -> ClaimMark:
     try:
         mark = ClaimMark(*given.args, **given.kwargs)
     except TypeError as error:
@@ -110,8 +95,7 @@ def _require_looks(looks: object) -> None:
 
 def _filled_in(documented: str, item: pytest.Item) -> str:
     """Fill the parameters of a claim's case into what is documented; raises BadClaim."""
-    callspec = getattr(item, "callspec", None)
-    params = callspec.params if callspec else {}
+    params = parameters_of(item)
     try:
         return documented.format_map(params)
     except (LookupError, ValueError, AttributeError, TypeError) as error:
@@ -127,19 +111,11 @@ def claim_id(item: pytest.Item) -> str:
 
     It is not the node id, which other plugins rewrite.
     """
-    said = mark_of(item)
-    last, name = item.stash.get(_NAMED, (None, ""))
-    if last is not said:
-        name = _name_by(said, item)
-        item.stash[_NAMED] = said, name
-    return name
-
-
-def _name_by(said: ClaimMark, item: pytest.Item) -> str:
     assert isinstance(item, pytest.Function)
     callspec = getattr(item, "callspec", None)
     name = item.originalname.removeprefix("test_")
-    return f"{short_source(said.source)}/{name}" + (f"[{callspec.id}]" if callspec else "")
+    source = short_source(mark_of(item).source)
+    return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
 
 
 def name_or_none(item: pytest.Item) -> str | None:
@@ -199,11 +175,9 @@ def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
     """
     by_label: dict[tuple[Path, str, str, str], dict[Arm, list[pytest.Item]]] = {}
     for item in items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is None:
-            continue
-        for name, value in callspec.params.items():
-            if isinstance(value, Arm) and re.search(rf"{re.escape(value.label)}\d", callspec.id):
+        for name, value in parameters_of(item).items():
+            case = item.name.partition("[")[2]
+            if isinstance(value, Arm) and re.search(rf"{re.escape(value.label)}\d", case):
                 test = getattr(item, "originalname", item.name)
                 alike = by_label.setdefault((item.path, test, name, value.label), {})
                 alike.setdefault(value, []).append(item)

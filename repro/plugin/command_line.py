@@ -15,86 +15,70 @@ from typing import Any
 
 import pytest
 
+
+def _switch(said: str) -> dict[str, Any]:
+    return {"action": "store_true", "help": said}
+
+
+def _valued(metavar: str, said: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": metavar, "help": said, **more}
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
-    "profile": {
-        "metavar": "SIZE",
-        "help": "the size to train: ci (small; the default, or that of --evidence) or paper",
-    },
-    "plan": {"action": "store_true", "help": "print what would be trained, and stop"},
-    "device": {
-        "default": "auto",
-        "metavar": "NAME",
-        "help": "where to train: auto (default), cpu, cuda or mps",
-    },
-    "engine": {
-        "default": "auto",
-        "metavar": "NAME",
-        "help": "how to train: one run at a time (loop), many as one (stacked), or auto (default)",
-    },
-    "executor": {
-        "default": "local",
-        "metavar": "NAME",
-        "help": "the machines to train on: local (default), slurm, ray (at RAY_ADDRESS), ray://…",
-    },
-    "slurm-partition": {"metavar": "NAME", "help": "the partition that Slurm's jobs go to"},
-    "slurm-account": {"metavar": "NAME", "help": "the account that pays for Slurm's jobs"},
-    "slurm-time": {
-        "type": int,
-        "default": 60,
-        "metavar": "MIN",
-        "help": "the time limit of a Slurm job (60); a longer training goes on in the next job",
-    },
-    "slurm-memory": {"type": float, "metavar": "GB", "help": "the memory of a Slurm job"},
-    "slurm-gpus": {
-        "type": int,
-        "default": 0,
-        "metavar": "N",
-        "help": "the GPUs of a Slurm job (0)",
-    },
-    "slurm-max-jobs": {
-        "type": int,
-        "default": 100,
-        "metavar": "N",
-        "help": "the most Slurm jobs in the queue at once (100)",
-    },
-    "slurm-folder": {
-        "metavar": "DIR",
-        "help": "a folder on a disk that all nodes of Slurm share (default: in the store)",
-    },
-    "same-machine": {
-        "action": "store_true",
-        "help": "use only results that this kind of machine trained; train the others again",
-    },
-    "evidence": {
-        "nargs": "+",
-        "action": "extend",
-        "metavar": "FILE",
-        "help": "judge from files of packed results, and train nothing",
-    },
-    "store": {"metavar": "DIR", "help": "the folder of the results (.repro; also REPRO_STORE)"},
-    "seed-budget": {"type": int, "metavar": "N", "help": "train each arm with at most N seeds"},
-    "gate": {
-        "action": "store_true",
-        "help": "skip claims that are refuted or inconclusive in the ledger: they cannot fail",
-    },
-    "update-ledger": {
-        "action": "store_true",
-        "help": "accept the verdicts: write them into the ledger",
-    },
-    "reference-seeds": {
-        "type": int,
-        "metavar": "N",
-        "help": "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
-    },
-    "require-verdict": {
-        "action": "store_true",
-        "help": "fail claims that cannot be run here, instead of skipping them",
-    },
-    "allow-not-run": {
-        "action": "store_true",
-        "help": "let claims be that are reproduced in the ledger, and that are not judged here",
-    },
-    "report": {"metavar": "DIR", "help": "write a report into DIR: a web page, figures and data"},
+    "profile": _valued(
+        "SIZE", "the size to train: ci (small; the default, or that of --evidence) or paper"
+    ),
+    "plan": _switch("print what would be trained, and stop"),
+    "device": _valued("NAME", "where to train: auto (default), cpu, cuda or mps", default="auto"),
+    "engine": _valued(
+        "NAME",
+        "how to train: one run at a time (loop), many as one (stacked), or auto (default)",
+        default="auto",
+    ),
+    "executor": _valued(
+        "NAME",
+        "the machines to train on: local (default), slurm, ray (at RAY_ADDRESS), ray://…",
+        default="local",
+    ),
+    "slurm-partition": _valued("NAME", "the partition that Slurm's jobs go to"),
+    "slurm-account": _valued("NAME", "the account that pays for Slurm's jobs"),
+    "slurm-time": _valued(
+        "MIN",
+        "the time limit of a Slurm job (60); a longer training goes on in the next job",
+        type=int,
+        default=60,
+    ),
+    "slurm-memory": _valued("GB", "the memory of a Slurm job", type=float),
+    "slurm-gpus": _valued("N", "the GPUs of a Slurm job (0)", type=int, default=0),
+    "slurm-max-jobs": _valued(
+        "N", "the most Slurm jobs in the queue at once (100)", type=int, default=100
+    ),
+    "slurm-folder": _valued(
+        "DIR", "a folder on a disk that all nodes of Slurm share (default: in the store)"
+    ),
+    "same-machine": _switch(
+        "use only results that this kind of machine trained; train the others again"
+    ),
+    "evidence": _valued(
+        "FILE",
+        "judge from files of packed results, and train nothing",
+        nargs="+",
+        action="extend",
+    ),
+    "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
+    "seed-budget": _valued("N", "train each arm with at most N seeds", type=int),
+    "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
+    "update-ledger": _switch("accept the verdicts: write them into the ledger"),
+    "reference-seeds": _valued(
+        "N",
+        "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
+        type=int,
+    ),
+    "require-verdict": _switch("fail claims that cannot be run here, instead of skipping them"),
+    "allow-not-run": _switch(
+        "let claims be that are reproduced in the ledger, and that are not judged here"
+    ),
+    "report": _valued("DIR", "write a report into DIR: a web page, figures and data"),
 }
 """The options by their short names, as argparse takes them."""
 

@@ -108,6 +108,14 @@ class Completeness:
                 state = SELECTED if item.nodeid in selected else state
                 name = name_or_none(item) or ""
                 self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state)
+        if (notes := workers.notes_of(self._config)) is not None:
+            notes.leave("seen", [list(self._seen.values()), list(map(str, self._paths))])
+
+    def _take_in(self, notes: workers.Notes) -> None:
+        """Take over what xdist's workers have seen, which have all collected the same."""
+        seen, paths = notes.left("seen") or ((), ())
+        self._seen = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
+        self._paths.update(map(Path, paths))
 
     def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
         """Return the names of the tests that the command line alone leaves out."""
@@ -123,13 +131,6 @@ class Completeness:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_CHOOSING] = self._choosing
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        # one that crashed says nothing, and others have collected the same
-        seen, paths = getattr(node, "workeroutput", {}).get(NAME, ((), ()))
-        self._seen |= {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
-        self._paths.update(map(Path, paths))
 
     def files(self) -> dict[Path, dict[str, Path]]:
         """Return the file of each claim that there is, by the folder of the file."""
@@ -153,8 +154,7 @@ class Completeness:
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
-        if (output := getattr(self._config, "workeroutput", None)) is not None:
-            output[NAME] = [list(map(list, self._seen.values())), list(map(str, self._paths))]
+        if hasattr(self._config, "workerinput"):
             return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         has_ended = exitstatus in (*nothing, pytest.ExitCode.TESTS_FAILED)
@@ -166,9 +166,9 @@ class Completeness:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _is_red(self, session: pytest.Session) -> bool:
+        if (of_workers := workers.of(self._config)) is not None:
+            self._take_in(of_workers.notes)
         selected = {seen.nodeid for seen in self._seen.values() if seen.state == SELECTED}
-        if (of_workers := self._config.pluginmanager.getplugin(workers.NAME)) is not None:
-            selected.update(of_workers.notes.claims())  # also those of a worker that was killed
         unjudged = sorted(selected - self._judged - self._failed)
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)

@@ -58,6 +58,7 @@ class Display:
         self._counted: list[SettledClaim] = []
         """Claims that share a line, which is written when the last test has run."""
         self._status: Status | None = None
+        self._has_ended = False
         self._lock = threading.Lock()
         """The lock of whoever shows something: pytest that reports a test, or a thread."""
 
@@ -71,7 +72,7 @@ class Display:
         """Show how far the training is, in place of what was shown before."""
         with self._lock:
             self._status = status
-            if status.missing:
+            if status.missing and not self._has_ended:
                 self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
             else:
                 self._screen.erase()
@@ -94,6 +95,7 @@ class Display:
     def pytest_sessionfinish(self) -> None:
         with self._lock:
             self._screen.erase()
+            self._has_ended = True  # a worker's last status may come after it
             self._announce_counted()
             self._screen.leave()
 
@@ -129,8 +131,6 @@ class Screen:
         self._terminal = terminal
         self._is_live = terminal is not None and bool(terminal.isatty)
         self._is_shown = False
-        self._erased = 0
-        """The width that pytest takes a line for which was erased."""
         self._written = time.monotonic()
 
     @property
@@ -151,14 +151,14 @@ class Screen:
         if self._terminal.verbosity == 0:
             self._terminal.currentfspath = file  # else pytest names the file before each test
         self._written = time.monotonic()
-        self._erased = 0
 
     def keep(self, line: str) -> None:
         """Show a line in its place; a file gets it when it has had none for long."""
         if self._terminal is None:
             return
         if self._is_live:
-            self._start_line()
+            if not self._is_shown:
+                self._start_line()
             self._terminal.rewrite(line, erase=True)
             self._is_shown = True
         elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
@@ -169,18 +169,14 @@ class Screen:
         if self._terminal is not None and self._is_shown:
             self._terminal.rewrite("", erase=True)
             self._terminal.rewrite("")  # back to the start of the line
-            self._erased = self._terminal._tw.width_of_current_line
+            self._terminal._tw._current_line = ""  # which pytest takes for written on
         self._is_shown = False
 
     def _start_line(self) -> None:
         """Leave the line on which pytest has written of tests that went before."""
-        if self._terminal is not None and not self._is_shown:
-            writer = self._terminal._tw
-            if writer.width_of_current_line != self._erased:
-                self._terminal.ensure_newline()
-                if writer.width_of_current_line:  # letters, under xdist
-                    self._terminal.write_line("")
-                self._erased = 0
+        if self._terminal is not None and self._terminal._tw.width_of_current_line:
+            self._terminal.currentfspath = None
+            self._terminal._tw.line()
 
     def count(self, nodeid: str) -> None:
         """Count a test without a letter among those that pytest's percentage is of."""
@@ -204,7 +200,7 @@ def display_of(config: pytest.Config) -> Display:
     plugins = config.pluginmanager
     if not plugins.hasplugin(NAME):
         terminal = plugins.getplugin("terminalreporter")
-        is_quiet = config.get_verbosity() < 0
+        is_quiet = config.getoption("verbose", 0) < 0  # without a terminal there is none
         plugins.register(Display(None if is_quiet else terminal), NAME)
     display: Display = plugins.getplugin(NAME)
     return display

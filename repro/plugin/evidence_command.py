@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ def add_to(commands: Any) -> None:
     packing = actions.add_parser("pack", help="write the results behind claims into one file")
     packing.add_argument("file", type=Path, metavar="FILE", help="the file to write")
     add_claims(packing)
+    _add_runs(packing)
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     packing.add_argument(
@@ -43,6 +45,7 @@ def add_to(commands: Any) -> None:
     auditing = actions.add_parser("audit", help="train a random sample of a file's runs again")
     auditing.add_argument("file", type=Path, metavar="FILE", help="the file to check")
     add_claims(auditing)
+    _add_runs(auditing)
     auditing.add_argument("--runs", type=_count, default=29, help="runs to draw (default 29)")
     auditing.add_argument(
         "--minutes", type=_minutes, default=5.0, help="the minutes that it may take (default 5)"
@@ -56,6 +59,10 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
     parser.set_defaults(goes_on="claims")
     parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add what selects runs of the claims, as on pytest's command line."""
     parser.add_argument("--seed-budget", metavar="N", help="at most N seeds of each arm")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
 
@@ -90,13 +97,8 @@ def _minutes(text: str) -> float:
 def _pack(chosen: argparse.Namespace) -> int:
     from repro.plugin.reading import with_claims
 
-    lacking: dict[str, int] = {}
-
-    def pack_these(session: ClaimSession) -> EvidenceFile:
-        return _pack_claims(session, chosen, lacking)
-
     options = options_of(chosen, "profile", "seed_budget", "store", "device")
-    packed = with_claims(claims_of(chosen), options, pack_these)
+    packed, lacking = with_claims(claims_of(chosen), options, partial(_pack_claims, chosen))
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {len(packed.lines)} runs, {size:,} bytes, {packed.sha256[:12]}")
     for name, count in list(lacking.items())[:MOST_NAMED]:
@@ -107,17 +109,19 @@ def _pack(chosen: argparse.Namespace) -> int:
 
 
 def _pack_claims(
-    session: ClaimSession, chosen: argparse.Namespace, lacking: dict[str, int]
-) -> EvidenceFile:
+    chosen: argparse.Namespace, session: ClaimSession
+) -> tuple[EvidenceFile, dict[str, int]]:
+    """Pack the runs that claims use; return the file, and how many runs each claim lacks."""
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
+    from repro.plugin.reading import read_everything
     from repro.runs.results import Results
 
     results = session.results
     assert session.training is not None
     assert isinstance(results, Results)
     names = [claim_id(item) for item in session.trained]
-    lacking |= {claim_id(item): count for item, count in session.read_everything().items()}
+    lacking = {claim_id(item): count for item, count in read_everything(session).items()}
     runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
@@ -129,7 +133,7 @@ def _pack_claims(
             f"Nothing is packed: none of the runs of {len(names)} claims is stored at the profile"
             f" {session.profile.name}; train them first, by pytest."
         )
-    return pack(
+    packed = pack(
         chosen.file,
         runs,
         profile=session.profile.name,
@@ -137,6 +141,7 @@ def _pack_claims(
         results=results,
         weights_of=session.training.store if chosen.weights else None,
     )
+    return packed, lacking
 
 
 def _add(chosen: argparse.Namespace) -> int:
@@ -168,22 +173,20 @@ def _audit(chosen: argparse.Namespace) -> int:
     from repro.plugin.reading import with_claims
 
     profile = EvidenceFile.read(chosen.file).profile
-    options = [f"--repro-evidence={chosen.file}", f"--repro-profile={profile}"]
-    device = resolve_device(chosen.device)
-    return with_claims(
-        claims_of(chosen),
-        [*options, *options_of(chosen, "seed_budget")],
-        lambda session: _audit_claims(session, chosen, device),
-    )
+    evidence = [f"--repro-evidence={chosen.file}", f"--repro-profile={profile}"]
+    options = [*evidence, *options_of(chosen, "seed_budget")]
+    use = partial(_audit_claims, chosen, resolve_device(chosen.device))
+    return with_claims(claims_of(chosen), options, use)
 
 
-def _audit_claims(session: ClaimSession, chosen: argparse.Namespace, device: str) -> int:
+def _audit_claims(chosen: argparse.Namespace, device: str, session: ClaimSession) -> int:
     from repro.evidence.audit import audit, audit_lines, frame_of
     from repro.evidence.results import EvidenceResults
+    from repro.plugin.reading import read_everything
     from repro.runs.identity import name_of
 
     assert isinstance(session.results, EvidenceResults)
-    session.read_everything()
+    read_everything(session)
     seconds = 60 * chosen.minutes
     frame = frame_of(session.results, device=device, longest=seconds)
     if not frame.drawable:

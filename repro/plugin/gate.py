@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from repro.data.files import is_readable
+from repro.data.files import TWIN, is_readable
 from repro.document import ANY_PROFILE
 from repro.judge import Excess, Held, OneLook, Outcome, held_against, reference
 from repro.judge.verdict import wrap
@@ -38,6 +38,25 @@ class Compared:
 def is_held_against(entry: Entry, profile: str) -> bool:
     """Return whether a session at this size judges what the entry is about."""
     return entry.profile in (profile, ANY_PROFILE, RECORDED)
+
+
+def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
+    """Return whether a reproduced entry of a claim is about other data than the claim is now.
+
+    A twin stands for its data set. An entry of another size is left to sessions of that size.
+    """
+
+    def sets(names: str) -> set[str]:
+        return {name.removesuffix(TWIN) for name in names.split(", ")}
+
+    is_held = entry.verdict == Outcome.REPRODUCED.value and is_held_against(entry, profile)
+    return is_held and sets(entry.data) != sets(data)
+
+
+_ANOTHER = (
+    "A claim that says something else is another claim: give its test a name of its own, or accept"
+    " that the former finding goes, with --update-ledger."
+)
 
 
 @dataclass
@@ -76,12 +95,12 @@ class Gate:
 
         Return remarks for the end of the session.
         """
+        compared = Compared()
         try:
-            judged_now = raised is None or isinstance(raised, AssertionError)
-            holds = raised is None
-            compared = self.compare(item, gathered, holds=holds) if judged_now else Compared()
+            if raised is None or isinstance(raised, AssertionError):
+                compared = self.compare(item, gathered, holds=raised is None)
         except TrainingFailed as failed:
-            raised, compared = failed, Compared()
+            raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
         looks = _looks(mark_of(item), gathered)
         found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds, looks=looks)
@@ -91,14 +110,12 @@ class Gate:
             self._announce_error(item, raised, report)
             return []
         record = self._record(item, found, gathered, compared, entry)
+        if found.outcome is Outcome.NOT_RUN:
+            lost = self._is_missed(item, gathered.data, gathered.profile_name)
+        else:
+            lost = self._is_rewritten(item, record)
+        self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
-        is_run = found.outcome is not Outcome.NOT_RUN
-        missed = "" if is_run else self._is_missed(item, gathered.data, gathered.profile_name)
-        self._set_result(report, record, entry, agrees=found.agrees, missed=missed)
-        is_failed = report.outcome == "failed"
-        about = is_about_a_document(item)
-        settled = settled_claim(record, fails=is_failed, about_a_document=about)
-        report.user_properties.append((PROPERTY, settled.as_json()))
         return [
             f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
             f" it took {held.seeds} to tell"
@@ -131,7 +148,7 @@ class Gate:
             return "--require-verdict asks for a verdict"
         entries = [
             entry
-            for entry in self._ledger_of(item).of_claim(claim_id(item))
+            for entry in self.ledgers.of(item.path).of_claim(claim_id(item))
             if is_held_against(entry, profile or self.profile)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
@@ -147,6 +164,23 @@ class Gate:
             f"the ledger has it as reproduced ({lost[0].profile}, {lost[0].data}), and a finding"
             " that nobody looks at is lost: judge it, or let it be with --allow-not-run"
         )
+
+    def _is_rewritten(self, item: pytest.Item, record: ClaimRecord) -> str:
+        """Say which entry of a claim is about another sentence, or about other data; empty if none.
+
+        Its finding is not judged by what the claim says now, as if its claim were gone. Entries of
+        other sizes are looked at in sessions of theirs, and those of a set's twin where it is read.
+        """
+        if self.accept:
+            return ""
+        for entry in self.ledgers.of(item.path).of_claim(record.claim):
+            had = f"the ledger has {record.claim} as {entry.verdict}"
+            if is_about_other_data(entry, record.data, self.profile):
+                return f"{had} on {entry.data}, and it is about {record.data} now. {_ANOTHER}"
+            is_its_own = (entry.profile, entry.data) == (record.profile, record.data)
+            if is_its_own and entry.sentence != record.sentence:
+                return f"{had} with another sentence: {shown(entry.sentence)} {_ANOTHER}"
+        return ""
 
     def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
@@ -175,11 +209,9 @@ class Gate:
         return Compared(held, past)
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
-        return self._ledger_of(item).entry(claim_id(item), profile, named(data))
-
-    def _ledger_of(self, item: pytest.Item) -> Ledger:
-        """Return the ledger for the file of a claim; raises LedgerError."""
-        return self.ledgers.of(item.path)
+        """Return the accepted entry of what a claim says; None where it says something else now."""
+        entry = self.ledgers.of(item.path).entry(claim_id(item), profile, named(data))
+        return entry if entry and entry.sentence == mark_of(item).sentence else None
 
     def _announce_error(
         self, item: pytest.Item, raised: BaseException | None, report: pytest.TestReport
@@ -210,7 +242,7 @@ class Gate:
         entry: Entry | None,
     ) -> ClaimRecord:
         assert found.outcome is not None
-        mark, claim, ledger = mark_of(item), claim_id(item), self._ledger_of(item)
+        mark, claim, ledger = mark_of(item), claim_id(item), self.ledgers.of(item.path)
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
         return ClaimRecord(
@@ -257,10 +289,12 @@ class Gate:
         """Attach the record to the report: nothing else carries a verdict to the session's end."""
         arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
         judged = to_json(JudgedClaim(record=record, arms=arms))
+        whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
+        is_failed, about = report.outcome == "failed", is_about_a_document(item)
+        settled = settled_claim(record, fails=is_failed, about_a_document=about)
         short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
-        whole = ("repro.record", json.dumps(judged, ensure_ascii=False, allow_nan=False))
-        report.user_properties += [*short, whole]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
+        report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]
 
     def _set_result(
         self,
@@ -269,13 +303,16 @@ class Gate:
         entry: Entry | None,
         *,
         agrees: bool,
-        missed: str,
+        lost: str,
     ) -> None:
-        if record.verdict is Outcome.REPRODUCED:
-            return
+        """Set the outcome; the claim fails if `lost` says why a finding of the ledger is lost."""
         text = shown_lines(record.text)
-        if record.verdict is Outcome.NOT_RUN and missed:
-            fail(report, f"{text}\nNot run; {missed}.")
+        if record.verdict is Outcome.NOT_RUN and lost:
+            fail(report, f"{text}\nNot run; {lost}.")
+        elif lost:
+            fail(report, shown_lines(f"{_explanation(record, entry, self.from_evidence)}\n{lost}"))
+        elif record.verdict is Outcome.REPRODUCED:
+            return
         elif record.verdict is Outcome.NOT_RUN:
             report.outcome = "skipped"
             report.longrepr = (record.file, record.line, f"not run: {text}")

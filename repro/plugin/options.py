@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ LOOKS = (
 )
 """Options with which a session runs no test, as everybody sees, by their names within pytest."""
 
+PATHS = ("evidence", "report", "slurm-folder", "store")
+"""Options that name a file or a folder."""
+
 BY_HAND_ALONE = (
     *LOOKS,
     *("setuponly", "markers", "help", "version", "repro_update_ledger", "repro_allow_not_run"),
@@ -56,9 +60,7 @@ def store_folder(config: pytest.Config) -> Path:
 def folder_named(config: pytest.Config, name: str) -> Path | None:
     """Return the folder that an option names; the shell leaves the `~` in `--store=~/runs`."""
     text = option(config, name)
-    return (
-        Path(os.path.expanduser(text)) if text else None
-    )  # without an error where there is no home
+    return Path(os.path.expanduser(text)) if text else None  # no error where there is no home
 
 
 def project_folder(config: pytest.Config) -> Path:
@@ -114,6 +116,7 @@ def check_options(config: pytest.Config) -> None:
     session without claims loads nothing for them.
     """
     try:
+        _require_own_root(config)
         check_evidence(config)
         if option(config, "profile") is None:
             set_option(config, "profile", DEFAULT_PROFILE)
@@ -121,19 +124,33 @@ def check_options(config: pytest.Config) -> None:
         for name in ("store", "report", "slurm-folder"):
             if option(config, name) == "":
                 raise ValueError(f"--{name} has no name of a folder after it; give one.")
-        _require_folder("--store", store_folder(config))
+            folder = store_folder(config) if name == "store" else folder_named(config, name)
+            if folder:
+                _require_folder(f"--{name}", folder)
         if ledgers_in(store_folder(config)):
             raise ValueError(
                 f"The store {store_folder(config)} has ledgers in it: name a folder for results"
                 " alone, which git is told to ignore."
             )
-        if report := folder_named(config, "report"):
-            _require_folder("--report", report)
-        if shared := folder_named(config, "slurm-folder"):
-            _require_folder("--slurm-folder", shared)
         _check_ledgers(config)
     except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _require_own_root(config: pytest.Config) -> None:
+    """Raise ValueError where pytest took an option's path for the root of its tests.
+
+    It looks for its configuration before it knows our options, so that a path behind one of them is
+    a test to it. Then the project's own configuration is ignored.
+    """
+    params = config.invocation_params
+    is_said = config.args_source is pytest.Config.ArgsSource.ARGS
+    if is_said or config.getoption("rootdir", None) or config.getoption("inifilename", None):
+        return
+    for name, path in pairwise(map(str, params.args)):
+        is_ours = name.removeprefix("--").removeprefix("repro-") in PATHS
+        if is_ours and Path(path).exists() and not Path(path).resolve().is_relative_to(params.dir):
+            raise ValueError(f"pytest takes {path} for the root of its tests: write {name}={path}")
 
 
 def _check_what_is_trained(config: pytest.Config) -> None:
@@ -145,14 +162,15 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     reference = option(config, "reference-seeds")
     if reference is not None and not option(config, "update-ledger"):
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
-    if reference is not None and reference > MOST_SEEDS:
-        raise ValueError(f"--reference-seeds {reference} is more than {MOST_SEEDS}; give fewer.")
-    if reference is not None and reference < 0:
-        raise ValueError(f"--reference-seeds {reference} is no number of seeds; 0 adds none.")
+    if reference is not None and not 0 <= reference <= MOST_SEEDS:
+        raise ValueError(
+            f"--reference-seeds {reference} is no number of seeds from 0, which adds none, to"
+            f" {MOST_SEEDS}."
+        )
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-    if is_set(config, "engine"):
-        _require_engine(option(config, "engine"))
+    if (engine := option(config, "engine")) not in ENGINES:
+        raise ValueError(f"There is no engine {engine!r}; choose one of {', '.join(ENGINES)}.")
     if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
         slurm_settings(config).require_sound()
     if is_set(config, "executor"):
@@ -181,11 +199,6 @@ def _check_ledgers(config: pytest.Config) -> None:
     for argument in config.args:
         for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
-
-
-def _require_engine(name: str) -> None:
-    if name not in ENGINES:
-        raise ValueError(f"There is no engine {name!r}; choose one of {', '.join(ENGINES)}.")
 
 
 def slurm_settings(config: pytest.Config) -> SlurmSettings:

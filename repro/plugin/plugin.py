@@ -1,11 +1,11 @@
-"""The hooks, options and fixtures of the plugin."""
+"""The hooks and fixtures of the plugin, in the order in which pytest comes to them."""
 
 from __future__ import annotations
 
 import gc
 import json
 import os
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from repro.store import has_stored_runs
 from repro.text import said_in_full, shown_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from repro.document import Document
     from repro.plugin.plot import Plot
@@ -41,39 +41,20 @@ MARKERS = (
 )
 
 SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
-KEEPS_FIGURES = "repro-keeps-figures"
-"""The name of a plugin that reads figures too, though no report is written."""
+
+INSTEAD = pytest.StashKey[Callable[[Any], object]]()
+"""A function that takes a ClaimSession, and is called where the tests would be run."""
+
+PLAN_TEXT = pytest.StashKey[str]()
 
 _OURS = Path(__file__).parents[1]
 
-PLAN_TEXT = pytest.StashKey[str]()
-TURNS = pytest.StashKey[Any]()  # a Turns, of the same module
 
-WORKER_ACCOUNTS = pytest.StashKey[list[Any]]()
+# The command line
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
-
-
-@pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then
-def pytest_configure(config: pytest.Config) -> None:
-    for line in MARKERS:
-        config.addinivalue_line("markers", line)
-    config.pluginmanager.register(_TakesTurns())
-    config.pluginmanager.register(_Stays())
-    if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
-        set_option(config, "profile", config.workerinput[workers.PROFILE])
-    else:
-        check_options(config)
-        if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
-            config.pluginmanager.register(workers.Workers(config), workers.NAME)
-    config.pluginmanager.register(Completeness(config), completeness.NAME)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    display_of(session.config)  # when there is a terminal, and before anybody reports
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -94,11 +75,33 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
     if not hasattr(config, "workerinput"):
         require_by_hand(config)
-    if option(config, "plan"):  # nothing is trained, so there is nothing to share out
+    if option(config, "plan") or INSTEAD in config.stash:  # there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
     with exit_refused():
         return (yield)
+
+
+@pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then
+def pytest_configure(config: pytest.Config) -> None:
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
+    config.pluginmanager.register(_Running())
+    if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
+        set_option(config, "profile", config.workerinput[workers.PROFILE])
+    else:
+        check_options(config)
+        if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+            config.pluginmanager.register(workers.Workers(config), workers.NAME)
+    config.pluginmanager.register(Completeness(config), completeness.NAME)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    display_of(session.config)  # when there is a terminal, and before anybody reports
+
+
+# Which tests there are
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -124,7 +127,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     select_by_name(config, items)
     figures = [item for item in items if item.get_closest_marker("figure")]
-    if figures and not (option(config, "report") or config.pluginmanager.hasplugin(KEEPS_FIGURES)):
+    if figures and not (option(config, "report") or INSTEAD in config.stash):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
     items.sort(key=_takes_results)  # what needs no training does not wait for it
@@ -134,28 +137,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
 def pytest_collection_finish(session: pytest.Session) -> None:
-    config = session.config
-    marked = [item for item in session.items if _takes_results(item)]
-    if not marked or config.getoption("collectonly"):
-        return
-    notes = workers.notes_of(config)
-    if notes is not None:
-        notes.leave_claims([item.nodeid for item in marked])
+    if (notes := workers.notes_of(session.config)) is not None:
+        marked = [item.nodeid for item in session.items if _takes_results(item)]
+        notes.leave("claims", marked)
+
+
+def _takes_results(item: pytest.Item) -> bool:
+    """Tell whether a test is a claim or a figure."""
+    return any(map(item.get_closest_marker, ("claim", "figure")))
+
+
+# Running them
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Let a plan, or a command, take the place of the tests."""
     config = session.config
-    if session.testsfailed or not option(config, "plan"):
-        return None
-    claims = claim_session(session)
-    if claims is None:
-        return None
+    instead = config.stash.get(INSTEAD, _describe_plan if option(config, "plan") else None)
+    claims = claim_session(session) if instead and not session.testsfailed else None
+    if instead and claims is not None:
+        instead(claims)
+    return True if claims is not None or INSTEAD in config.stash else None
+
+
+def _describe_plan(claims: ClaimSession) -> None:
     from repro.plugin.summary import describe_plan
 
-    config.stash[PLAN_TEXT] = describe_plan(claims)
-    session.testsfailed += len(claims.unreadable) + len(claims.refused)
-    return True
+    claims.config.stash[PLAN_TEXT] = describe_plan(claims)
+    claims.session.testsfailed += len(claims.unreadable) + len(claims.refused)
 
 
 def claim_session(session: pytest.Session) -> ClaimSession | None:
@@ -171,50 +181,61 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     if not marked or config.getoption("collectonly"):
         return None
     if (notes := workers.notes_of(config)) is not None:  # this worker may replace another one
-        done = notes.done()
+        done = set(notes.left("done"))
         marked = [item for item in marked if item.nodeid not in done]
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
     import_whole("repro.plugin.session")
     from repro.plugin.session import ClaimSession
-    from repro.plugin.turns import Turns
 
-    claims = ClaimSession.of(config, marked)
-    config.stash[SESSION] = claims
-    config.stash[TURNS] = Turns(claims, session)
+    config.stash[SESSION] = claims = ClaimSession.of(session, marked)
     gc.freeze()  # thousands of claims stay: Python need not search them again and again
     return claims
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    if _takes_results(item):
-        claim_session(item.session)
-        if not _is_only_set_up(item.config):
-            item.config.stash[TURNS].wait_for_one(item)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, Any, Any]:
+    """Wait for a claim where one is due; claims alone know which one follows another test."""
+    is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
+    claims = claim_session(item.session) if is_due else None
+    if claims is not None and not _is_only_set_up(item.config):
+        claims.wait_for_one(item)
     return (yield)
 
 
-class _TakesTurns:
-    """Lets the claims take turns. It is there before they are, so that the first one does too."""
+class _Running:
+    """Hooks that are called beside those of their names above and below."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        if nextitem is not None and _takes_results(nextitem):  # claims alone know which one follows
-            claim_session(item.session)
-        turns = item.config.stash.get(TURNS, None)
-        if turns is None or _is_only_set_up(item.config):
+        """Run a claim that can be judged in the place of this one."""
+        claims: ClaimSession | None = item.config.stash.get(SESSION, None)
+        if claims is None or _is_only_set_up(item.config):
             return None
-        return turns.run(item, nextitem)
+        return claims.run(item, nextitem)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Let a claim fail that ends pytest itself: with an exit code of its own all may look well.
+
+        What repro ends is interrupted, and stays so.
+        """
+        try:
+            return (yield)
+        except pytest.exit.Exception as left:
+            is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
+            if is_ours or not item.get_closest_marker("claim"):
+                raise
+            why = f"The claim called pytest.exit ({left.msg}): a claim ends itself alone."
+            raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
+
+    pytest_runtest_call = pytest_runtest_setup
 
 
 def _is_only_set_up(config: pytest.Config) -> bool:
     """Tell whether fixtures are shown, and no test is run."""
     return bool(config.getoption("setupplan") or config.getoption("setuponly"))
-
-
-def _takes_results(item: pytest.Item) -> bool:
-    """Tell whether a test is a claim or a figure."""
-    return any(map(item.get_closest_marker, ("claim", "figure")))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -224,89 +245,75 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
 
 
-class _Stays:
-    """Lets a claim fail that ends pytest itself: with an exit code of its own all may look well.
-
-    What repro ends is interrupted, and stays so.
-    """
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        with _exit_fails(item):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        with _exit_fails(item):
-            return (yield)
-
-
-@contextmanager
-def _exit_fails(item: pytest.Item) -> Iterator[None]:
-    try:
-        yield
-    except pytest.exit.Exception as left:
-        is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
-        if is_ours or not item.get_closest_marker("claim"):
-            raise
-        why = f"The claim called pytest.exit ({left.msg}): a claim ends itself, and no other test."
-        raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
+def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
+    """Return the session of the test that takes a fixture, which has to have a marker."""
+    claims: ClaimSession | None = request.config.stash.get(SESSION, None)
+    if claims is None or not request.node.get_closest_marker(marker):
+        raise pytest.UsageError(
+            f"The {request.fixturename} fixture is for tests marked with @{marker}(...)."
+        )
+    return claims
 
 
 @pytest.fixture(name="trials")  # named apart from the module, which would take its place
 def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     """Ask for arms; what comes back can be compared, and is trained if need be."""
-    session = request.config.stash.get(SESSION, None)
-    if session is None or not request.node.get_closest_marker("claim"):
-        raise pytest.UsageError("The trials fixture is for tests marked with @claim(...).")
-    trials: Trials = session.trials_for(request.node)
-    return trials
+    return _session_of(request, "claim").trials_for(request.node)
 
 
 @pytest.fixture
 def document(request: pytest.FixtureRequest) -> Document:
     """Say what a source prints, and hold it against what else it prints; nothing is trained."""
-    session = request.config.stash.get(SESSION, None)
-    if session is None or not request.node.get_closest_marker("claim"):
-        raise pytest.UsageError("The document fixture is for tests marked with @claim(...).")
     if "trials" in request.fixturenames:
         raise pytest.UsageError("A claim takes trials or document, not both: make two claims.")
-    document: Document = session.document_of(request.node)
-    return document
+    return _session_of(request, "claim").document_of(request.node)
 
 
 @pytest.fixture(name="plot")
 def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
     """Lay out panels and lines of arms; they are drawn from the store, as far as it goes."""
-    session = request.config.stash.get(SESSION, None)
-    if session is None or not request.node.get_closest_marker("figure"):
-        raise pytest.UsageError("The plot fixture is for tests marked with @figure(...).")
-    plot: Plot = session.plot_of(request.node)
+    plot = _session_of(request, "figure").plot_of(request.node)
     yield plot
     request.node.user_properties.append(("repro.figure", json.dumps(plot.figure)))
+
+
+# What is reported of them
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield from _report_of(item, call)
+    claims: ClaimSession | None = item.config.stash.get(SESSION, None)
+    if claims is None or not item.get_closest_marker("claim") or item in claims.refused:
+        report = yield
+    else:
+        report = yield from _judged_report(claims, item, call)
     if call.when != "teardown" and _takes_results(item):  # so that what others make of it is seen
         report.user_properties.append((OUTCOME, report.outcome))
     return report
 
 
-def _report_of(
-    item: pytest.Item, call: pytest.CallInfo[None]
+def _judged_report(
+    claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Take the report that pytest makes of a test, and make that of a verdict from it."""
-    session = item.config.stash.get(SESSION, None)
-    if not session or not item.get_closest_marker("claim") or item in session.refused:
-        return (yield)
-    if call.when != "call":
-        report = yield
-        session.gate.require_judged(item, report)
-        return report
+    """Make a verdict of the report that pytest makes of a claim's test."""
+    if call.when == "call":
+        _shorten(item, call)
+    report = yield
+    try:
+        if call.when == "call":
+            claims.judge(item, call, report)
+        claims.gate.require_judged(item, report)
+    except Exception as error:  # none may leave a hook: the others would not be judged
+        from repro.plugin.gate import fail
+
+        fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
+    return report
+
+
+def _shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Leave out of the traceback of a claim what its author did not write, or all of it."""
     from repro.plugin.verdict import SAID_IN_FULL
 
     if not item.config.getoption("fulltrace", False):
@@ -317,20 +324,10 @@ def _report_of(
     if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
         # a verdict takes the traceback's place, whose sources would take longer to find
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-    report = yield
-    try:
-        session.judge(item, call, report)
-        session.gate.require_judged(item, report)
-    except Exception as error:  # none may leave a hook: the others would not be judged
-        from repro.plugin.gate import fail
-
-        why = shown_lines(said_in_full(error))
-        fail(report, f"This claim could not be judged: {why}")
-    return report
 
 
 def _without_ours(traceback: Traceback) -> Traceback:
-    """Leave out the frames of repro, where others are left: a claim's author wrote none of them."""
+    """Leave out the frames of repro, where others are left."""
     theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
     return theirs if len(theirs) else traceback
 
@@ -345,23 +342,18 @@ def pytest_report_teststatus(
     return (status[0], "", "") if is_announced and config.get_verbosity() == 0 else status
 
 
+# The end
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    claims = session.config.stash.get(SESSION, None)
-    if claims is not None:
-        claims.close()
-    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
-    if claims is not None and output is not None:
+    claims: ClaimSession | None = session.config.stash.get(SESSION, None)
+    if claims is None:
+        return
+    claims.close()
+    if (notes := workers.notes_of(session.config)) is not None:
         from repro.plugin.summary import account_of
 
-        output["repro"] = account_of(claims)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """xdist, on the controller: a worker has finished."""
-    account = getattr(node, "workeroutput", {}).get("repro")
-    if account:
-        node.config.stash.setdefault(WORKER_ACCOUNTS, []).append(account)
+        notes.leave_account(account_of(claims))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -370,25 +362,20 @@ def pytest_terminal_summary(
 ) -> Generator[None, None, None]:
     """Write the end of the session, after all that pytest has to say of its tests."""
     yield
-    _write_end(terminalreporter, config)
-
-
-def _write_end(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return  # xdist's workers have a terminal too; their records reach the controller
-    if config.stash.get(PLAN_TEXT, None):
-        terminalreporter.write_line(config.stash[PLAN_TEXT])
+    if plan := config.stash.get(PLAN_TEXT, None):
+        terminalreporter.write_line(plan)
         return
     records = _carried(terminalreporter, "repro.record")
     figures = _carried(terminalreporter, "repro.figure")
-    announced = _carried(terminalreporter, PROPERTY)
-    if not announced and not figures:
+    if not figures and not _carried(terminalreporter, PROPERTY):
         return
     import_whole("repro.plugin.summary")
     from repro.plugin.summary import account_of, summarise
 
-    own = config.stash.get(SESSION, None)
-    accounts = config.stash.get(WORKER_ACCOUNTS, []) or ([account_of(own)] if own else [])
+    own, of_workers = config.stash.get(SESSION, None), workers.of(config)
+    accounts = of_workers.notes.accounts() if of_workers else [account_of(own)] if own else []
     summarise(terminalreporter, config, records, figures, accounts)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import pytest
 
 from repro.evidence import EvidenceError
-from repro.plugin.plugin import KEEPS_FIGURES, claim_session
+from repro.plugin.claims import call, quiet
+from repro.plugin.plugin import INSTEAD
 from repro.plugin.session import ClaimSession
+from repro.runs.profiles import PROFILES
+from repro.runs.results import RunsMissing
 
 T = TypeVar("T")
 
@@ -29,7 +33,7 @@ def with_claims(
     >>> with_claims(["claims"], ["--repro-profile", "ci"], lambda session: len(session.items))
     """
     reader = _Reader(use)
-    code = pytest.main([*QUIET, *options, *claims], plugins=[_Registers(reader)])
+    code = pytest.main([*QUIET, *options, *claims], plugins=[reader])
     if reader.problems:
         raise EvidenceError(f"The claims cannot be collected: {' '.join(reader.problems)}")
     if reader.raised is not None:
@@ -38,45 +42,54 @@ def with_claims(
         has_said = code == pytest.ExitCode.USAGE_ERROR
         why = "see above" if has_said else "the selection has none; name their folder or files"
         raise EvidenceError(f"No claims were read: {why}.")
-    return reader.given[0]
+    given: T = reader.given[0]
+    return given
 
 
-class _Reader(Generic[T]):
-    """A plugin that takes the place of the tests' run."""
+class _Reader:
+    """A plugin of pytest that has a function use the claims in place of the tests' run."""
 
-    def __init__(self, use: Callable[[ClaimSession], T]) -> None:
+    def __init__(self, use: Callable[[ClaimSession], Any]) -> None:
         self._use = use
-        self.given: list[T] = []
+        self.given: list[Any] = []
         self.problems: list[str] = []
         self.raised: Exception | None = None
+
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        early_config.stash[INSTEAD] = self._use_now
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.problems.append(f"{report.nodeid}: {report.longreprtext}")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if not self.problems:
-            try:
-                claims = claim_session(session)
-                if claims is not None:
-                    self.given.append(self._use(claims))
-            except Exception as error:  # pytest would print it as a fault of its own
-                self.raised = error
-        return True
+    def _use_now(self, session: ClaimSession) -> None:
+        try:
+            self.given.append(self._use(session))
+        except Exception as error:  # pytest would print it as a fault of its own
+            self.raised = error
 
 
-class _Registers:
-    """A plugin that registers another one late, so that its hooks come before the plugin's own."""
+def read_everything(session: ClaimSession) -> dict[pytest.Item, int]:
+    """Read all that claims, the ledger and figures want of the results.
 
-    def __init__(self, reader: _Reader[Any]) -> None:
-        self._reader = reader
+    Return how many runs are missing to the claims that miss some.
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, T, T]:
-        config.option.numprocesses = 0  # also where the project asks for workers
-        config.option.dist = "no"
-        return (yield)
+    >>> with_claims(["claims"], [], read_everything)
+    """
+    lacking = {item: _lacking(session, item) for item in session.trained}
+    session.gate.reference = PROFILES[session.profile.name].reference
+    for item in session.trained:
+        _lacking(session, item)
+    for item in session.figures:  # what is wrong with a figure its test says
+        with suppress(Exception), quiet():
+            call(item, plot=session.plot_of(item))
+    return {item: count for item, count in lacking.items() if count}
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.register(self._reader, KEEPS_FIGURES)
+
+def _lacking(session: ClaimSession, item: pytest.Item) -> int:
+    """Read a claim; return the number of runs that it stops at."""
+    try:
+        session.read(item)
+    except RunsMissing as stopped:
+        return len(stopped.runs)
+    return 0

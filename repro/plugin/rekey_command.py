@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,46 +75,38 @@ def _rekey(chosen: argparse.Namespace) -> int:
 def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     """Read the claims with the runs of each file, or with those of the store at each profile."""
     from repro.evidence.rekey import FormerRuns, runs_of_file
+    from repro.plugin.reading import with_claims
     from repro.runs.profiles import PROFILES
     from repro.store import Store
 
     root = named_store(chosen)
-    if not chosen.files:
-        former = FormerRuns(Store(root).entries())
-        return [_read(chosen, None, profile, former, root, device) for profile in PROFILES]
-    readings = []
+    sources: list[tuple[str, FormerRuns, Path | None]] = []
     for path in chosen.files:
         profile, runs = runs_of_file(path)
-        readings.append(_read(chosen, path, profile, FormerRuns(runs), root, device))
-    return readings
-
-
-def _read(
-    chosen: argparse.Namespace,
-    path: Path | None,
-    profile: str,
-    former: FormerRuns,
-    root: Path,
-    device: str,
-) -> Reading:
-    from repro.plugin.reading import with_claims
-
-    options = [f"--repro-profile={profile}", f"--repro-store={root}"]
-    return with_claims(
-        claims_of(chosen),
-        options,
-        lambda session: Reading(session, former, path, device=device),
-    )
+        sources.append((profile, FormerRuns(runs), path))
+    if not chosen.files:
+        former = FormerRuns(Store(root).entries())
+        sources = [(profile, former, None) for profile in PROFILES]
+    return [
+        with_claims(
+            claims_of(chosen),
+            [f"--repro-profile={profile}", f"--repro-store={root}"],
+            partial(Reading, former=former, path=path, device=device),
+        )
+        for profile, former, path in sources
+    ]
 
 
 class Reading:
     """The runs of one file, or of a store, as claims read them under today's keys."""
 
     def __init__(
-        self, session: ClaimSession, former: FormerRuns, path: Path | None, *, device: str
+        self, session: ClaimSession, *, former: FormerRuns, path: Path | None, device: str
     ) -> None:
         from repro.evidence.rekey import RekeyedResults
         from repro.plugin.claims import claim_id
+        from repro.plugin.reading import read_everything
+        from repro.recorded.results import WithRecorded
 
         assert session.training is not None
         self._path, self._profile = path, session.profile.name
@@ -122,8 +115,8 @@ class Reading:
         self.results: RekeyedResults = RekeyedResults(
             self._store, former, device=device, alone=path is not None
         )
-        session.read_from(self.results)
-        session.read_everything()
+        session.results, session.known = self.results, WithRecorded(self.results)
+        read_everything(session)
 
     def take_over(self, notes: dict[Any, dict[str, Any]]) -> str:
         """Write the runs that have notes under today's keys; return in words what was done."""

@@ -1,18 +1,18 @@
 """The claims of a session: planned together, trained for by one pool, judged one by one.
 
-pytest asks for the claims in the order in which it collected them. They are run in the order in
-which they can be judged: whenever a claim is due, the one whose runs are all there is run, and
-pytest waits while there is none. See `Turns` for how, and `ClaimSession.next_item` for when.
+pytest comes to the places of claims in the order in which it collected them. At each place the
+session waits until a claim misses no run (`next_item`), runs that claim there (`run`), and makes
+its verdict of the report (`judge`). So verdicts come in the order in which claims can be judged.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -48,13 +48,12 @@ from repro.plugin.options import (
 from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import TRAINERS, Notes, notes_of
+from repro.plugin.workers import Notes, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
 from repro.runs.pool import TrainingStopped
 from repro.runs.profiles import PROFILES, profile_named
-from repro.runs.progress import Status
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError
@@ -68,15 +67,16 @@ class ClaimSession:
     """The work of one pytest process on the selected claims."""
 
     @classmethod
-    def of(cls, config: pytest.Config, items: Sequence[pytest.Item]) -> Self:
+    def of(cls, session: pytest.Session, items: Sequence[pytest.Item]) -> Self:
         """Make the session that the options ask for; a bad one ends pytest with a sentence."""
         try:
-            return cls(config, items)
+            return cls(session, items)
         except (ValueError, StoreError, EvidenceError) as error:
             raise pytest.UsageError(str(error)) from error
 
-    def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-        self.config = config
+    def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
+        self.session = session
+        self.config = config = session.config
         self.profile = profile_named(
             option(config, "profile"), budget=option(config, "seed-budget")
         )
@@ -110,15 +110,23 @@ class ClaimSession:
         """The claims that cannot be read ahead of their test, and what they need of pytest."""
         ahead = [item for item in self.trained if item not in self.not_ahead]
         self.plan = Plan(
-            {item: partial(self._read, item) for item in ahead}, is_settled=self._is_settled
+            {item: partial(self.read, item) for item in ahead}, is_settled=self._is_settled
         )
-        others = [item for item in self.items if item not in ahead and item not in self.not_ahead]
+        others = [item for item in self.items if item not in self.trained]
         self._first, self._last = deque(others), deque([*self.not_ahead, *self.figures])
+        self._places: set[pytest.Item | None] = {*self.items, *self.figures}
+        self._next: pytest.Item | None = None
+        self._running: pytest.Item | None = None
+        self._came: set[pytest.Item | None] = set()
+        """The claims that could be judged before their place came, where order is kept."""
+        # --stepwise leaves out, the next time, whatever was collected before the one that failed
+        self._in_order = bool(config.getoption("stepwise", False))
+        self._unknown = _Unknown.from_parent(session, name="the next claim")
         self._has_announced = False
-        self._evidence: dict[pytest.Item, Gathered] = {}
+        self._gathered: dict[pytest.Item, Gathered] = {}
         """The findings that a claim's test has gathered, until the claim is judged."""
 
-    # What there is to judge
+    # What there is to judge, and by which results
 
     def _refused(self) -> dict[pytest.Item, str]:
         """Return the claims that cannot be judged at all, each with the reason."""
@@ -137,8 +145,6 @@ class ClaimSession:
         """The claims that can be judged and that no document alone decides."""
         judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
         return [item for item in judged if not is_about_a_document(item)]
-
-    # What it is judged by
 
     def _results(self) -> tuple[KnownResults, Training | None]:
         """Return the results that claims read, and the training of those that are missing.
@@ -173,6 +179,175 @@ class ClaimSession:
     def _is_settled(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_settled(run)
 
+    # A claim's place has come: which claim is run there
+
+    def wait_for_one(self, item: pytest.Item) -> None:
+        """Wait until a claim can be judged, where a place of claims has come."""
+        if self._running is None and item in self._places:
+            self._next = item if item in self._came else self.next_item()
+            while self._in_order and self._next is not item:
+                self._came.add(self._next)
+                self._next = self.next_item()
+
+    def next_item(self) -> pytest.Item | None:
+        """Return the claim to run next: one that misses no run. Trains until there is one.
+
+        None where all have been run.
+        """
+        try:
+            item = self._first.popleft() if self._first else self.plan.take_ready()
+            if self.plan.missing and self.training is not None:
+                self.plan.read_all()
+                item = self._trained_for(item, self.training)
+        except StoreError as error:
+            pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
+        return item or (self._last.popleft() if self._last else None)
+
+    def peek(self) -> pytest.Item | None:
+        """Return the claim that is run next, where that is known already."""
+        if not self._first and (item := self.plan.take_ready()):
+            self._first.append(item)
+        known = self._first or (() if self.plan.missing else self._last)
+        return known[0] if known else None
+
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        """Run a claim that can be judged in place of this one; None where it is no claim's turn.
+
+        What tests of a module or a folder share is torn down where the next one is in another.
+        """
+        is_place = item in self._places
+        if self._running is not None or not (is_place or nextitem in self._places):
+            return None
+        chosen = self._next if is_place else item
+        assert chosen is not None, "there are as many claims as places for them"
+        self._swap(item, chosen)
+        if nextitem in self._places and not self._in_order:
+            nextitem = self.peek() or self._unknown
+        self._running = chosen
+        try:
+            with self._in_hand(chosen):
+                self._protocol(chosen)(item=chosen, nextitem=nextitem)
+        finally:
+            self._running = None
+        return True
+
+    def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
+        """Let the tests change places: a worker of xdist reports by place what it has run."""
+        items = item.session.items
+        here, there = items.index(item), items.index(chosen)
+        items[here], items[there] = chosen, item
+
+    def _protocol(self, item: pytest.Item) -> Any:
+        """Return the hook that runs a test; a claim stays in this process, which has the results.
+
+        pytest-forked would run it in a copy of this process, and so of the lines to its trainers.
+        """
+        manager = self.config.pluginmanager
+        forks = manager.getplugin("pytest_forked") if item in self._places else None
+        return manager.subset_hook_caller("pytest_runtest_protocol", [forks] if forks else [])
+
+    # Reading claims, and training what they miss
+
+    def read(self, item: pytest.Item) -> None:
+        """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
+        trials = self.trials_of(item)
+        raised: BaseException | None = None
+        with self._in_hand(item), quiet():
+            try:
+                call(item, trials=trials)
+            except (RunsMissing, StoreError, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # also sys.exit: the test will say it again
+                raised = error
+        if raised is None or isinstance(raised, AssertionError):
+            self.gate.compare(item, trials, holds=raised is None)
+        elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
+            self.unreadable[item] = said_in_full(raised)
+
+    @contextmanager
+    def _in_hand(self, item: pytest.Item) -> Iterator[None]:
+        """Note which claim is read or judged, for the case that it ends this worker of xdist."""
+        notes = notes_of(self.config)
+        if notes is not None:
+            notes.hold(item.nodeid)
+        try:
+            yield
+        finally:
+            if notes is not None:
+                notes.hold(self._running.nodeid if self._running else "")
+
+    def _trained_for(self, item: pytest.Item | None, training: Training) -> pytest.Item | None:
+        """Keep the pool busy, and wait where no claim can be judged before."""
+        self._announce_plan(training)
+        try:
+            training.advance(self.plan, seconds=0.0)
+            while item is None and (item := self.plan.take_ready()) is None and self.plan.missing:
+                training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
+        except TrainingStopped as stopped:
+            self._stop_because(stopped)
+        return item or self.plan.take_ready()
+
+    def _train_now(self, runs: Sequence[Run]) -> None:
+        """Train these runs while a claim waits for them in its test."""
+        assert self.training is not None
+
+        def wait() -> None:
+            if missing := [run for run in runs if not self._is_settled(run)]:
+                raise RunsMissing(missing)
+
+        plan = Plan({"now": wait}, is_settled=self._is_settled)
+        capture = self.config.pluginmanager.getplugin("capturemanager")
+        try:
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                self._announce_plan(self.training)
+                while plan.take_ready() is None:
+                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+        except TrainingStopped as stopped:
+            self._stop_because(stopped)
+
+    def _stop_because(self, stopped: TrainingStopped) -> None:
+        """End the session; in a worker of xdist, whose exit would not say why, each claim does."""
+        if not hasattr(self.config, "workerinput"):
+            pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
+        assert isinstance(self.results, Results)
+        self.results.stopped_because = str(stopped)
+        self.plan.look(self.plan.missing)
+
+    def _announce_plan(self, training: Training) -> None:
+        """Say once what is about to be trained, and how long that will take."""
+        if self._has_announced:
+            return
+        self._has_announced = True
+        training.show = lambda status: self._display.show(replace(status, asked=len(self.asked)))
+        lines = self.lines_not_ahead()
+        if self.plan.missing:
+            lines.append(plan_line(training.status(self.plan)))
+        if trainers_of(self.config) == 0:
+            lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
+        for line in lines:
+            self._display.say(line)
+
+    @property
+    def _display(self) -> Notes | Display:
+        """Where lines and progress are shown: here, or by the process above a worker of xdist."""
+        return notes_of(self.config) or display_of(self.config)
+
+    def lines_not_ahead(self) -> list[str]:
+        """Say which claims cannot be read ahead of their tests, and why."""
+        return [
+            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
+            " what it misses is trained then, and is in no plan"
+            for item, needed in self.not_ahead.items()
+        ]
+
+    # The claim's test is run: its fixtures, and its verdict
+
+    def trials_for(self, item: pytest.Item) -> Trials:
+        """Return the fixture of a claim, from which its test is judged."""
+        trains = item in self.not_ahead or not is_called_alike(item)
+        self._gathered[item] = trials = self.trials_of(item, trains=trains)
+        return trials
+
     def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
         """Make a fresh view of the results for one call of a claim's test.
 
@@ -190,165 +365,9 @@ class ClaimSession:
             train=self._train_now if trains and self.training is not None else None,
         )
 
-    # The plan, and what it misses
-
-    def _read(self, item: pytest.Item) -> None:
-        """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
-        self.take_in_hand(item)
-        trials = self.trials_of(item)
-        raised: BaseException | None = None
-        with quiet():
-            try:
-                call(item, trials=trials)
-            except (RunsMissing, StoreError, KeyboardInterrupt):
-                raise
-            except BaseException as error:  # also sys.exit: the test will say it again
-                raised = error
-        if raised is None or isinstance(raised, AssertionError):
-            self.gate.compare(item, trials, holds=raised is None)
-        elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
-            self.unreadable[item] = said_in_full(raised)
-
-    def take_in_hand(self, item: pytest.Item | None) -> None:
-        """Note which claim is read or judged, for the case that it ends this worker of xdist."""
-        if (notes := notes_of(self.config)) is not None:
-            notes.leave_in_hand(item.nodeid if item is not None else "")
-
-    def next_item(self) -> pytest.Item | None:
-        """Return the claim to run next: one that misses no run. Trains until there is one.
-
-        None where all have been run.
-        """
-        try:
-            item = self._first.popleft() if self._first else self.plan.take_ready()
-            if self.plan.missing and self.training is not None:
-                self.plan.read_all()
-                item = self._trained_for(item, self.training)
-        except StoreError as error:
-            pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
-        item = item or (self._last.popleft() if self._last else None)
-        self.take_in_hand(item)
-        return item
-
-    def _trained_for(self, item: pytest.Item | None, training: Training) -> pytest.Item | None:
-        """Keep the pool busy, and wait where no claim can be judged before."""
-        self._announce_plan(training)
-        self.take_in_hand(None)
-        try:
-            training.advance(self.plan, seconds=0.0)
-            while item is None and (item := self.plan.take_ready()) is None and self.plan.missing:
-                training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
-        except TrainingStopped as stopped:
-            self._stop_because(stopped)
-        return item or self.plan.take_ready()
-
-    def peek(self) -> pytest.Item | None:
-        """Return the claim that is run next, where that is known already."""
-        if self._first:
-            return self._first[0]
-        item = self.plan.take_ready()
-        if item is not None:
-            self._first.append(item)
-        elif not self.plan.missing and self._last:
-            return self._last[0]
-        return item
-
-    def _announce_plan(self, training: Training) -> None:
-        """Say once what is about to be trained, and how long that will take."""
-        if self._has_announced:
-            return
-        self._has_announced = True
-        training.show = self._show
-        lines = self.lines_not_ahead()
-        if self.plan.missing:
-            lines.append(plan_line(training.status(self.plan)))
-        if trainers_of(self.config) == 0:
-            lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
-        for line in lines:
-            self._display.say(line)
-
-    def _show(self, status: Status) -> None:
-        self._display.show(replace(status, asked=len(self.asked)))
-
-    @property
-    def _display(self) -> Notes | Display:
-        """Where lines and progress are shown: here, or by the process above a worker of xdist."""
-        return notes_of(self.config) or display_of(self.config)
-
-    def _train_now(self, runs: Sequence[Run]) -> None:
-        """Train these runs while a claim waits for them in its test."""
-        assert self.training is not None
-        plan = Plan({"now": partial(self._wait_for, runs)}, is_settled=self._is_settled)
-        capture = self.config.pluginmanager.getplugin("capturemanager")
-        try:
-            with capture.global_and_fixture_disabled() if capture else nullcontext():
-                self._announce_plan(self.training)
-                while plan.take_ready() is None:
-                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
-        except TrainingStopped as stopped:
-            self._stop_because(stopped)
-
-    def _wait_for(self, runs: Sequence[Run]) -> None:
-        if missing := [run for run in runs if not self._is_settled(run)]:
-            raise RunsMissing(missing)
-
-    def _stop_because(self, stopped: TrainingStopped) -> None:
-        """End the session; in a worker of xdist, whose exit would not say why, each claim does."""
-        if not hasattr(self.config, "workerinput"):
-            pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
-        assert isinstance(self.results, Results)
-        self.results.stopped_because = str(stopped)
-        self.plan.look(self.plan.missing)
-
-    def lines_not_ahead(self) -> list[str]:
-        """Say which claims cannot be read ahead of their tests, and why."""
-        return [
-            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
-            " what it misses is trained then, and is in no plan"
-            for item, needed in self.not_ahead.items()
-        ]
-
-    # What commands ask of it, which judge nothing
-
-    def stops_at(self, item: pytest.Item) -> tuple[Run, ...]:
-        """Read a claim; return the runs that it stops at, none where it comes to its end."""
-        try:
-            self._read(item)
-        except RunsMissing as stopped:
-            return stopped.runs
-        return ()
-
-    def read_from(self, results: KnownResults) -> None:
-        """Read claims from other results than the session's own."""
-        self.results, self.known = results, WithRecorded(results)
-
-    def read_everything(self) -> dict[pytest.Item, int]:
-        """Read all that claims, the ledger and figures want of the results.
-
-        Return how many runs are missing to the claims that miss some.
-        """
-        lacking = {item: len(self.stops_at(item)) for item in self.trained}
-        self.gate.reference = PROFILES[self.profile.name].reference
-        for item in self.trained:
-            self.stops_at(item)
-        for item in self.figures:  # what is wrong with a figure its test says
-            with suppress(Exception), quiet():
-                call(item, plot=self.plot_of(item))
-        return {item: count for item, count in lacking.items() if count}
-
-    # The fixtures, and the verdict
-
-    def trials_for(self, item: pytest.Item) -> Trials:
-        """Return the fixture of a claim, from which its test is judged."""
-        trains = item in self.not_ahead or not is_called_alike(item)
-        trials = self.trials_of(item, trains=trains)
-        self._evidence[item] = trials
-        return trials
-
     def document_of(self, item: pytest.Item) -> Document:
         """Make the fixture of a claim about a document, which gathers what it says."""
-        document = Document()
-        self._evidence[item] = document
+        self._gathered[item] = document = Document()
         return document
 
     def plot_of(self, item: pytest.Item) -> Plot:
@@ -359,31 +378,21 @@ class ClaimSession:
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
     ) -> None:
         """Turn a claim's test report into its verdict, held against the ledger."""
-        evidence = self._evidence.pop(item, None) or self.trials_of(item)
+        gathered = self._gathered.pop(item, None) or self.trials_of(item)
         raised = call.excinfo.value if call.excinfo else None
-        self.reports += self.gate.judge(item, raised, report, evidence)
+        self.reports += self.gate.judge(item, raised, report, gathered)
 
     def close(self) -> None:
         """End the training."""
         if self.training is not None:
             self.training.stop()
 
-    @property
-    def lacking(self) -> int:
-        """The number of runs that claims wait for in vain: training has failed, or was stopped."""
-        failed = isinstance(self.results, Results) and self.results.failures
-        return len(self.plan.missing) + len(failed or ())
 
+class _Unknown(pytest.Item):
+    """Stands for a test that is not known yet; it is never run.
 
-def trainers_of(config: pytest.Config) -> int | None:
-    """Return the number of trainers: what `-n` says, else None, for as many as there are cores.
-
-    It is 0 where training is to be seen: with `-n 0`, `-s` or a debugger it is done in this
-    process, one batch after the other.
+    It lies directly below the session, and so leaves what the whole session shares.
     """
-    given = config.getoption
-    is_debugged = given("usepdb") or given("trace") or given("capture") == "no"
-    if is_debugged or given("numprocesses", None) == 0:
-        return 0
-    named: int | None = getattr(config, "workerinput", {}).get(TRAINERS)
-    return named
+
+    def runtest(self) -> None:
+        raise NotImplementedError

@@ -30,6 +30,7 @@ from repro.plugin import completeness
 from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
+from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
@@ -58,6 +59,7 @@ class Account(TypedDict):
 
     asked: int
     lacking: int
+    """The runs that claims wait for in vain: training has failed, or was stopped."""
     trained: int
     reports: list[str]
     evidence: list[str]
@@ -71,12 +73,13 @@ class Account(TypedDict):
 def account_of(session: ClaimSession) -> Account:
     """Return what a process did, for its end to be written: here, or above a worker of xdist."""
     training, results = session.training, session.results
-    remarks = list(session.reports)
+    remarks, lacking = list(session.reports), len(session.plan.missing)
     if training is not None and isinstance(results, Results):
+        lacking += len(results.failures)
         remarks += [*training.pool.remarks, *remarks_on(results.read().items())]
     return {
         "asked": len(session.asked),
-        "lacking": session.lacking,
+        "lacking": lacking,
         "trained": training.trained if training is not None else 0,
         "reports": remarks,
         "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
@@ -142,11 +145,14 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        _update(accepted, config.pluginmanager.getplugin(completeness.NAME).files())
+        files = config.pluginmanager.getplugin(completeness.NAME).files()
+        removed = _update(accepted, files, profile=option(config, "profile"))
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
+        for entry in removed:
+            terminal.write_line(shown(f"{entry.claim} was removed on {entry.data}, which it left"))
     elif (results.changed or results.new) and not from_evidence:
         terminal.write_line("accept what differs from the ledger with --update-ledger")
 
@@ -234,8 +240,14 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
-def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]) -> None:
-    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims."""
+def _update(
+    records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
+) -> list[Entry]:
+    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims.
+
+    Return the entries that were removed, since their claims are about other data now.
+    """
+    removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
@@ -246,10 +258,15 @@ def _update(records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]]
                     leave_one_file(folder, of_claims)
             ledgers = [Ledger.read(Path(path)) for path in by_ledger]
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
+                for now in entries:
+                    before = ledger.of_claim(now.claim)
+                    removed += [e for e in before if is_about_other_data(e, now.data, profile)]
+                ledger.entries = {p: e for p, e in ledger.entries.items() if e not in removed}
                 ledger.add(entries)
             write_ledgers(ledgers)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error
+    return removed
 
 
 def _rounded(number: float) -> float:

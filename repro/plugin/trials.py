@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
@@ -57,8 +57,6 @@ class Trials:
         """The results of each arm's first seeds, as far as they were asked for and are there."""
         self._read_off: dict[Arm, bool] = {}
         """Return if all that was asked of an arm so far is exact, so that one run tells it."""
-        self._complete: set[int] = set()
-        """The numbers of seeds that the arms have results of, as far as they were asked for."""
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -107,7 +105,6 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
-        self._complete.clear()
         if self.recorded:
             self.judge.design = self._recorded_design()
         else:
@@ -251,20 +248,47 @@ class Trials:
 
     def asks(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for: of an exact one, one run says all."""
-        is_read_off = exact and self._read_off.get(arm, True)
-        if self._read_off.get(arm) is not is_read_off:
-            self._read_off[arm] = is_read_off
-            self._complete.clear()
+        self._read_off[arm] = exact and self._read_off.get(arm, True)
 
     def _seeds(self, arm: Arm, count: int) -> list[int]:
         """Return the first seeds of an arm that the claim is judged on."""
         return arm.seeds(self.after + count)[self.after :]
 
-    def _missing(self, runs: Iterable[Run]) -> list[Run]:
-        return [self._lacking(run) for run in runs if self.results.get(run) is None]
+    def _require(self, count: int) -> None:
+        """Raise where an arm has not so many seeds, or not one where that says all."""
+        if self.spared and (reason := self.spared(self.profile_name, self.data)):
+            raise Needs(reason)
+        if self.recorded:
+            self._require_recorded(count)
+            return
+        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
+        for arm, most in seeds.items():
+            known = len(self._found.get(arm, ()))
+            if known < most:
+                self.asked.update({Run(arm, seed): None for seed in self._seeds(arm, most)[known:]})
+        self.asked.update({arm.starts_from: None for arm in seeds if arm.starts_from is not None})
+        missing = self._missing(seeds)
+        if missing and self._train:
+            self._train(missing)
+            missing = self._missing(seeds)
+        if missing:
+            raise self.results.lacking(missing)
 
-    def _missing_of(self, arm: Arm, count: int) -> list[Run]:
-        """Return the runs that an arm's first seeds miss; what is there is looked up once."""
+    def _missing(self, seeds: Mapping[Arm, int]) -> list[Run]:
+        """Return the runs that some first seeds of arms miss, behind those that they start from.
+
+        Raises `TrainingFailed` where one of them will have no result.
+        """
+        runs = [run for arm, most in seeds.items() for run in self._look_up(arm, most)]
+        starts = dict.fromkeys(run.arm.starts_from for run in runs if run.arm.starts_from)
+        missing = [*(start for start in starts if self.results.get(start) is None), *runs]
+        for run in missing:
+            if (why := self.results.failed(run)) is not None:
+                raise TrainingFailed(why, details=self.results.details.get(run, ""))
+        return missing
+
+    def _look_up(self, arm: Arm, count: int) -> list[Run]:
+        """Look up the results of an arm's first seeds, each once; return the runs without one."""
         found = self._found.setdefault(arm, [])
         if len(found) >= count:
             return []
@@ -272,47 +296,15 @@ class Trials:
         missing: list[Run] = []
         for seed, result in zip(seeds, self.results.of(arm, seeds), strict=True):
             if result is None:
-                missing.append(self._lacking(Run(arm, seed)))
+                missing.append(Run(arm, seed))
             elif not missing:
                 found.append(result)
         return missing
 
-    def _lacking(self, run: Run) -> Run:
-        """Return a run that has no result; raises `TrainingFailed` where it will have none."""
-        if (why := self.results.failed(run)) is not None:
-            raise TrainingFailed(why, details=self.results.details.get(run, ""))
-        return run
-
     def _results(self, arm: Arm, count: int) -> list[Result]:
         """Return the results of an arm's first seeds, as many as there are."""
-        if len(self._found.get(arm, ())) < count:
-            self._missing_of(arm, count)
+        self._look_up(arm, count)
         return self._found[arm][:count]
-
-    def _require(self, count: int) -> None:
-        if count in self._complete:
-            return
-        seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
-        if self.spared and (reason := self.spared(self.profile_name, self.data)):
-            raise Needs(reason)
-        if self.recorded:
-            self._require_recorded(count)
-            self._complete.add(count)
-            return
-        starts = {start for arm in self.arms if (start := arm.starts_from) is not None}
-        for arm in seeds:
-            known = len(self._found.get(arm, ()))
-            if known < seeds[arm]:
-                new = (Run(arm, seed) for seed in self._seeds(arm, seeds[arm])[known:])
-                self.asked.update(dict.fromkeys(new))
-        self.asked.update(dict.fromkeys(starts))
-        missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]
-        if missing and self._train:
-            self._train([*self._missing(list(starts)), *missing])
-            missing = self._missing(missing)
-        if missing:
-            raise self.results.lacking([*self._missing(list(starts)), *missing])
-        self._complete.add(count)
 
     def _require_recorded(self, count: int) -> None:
         """Raise `Needs` where a look takes more seeds than there are."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 
 from repro.arm import Needs
 from repro.data.locate import DataError
-from repro.document import Check
+from repro.document import Check, Document
 from repro.judge import Design, Held, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
+from repro.plugin.trials import Trials
 from repro.recorded import RecordedError
-from repro.report.record import ArmData, Finding
+from repro.report.record import Finding
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
 from repro.text import said, shown
@@ -26,53 +27,8 @@ SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 """Exceptions with which a test leaves itself out."""
 
-
-class Gathered(Protocol):
-    """The interface of `trials` and `document`: everything gathered while a claim's test ran."""
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """The statements that were judged."""
-
-    @property
-    def asserted(self) -> Sequence[Finding]:
-        """The findings whose truth was asked, by `assert` or anything else."""
-
-    @property
-    def p(self) -> float | None:
-        """The p of the findings together; None where nothing in them is random."""
-
-    @property
-    def level(self) -> float:
-        """The chance allowed for a false verdict; 0 where nothing in them is random."""
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """Other things that a reader of the findings has to know."""
-
-    @property
-    def profile_name(self) -> str:
-        """The profile that the ledger keeps the verdict under."""
-
-    @property
-    def data(self) -> Sequence[str]:
-        """The data sets that the findings are about."""
-
-    @property
-    def arms_used(self) -> Sequence[ArmData]:
-        """The arms that were trained for the findings."""
-
-    @property
-    def machine(self) -> str:
-        """The kind of machine, and whatever else rounds; empty where nothing was trained."""
-
-    @property
-    def design(self) -> Design | None:
-        """The looks at which its findings are judged; None where nothing in them is random."""
-
-    @property
-    def metrics_used(self) -> Sequence[str]:
-        """The metrics that the findings are about."""
+Gathered: TypeAlias = Trials | Document
+"""A fixture of a claim, which gathers everything while the claim's test runs."""
 
 
 NOTHING_JUDGED = (

@@ -1,18 +1,19 @@
 """With pytest-xdist: all claims go to one worker, whose session trains with as many trainers.
 
 `pytest -n 4` starts four workers. One of them gets every claim, and starts the trainers; the others
-get the other tests. What that worker has to tell the process that owns the terminal, it leaves in
-files of one folder: which tests are claims, which one it has in hand, and how far training is.
-Everything else comes with pytest's own reports.
+get the other tests. What a worker has to tell the process that owns the terminal, it leaves in
+files of one folder: which tests are claims, which one it has in hand, how far training is, and what
+it did. Verdicts come with pytest's own reports.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,6 @@ NAME = "repro-workers"
 FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
 """Names among what the workers are told."""
 
-_CLAIMS, _IN_HAND, _LINES, _STATUS = "claims.json", "in-hand", "lines", "status.json"
-_DONE = "done.json"
-
 
 class Notes:
     """The folder of notes that a worker leaves, and that the process above it reads."""
@@ -43,51 +41,55 @@ class Notes:
         self._folder = folder
         self._read = 0
 
-    def leave_claims(self, nodeids: Sequence[str]) -> None:
-        """Leave the names of the tests that are claims or figures."""
-        write_beside(self._folder / _CLAIMS, json.dumps(nodeids))
+    def leave(self, name: str, content: object) -> None:
+        """Leave a note, which JSON can hold, in the place of an older one of its name.
 
-    def claims(self) -> list[str]:
-        """Return the names of the tests that are claims or figures; none where no worker said."""
-        found: list[str] = json.loads(self._text(_CLAIMS) or "[]")
-        return found
+        `claims` are the names of tests that are claims or figures, `done` those that a worker which
+        takes another's place has not to run, and `seen` what `Completeness` of a worker has seen.
+        """
+        write_beside(self._folder / f"{name}.json", json.dumps(content))
 
-    def leave_done(self, nodeids: Iterable[str]) -> None:
-        """Leave the names of the tests that a worker which takes another's place has not to run."""
-        write_beside(self._folder / _DONE, json.dumps(sorted(nodeids)))
+    def left(self, name: str) -> Any:
+        """Return the note of a name; an empty list where nobody left one."""
+        return json.loads(self._text(f"{name}.json") or "[]")
 
-    def done(self) -> set[str]:
-        """Return the names of the tests that this worker has not to run."""
-        return set(json.loads(self._text(_DONE) or "[]"))
+    def leave_account(self, account: object) -> None:
+        """Leave what this worker did; nobody reads it where the session was interrupted."""
+        with suppress(OSError):
+            self.leave(os.environ["PYTEST_XDIST_WORKER"], account)
 
-    def leave_in_hand(self, nodeid: str) -> None:
+    def accounts(self) -> list[Any]:
+        """Return the accounts of the workers that had claims and came to their end."""
+        return [self.left(path.stem) for path in sorted(self._folder.glob("gw*.json"))]
+
+    def hold(self, nodeid: str) -> None:
         """Leave the name of the claim that is being read or judged; empty while there is none."""
         with suppress(OSError):
-            (self._folder / _IN_HAND).write_text(nodeid)
+            (self._folder / "in hand").write_text(nodeid)
 
-    def in_hand(self) -> str:
+    def held(self) -> str:
         """Return the name of the claim that was being read or judged last."""
-        return self._text(_IN_HAND)
+        return self._text("in hand")
 
     def say(self, line: str) -> None:
         """Have a line shown, such as what is about to be trained."""
-        with suppress(OSError), (self._folder / _LINES).open("a", encoding="utf-8") as file:
+        with suppress(OSError), (self._folder / "lines").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def show(self, status: Status) -> None:
         """Have the progress of training shown; losing one status loses nothing."""
         with suppress(OSError):
-            write_beside(self._folder / _STATUS, status.as_json())
+            write_beside(self._folder / "status", status.as_json())
 
     def pass_on(self, display: Display) -> None:
         """Show what is new."""
-        whole = self._text(_LINES)
+        whole = self._text("lines")
         new = whole[self._read : whole.rfind("\n") + 1]
         self._read += len(new)
         for line in new.splitlines():
             display.say(line)
-        with suppress(ValueError, TypeError):  # there is none yet
-            display.show(Status.from_json(self._text(_STATUS)))
+        if status := self._text("status"):
+            display.show(Status.from_json(status))
 
     def _text(self, name: str) -> str:
         try:
@@ -100,6 +102,26 @@ def notes_of(config: pytest.Config) -> Notes | None:
     """Return where a worker leaves its notes; None in a process that is no worker."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     return Notes(Path(folder)) if folder else None
+
+
+def of(config: pytest.Config) -> Workers | None:
+    """Return the workers of the process that owns the session, if it has any."""
+    found: Workers | None = config.pluginmanager.getplugin(NAME)
+    return found
+
+
+def trainers_of(config: pytest.Config) -> int | None:
+    """Return the number of trainers: what `-n` says, else None, for as many as there are cores.
+
+    It is 0 where training is to be seen: with `-n 0`, `-s` or a debugger it is done in this
+    process, one batch after the other.
+    """
+    given = config.getoption
+    is_debugged = given("usepdb") or given("trace") or given("capture") == "no"
+    if is_debugged or given("numprocesses", None) == 0:
+        return 0
+    named: int | None = getattr(config, "workerinput", {}).get(TRAINERS)
+    return named
 
 
 class Workers:
@@ -225,7 +247,7 @@ class ClaimsTogether:
             return None
         if node is self._of_claims:  # its claims were not run in the order in which they were dealt
             self._of_claims = None
-            in_hand, claims = self._notes.in_hand(), set(self._notes.claims())
+            in_hand, claims = self._notes.held(), set(self._notes.left("claims"))
             left = [place for place in left if self._names[place] not in claims]
             self._claims = [
                 place
@@ -239,12 +261,12 @@ class ClaimsTogether:
         elif left:
             crashed = left.pop(0)
         self._others[:0] = left
-        self._notes.leave_done(self._finished)
+        self._notes.leave("done", sorted(self._finished))
         return None if crashed is None else self._names[crashed]
 
     def _begin(self) -> None:
         self._names = next(iter(self._collections.values()))
-        claims = set(self._notes.claims())
+        claims = set(self._notes.left("claims"))
         for place, name in enumerate(self._names):
             (self._claims if name in claims else self._others).append(place)
 

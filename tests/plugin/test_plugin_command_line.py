@@ -82,6 +82,22 @@ def test_a_folder_that_cannot_be_written_to_is_named_in_a_sentence(outside_proje
         set_option(config, name, before)
 
 
+def test_a_path_that_pytest_takes_for_its_root_is_refused(outside_project, tmp_path_factory):
+    """It knows no options of plugins when it looks for its configuration."""
+    elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
+    inside = outside_project.mkdir("inside")
+    for name in ("--store", "--repro-report"):
+        result = run(outside_project, "--collect-only", name, elsewhere)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*write {name}={elsewhere}"])
+    for sound in (
+        [f"--store={elsewhere}"],
+        ["--store", str(inside)],
+        ["test_lines.py", "--store", elsewhere],
+    ):
+        assert run(outside_project, "--collect-only", *sound).ret == pytest.ExitCode.OK
+
+
 def test_evidence_goes_with_no_option_of_training(outside_project):
     config = outside_project.parseconfig()
     set_option(config, "evidence", ["results.jsonl.gz"])

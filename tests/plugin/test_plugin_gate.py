@@ -181,6 +181,25 @@ def test_a_failure_is_none_that_was_expected(beside):
     assert not hasattr(report, "wasxfail")
 
 
+def test_an_entry_of_another_sentence_or_of_other_data_is_none_of_the_claims(beside):
+    """As where a second test of its name, further down in its file, has taken the claim's place."""
+    other = replace(KNOWN, sentence="It falls")
+    moved = replace(KNOWN, data="other points")
+    for entry, words in ((other, "another sentence: It falls"), (moved, "on other points, and")):
+        for slopes in (RISEN, OPEN):
+            report = beside(entry)(rises, slopes)
+            assert (report.outcome, report.record["change"]) == ("failed", "new")
+            assert words in report.longrepr
+            assert beside(entry, accept=True)(rises, slopes).outcome != "failed"
+    refuted = replace(other, verdict="refuted", past=[])
+    assert beside(refuted)(rises).outcome == "failed"
+    claim = beside(refuted, sparing=True)
+    assert claim.gate.spared(claim.item, "ci", ["points"]) is None, "it is another claim"
+    twin = replace(other, data="points-twin")
+    for elsewhere in (twin, replace(other, profile="paper"), replace(moved, profile="paper")):
+        assert beside(elsewhere)(rises).outcome == "passed"
+
+
 def test_the_opposite_verdict_at_another_size_stands_beside_it(beside):
     larger = replace(KNOWN, profile="paper", verdict="refuted", past=[])
     assert beside(larger)(rises).record["opposed"] == "refuted at paper (points)"

@@ -142,3 +142,17 @@ def test_claims_that_are_not_selected_are_there(split):
         shown = run(split, *selected).stdout.str()
         assert "without a claim: 900/steeper" in shown, selected
         assert "901/" not in shown.partition("without a claim")[2]  # not asked for, and there
+
+
+def test_a_claim_that_is_rewritten_or_moved_goes_on_with_an_update(split):
+    run(split, "--update-ledger", "--reference-seeds", "0")
+    path = split.path / "test_more.py"
+    moved = MORE.replace("5.0", "5.0, data='others'").replace(" rise", " climb")
+    path.write_text(moved)
+    assert run(split).ret == pytest.ExitCode.TESTS_FAILED
+    update = run(split, "--update-ledger", "--reference-seeds", "0")
+    assert update.ret == 0
+    update.stdout.fnmatch_lines(["901/rises was removed on points, which it left"])
+    entries = Ledger.read(ledger(split, "more")).of_claim("901/rises")
+    assert [(entry.sentence, entry.data) for entry in entries] == [("lines climb", "others")]
+    assert run(split).ret == 0

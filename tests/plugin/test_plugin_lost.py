@@ -24,8 +24,11 @@ def test_steeper(trials{fixtures}):
 CONFTEST = "import pytest\n"
 
 
-def claim(*, above="", mark="", fixtures="", first="pass"):
-    return {"test_lines.py": CLAIM.format(above=above, mark=mark, fixtures=fixtures, first=first)}
+PLAIN = {"above": "", "mark": "", "fixtures": "", "first": "pass"}
+
+
+def claim(**given):
+    return {"test_lines.py": CLAIM.format(**PLAIN | given)}
 
 
 def settings(addopts):
@@ -160,6 +163,20 @@ WAYS = {
     ),
 }
 
+
+SECOND = """
+@claim("a line rises", source="900")
+def test_steeper(trials):
+    assert trials(Line(target=4.0)).slope > 0
+"""
+
+WAYS |= {
+    "a second test of its name shadows it": {"test_lines.py": CLAIM.format(**PLAIN) + SECOND},
+    "it says something else": {"test_lines.py": ("steeper line", "longer line")},
+    "it is about other data": {
+        "test_lines.py": ("=4.0), Line(", "=4.0, data='b'), Line(data='b', ")
+    },
+}
 
 GATE = ("--gate",)
 COMMANDS = {

@@ -1,8 +1,12 @@
 """With pytest-xdist: which worker gets which tests, and who takes over from one that crashed."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from repro.plugin.display import Display
 from repro.plugin.workers import ClaimsTogether, Notes
+from repro.runs.progress import Status
 
 CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]
 UNITS = [f"test_units.py::test_{n}" for n in range(6)]
@@ -28,7 +32,7 @@ class Session:
 
     def __init__(self, folder, workers):
         self.notes, self.finished = Notes(folder), set()
-        self.notes.leave_claims(CLAIMS)
+        self.notes.leave("claims", CLAIMS)
         self.deals = ClaimsTogether(self.notes, self.finished)
         self.nodes = [Node() for _ in range(workers)]
         for node in self.nodes:
@@ -89,15 +93,15 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_aga
     dealt = session(2)
     first, other = dealt.nodes
     dealt.ends(first, CLAIMS[2])  # claims are run in the order in which they can be judged
-    dealt.notes.leave_in_hand(CLAIMS[1])
+    dealt.notes.hold(CLAIMS[1])
     assert dealt.deals.remove_node(first) == CLAIMS[1]
     assert dealt.deals.has_pending
     assert not dealt.deals.tests_finished
-    assert dealt.notes.done() == {CLAIMS[1], CLAIMS[2]}, "else it runs them again"
+    assert dealt.notes.left("done") == [CLAIMS[1], CLAIMS[2]], "else it runs them again"
     for _ in range(2):
         second = dealt.replacement()
         assert second.sent == [CLAIMS[0], CLAIMS[3]]
-        dealt.notes.leave_in_hand("")  # it waits for training, and somebody kills it
+        dealt.notes.hold("")  # it waits for training, and somebody kills it
         assert dealt.deals.remove_node(second) is None
     dealt.ends(other)  # nobody has taken that one's place yet
     assert other.sent == [*UNITS, CLAIMS[0], CLAIMS[3]]
@@ -145,3 +149,28 @@ def test_what_a_worker_says_is_shown_once(tmp_path):
         notes.pass_on(shown)
         notes.pass_on(shown)
     assert shown == ["one", "two"]
+
+
+class Terminal(list):
+    """A terminal of pytest, as a list of the lines that took each other's place on it."""
+
+    isatty, verbosity, currentfspath = True, 0, None
+    _tw = SimpleNamespace(width_of_current_line=0)
+
+    def rewrite(self, line, erase=False):
+        self.append(line)
+
+    def ensure_newline(self):
+        pass
+
+    flush = ensure_newline
+
+
+def test_a_status_that_comes_after_the_session_is_not_shown():
+    """The workers of an interrupted session tell of it for as long as they live."""
+    display = Display(terminal := Terminal())
+    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    assert "0/1 claims" in terminal[-1]
+    display.pytest_sessionfinish()
+    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    assert terminal[-1] == ""
