@@ -108,6 +108,13 @@ def test_the_readme_says_what_the_ledgers_have():
     assert cited_wrongly(README, ROOT) == []
 
 
+def test_exit_codes_are_the_same_in_the_skill_that_the_package_brings():
+    rows = re.compile(r"^\| \d \| .* \|$", re.MULTILINE)
+    skill = (ROOT / "repro" / "skill" / "SKILL.md").read_text()
+    assert len(rows.findall(skill)) == 6
+    assert rows.findall(skill) == rows.findall((DOCS / "options.md").read_text())
+
+
 def test_the_page_of_coverage_is_current():
     assert (DOCS / "coverage.md").read_text() == COVERAGE["coverage_page"](ROOT / "claims"), (
         "run: python scripts/coverage claims --into docs/coverage.md"
