@@ -108,6 +108,36 @@ def test_the_readme_says_what_the_ledgers_have():
     assert cited_wrongly(README, ROOT) == []
 
 
+def test_the_story_and_the_figure_of_the_readme_are_what_was_found():
+    """Its numbers fit 30 characters and not 106; decreasing rates win, not over half the rate.
+
+    Eight models are alike on WikiText-2, and BP stops climbing at two of four blocks.
+    """
+    verdicts = {
+        (entry.claim.removeprefix("000/"), entry.profile): entry.verdict for entry in ENTRIES
+    }
+    assert verdicts["vocabulary_of_the_fallback[3-layers]", "any"] == "reproduced"
+    assert verdicts["vocabulary_of_wikitext[3-layers]", "any"] == "refuted"
+    assert verdicts["decreasing_rates_are_best[repeated-sentences]", "ci"] == "reproduced"
+    for size in ("ci", "paper"):
+        of_half = verdicts["decreasing_rates_beat_half_the_rate[repeated-sentences]", size]
+        assert of_half == "inconclusive"
+    means = figure_means("000", "wikitext-2", "the eight models")
+    assert f"between {min(means):.1f} and {max(means):.1f}" in README
+    assert len(means) == 8
+    climb = figure_means("004", "d=256, L=4", "BP")
+    assert climb.index(max(climb)) == 2
+    assert len(climb) == 5
+
+
+def figure_means(source, panel, line):
+    """Our means along a line of a source's first figure, which is of the documented size."""
+    text = (DOCS / "findings" / f"{source}.md").read_text()
+    text = text.partition("At the documented size, on ")[2].partition("At the small size, on ")[0]
+    rows = re.findall(rf"^\| {panel} \| {line} \|[^|]*\|[^|]*\| ([\d.]+) \|", text, re.MULTILINE)
+    return [float(mean) for mean in rows]
+
+
 def test_exit_codes_are_the_same_in_the_skill_that_the_package_brings():
     rows = re.compile(r"^\| \d \| .* \|$", re.MULTILINE)
     skill = (ROOT / "repro" / "skill" / "SKILL.md").read_text()
