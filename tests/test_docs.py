@@ -1,5 +1,6 @@
 """The guides run as they stand, and the pages say what the ledgers have."""
 
+import html
 import os
 import re
 import runpy
@@ -82,11 +83,23 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     assert shown
 
 
+def first_training():
+    """The command of the README's first training, and the line that it shows of it."""
+    block = r"^(pytest claims -k .*)\n```\n\n```text\n(\w+ .*)\n```"
+    return re.search(block, README, re.MULTILINE).groups()
+
+
+def test_the_recorded_terminal_is_of_the_first_training():
+    picture = (DOCS / "first-training.svg").read_text()
+    said = html.unescape(re.sub(r"<[^>]*>", "", picture))
+    for line in first_training():
+        assert line in said, "run: scripts/terminal"
+    assert not re.search(r"/(?:tmp|home|root)/", said)
+
+
 @pytest.mark.thorough
 def test_the_first_training_of_the_readme_is_one_claim_and_ends_as_shown():
-    selected, shown = re.search(
-        r"^(pytest claims -k .*)\n```\n\n```text\n(\w+ .*)\n```", README, re.MULTILINE
-    ).groups()
+    selected, shown = first_training()
     command = [sys.executable, "-m", *shlex.split(selected), "--collect-only", "-q"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "\n1/" in f"\n{said}", said
