@@ -25,6 +25,7 @@ from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
 from repro.backends.trainer import Printed, details_of, train_batch
+from repro.core.device import free_memory
 from repro.core.progress import Progress
 from repro.runs.identity import name_of
 from repro.runs.pool import Batch, Ended, Failed, Trained
@@ -148,10 +149,7 @@ class _Serving:
             self._tell(event)
             if files.has_saved_last:
                 raise Stopped
-        if task.device == "cuda":  # others may train here before this process does again
-            import torch
-
-            torch.cuda.empty_cache()
+        free_memory(task.device)  # others may train here before this process does again
 
     def _show(self, progress: Progress) -> None:
         """Tell how far a black box is, which has kept what it needs when it says so."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.replay import replayed
+from repro.core.replay import replay_on
 from repro.core.stacked_optimiser import StackedOptimiser
 from repro.core.study import Data, Measures, Study
 from repro.recipe import Moment, Recipe
@@ -157,20 +157,30 @@ class StackedProgram:
         """After the tensors that a step works on were made, or made anew."""
         self.clips = any(recipe.clip is not None for recipe in self._recipes())
         self.limits = torch.zeros(len(self.runs), device=self.device)  # [R] of gradient norms
-        self.step = replayed(self._step, self.device)
+        self.limits_now: list[float] = []
+        self.replay = replay_on(self.device)
 
     def _recipes(self) -> list[Recipe]:
         return [run.arm.recipe for run in self.runs]
 
     def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
         if self.clips:
-            limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
-            self.limits.copy_(torch.tensor([math.inf if x is None else x for x in limits]))
+            self._set_limits(at)
         self.optimiser.set_rates(at)
         with torch.no_grad():
-            return self.step(*batch)
+            if self.replay is None or not self.model.can_be_recorded:
+                return self.take_step(*batch)
+            return self.replay(self.take_step, *batch)
 
-    def _step(self, *batch: Tensor) -> Tensor:
+    def _set_limits(self, at: Moment) -> None:
+        """Write the limits of an epoch to the device, which waits for it, where they are others."""
+        limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
+        now = [math.inf if x is None else x for x in limits]
+        if now != self.limits_now:
+            self.limits.copy_(torch.tensor(now))
+            self.limits_now = now
+
+    def take_step(self, *batch: Tensor) -> Tensor:
         """Carry out a step on the device; all that changes from step to step is in tensors."""
         losses, gradients = self.model.gradients(*batch)
         if self.clips:

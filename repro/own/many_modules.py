@@ -66,6 +66,11 @@ class ManyModules(StackedBase):
         self.parameters = stacked([_held_by(model.module) for model in models])
         self.goes_row_by_row: bool | None = None  # until a step has told
 
+    @property
+    def can_be_recorded(self) -> bool:
+        """True once a step went row by row nowhere, for which Python reads the seeds of rows."""
+        return self.goes_row_by_row is False
+
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [name in self.trained] * self.rows
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from repro.core.stacked_optimiser import Rates
 from repro.core.study import StackedModel
 from repro.own.recipe import OwnRecipe
 from repro.recipe import Moment
@@ -32,7 +33,10 @@ class StackedSgd:
         """Take the rows anew, after some have gone."""
         self.model, self.recipes = model, list(recipes)
         device = next(iter(model.parameters.values())).device
-        self.rates = torch.zeros(len(recipes), device=device)
+        self.rates = Rates(
+            lambda step, total: [recipe.lr * recipe.lr_factor(step, total) for recipe in recipes],
+            torch.zeros(len(recipes), device=device),
+        )
         self.decays = torch.tensor([r.weight_decay for r in recipes], device=device)
         self.scales = {
             name: torch.tensor(
@@ -49,8 +53,7 @@ class StackedSgd:
 
     def set_rates(self, at: Moment) -> None:
         """Write the learning rates of a moment to where the update reads them."""
-        now = [recipe.lr * recipe.lr_factor(at.step, at.total) for recipe in self.recipes]
-        self.rates.copy_(torch.tensor(now))
+        self.rates.set(at)
 
     def step(self, gradients: Mapping[str, Tensor]) -> None:
         """Update every trained row, by the rates that were set."""
@@ -65,7 +68,7 @@ class StackedSgd:
             if momentum:
                 buffer[:count].mul_(momentum).add_(gradient)
                 gradient = gradient + momentum * buffer[:count] if nesterov else buffer[:count]
-            rates = self.rates[:count] * self.scales[name][:count]
+            rates = self.rates.now[:count] * self.scales[name][:count]
             parameter.sub_(rates.view(by_row) * gradient)
 
     def keep(self, rows: Sequence[int]) -> None:
