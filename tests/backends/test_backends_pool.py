@@ -157,6 +157,19 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
     assert first_step(events) == 1  # the other engine has another form of it
 
 
+def test_a_run_alone_is_tried_once_more_in_memory_that_was_given_back(here, monkeypatch):
+    tries = []
+
+    def trains(*given, **options):
+        tries.append(1)
+        if len(tries) == 1:
+            raise torch.OutOfMemoryError("a neighbour was there")
+        yield from training(*given, **options)
+
+    monkeypatch.setattr(driver, "training", trains)
+    assert trained(result_of(here, SMALL, [1])).keys() == {1}
+
+
 @pytest.mark.parametrize(("cost", "apart"), [(0.01, 5.0), (2.0, 100.0)])
 def test_checkpoints_take_a_fiftieth_of_the_time(cost, apart, tmp_path, monkeypatch):
     clock, due = [0.0], []
