@@ -68,8 +68,8 @@ class Span:
     exp_avg_sq: Tensor
 
 
-class StackedOptimiser:
-    """One fused optimiser for all runs of a program."""
+class StackedAdam:
+    """One fused Adam or AdamW for all runs of a program."""
 
     def __init__(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         self.moments = {
@@ -109,10 +109,6 @@ class StackedOptimiser:
             torch.zeros(len(groups), dtype=exact, device=self.steps.device),
         )
 
-    def set_rates(self, at: Moment) -> None:
-        """Write the learning rates of a moment to where the update reads them."""
-        self.rates.set(at)
-
     def step(self, gradients: Mapping[str, Tensor]) -> None:
         """Update every trained row, by the rates that were set."""
         self.steps += 1
@@ -134,6 +130,18 @@ class StackedOptimiser:
                 amsgrad=False,
                 maximize=False,
             )
+
+    def state(self, row: int) -> dict[str, Tensor]:
+        """Return what a run goes on from."""
+        first = {f"exp_avg/{name}": m[row] for name, (m, _) in self.moments.items()}
+        second = {f"exp_avg_sq/{name}": v[row] for name, (_, v) in self.moments.items()}
+        return first | second | {"step": self.steps}
+
+    def restore(self, row: int, state: Mapping[str, Tensor]) -> None:
+        """Go on from what was kept of a run."""
+        for name, (m, v) in self.moments.items():
+            m[row], v[row] = state[f"exp_avg/{name}"], state[f"exp_avg_sq/{name}"]
+        self.steps.copy_(state["step"])
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone; call `rebuild` after."""

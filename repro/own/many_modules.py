@@ -74,12 +74,13 @@ class ManyModules(StackedBase):
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [name in self.trained] * self.rows
 
-    def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Named]:
+    def gradients(self, *batch: Tensor) -> tuple[Tensor, Named]:
+        draws, *rest = batch
         groups = self._rows_by_arm()
         if len(groups) == 1:
-            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, batch)
+            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, rest)
         else:
-            losses, gradients, buffers = self._by_arm(groups, draws, batch)
+            losses, gradients, buffers = self._by_arm(groups, draws, rest)
         for name, buffer in buffers.items():
             self.parameters[name].copy_(buffer)
         return losses, gradients

@@ -99,7 +99,7 @@ class Reader:
         framed = self._framed(hidden.scatter(1, place, self.mask))
         size = max(1, self.at_once // framed.shape[1])
         told = [
-            _told(self.logits(some)[torch.arange(len(some)), at[:, 0] + 1], wanted[:, 0])
+            _told(self.logits(some).take_along_dim(at[:, :, None] + 1, 1), wanted)[:, 0]
             for some, at, wanted in zip(
                 *(torch.split(x, size) for x in (framed, place, asked)), strict=True
             )
