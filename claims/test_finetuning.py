@@ -146,7 +146,7 @@ def test_later_row(trials, row, documented):
 @claim("Training takes so many minutes", source="003, Table", documented="{minutes} min on a V100")
 @pytest.mark.parametrize(("row", "minutes"), MINUTES.items(), ids=list(map(str, MINUTES)))
 def test_duration(trials, row, minutes):
-    raise Needs("is about minutes on a V100: needs that machine, and a clock on its training alone")
+    raise Needs("needs a V100, and a clock on its training alone")
 
 
 @claim(
@@ -155,7 +155,7 @@ def test_duration(trials, row, minutes):
     documented="about 15 minutes on a MacBook Air M3",
 )
 def test_duration_on_a_laptop(trials):
-    raise Needs("is about minutes on a MacBook Air M3: needs that machine, and a clock")
+    raise Needs("needs a MacBook Air M3, and a clock")
 
 
 @claim(
@@ -282,7 +282,7 @@ def test_medium_loses_to_small(trials):
     documented="“perhaps”",
 )
 def test_medium_was_not_well_pretrained(trials):
-    raise Needs("is about GPT-2's medium model: needs one of its size that is pretrained otherwise")
+    raise Needs("needs a model of GPT-2 medium's size with other pretraining")
 
 
 @claim(

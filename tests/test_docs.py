@@ -1,5 +1,6 @@
 """The guides run as they stand, and the pages say what the ledgers have."""
 
+import html
 import os
 import re
 import runpy
@@ -22,8 +23,10 @@ LEDGERS = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
 ENTRIES = [entry for path in LEDGERS for entry in entries_at(path)]
 COVERAGE, TABLES = (runpy.run_path(str(ROOT / "scripts" / x)) for x in ("coverage", "findings"))
 SHEETS = ROOT.parent / "shared" / "sources"
-CITED = re.compile(r"\[([^\]]+)\]\(\S+coverage\.md#source-(\d+) \"([^\"]+), (\w+), ([^\",]+)\"\)")
-"""What a page says of a claim: a verdict or a number, with claim, size and data in the link."""
+CITED = re.compile(r"\[(\w+)\]\((\S+\.py) \"([^\"]+), (\w+), ([^\",]+)\"\)(?: \| ([^|]+) \|)?")
+"""A verdict on a page, with claim, size and data in the link; in a table, what was measured too."""
+
+MEASURED = re.compile(r"-?[\d.]+ \[-?[\d.]+, -?[\d.]+\], \d+ seeds")
 
 
 def files_of(guide):
@@ -45,7 +48,7 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "guide", ["tutorial", "module", "script", "trainers", "new-source", "real-data"]
+    "guide", ["tutorial", "module", "script", "trainers", "new-source", "data-and-store"]
 )
 def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     """Its files are written and its commands run in their order; each prints what is shown.
@@ -80,17 +83,29 @@ def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     assert shown
 
 
+def first_training():
+    """The command of the README's first training, and the line that it shows of it."""
+    block = r"^(pytest claims -k .*)\n```\n\n```text\n(\w+ .*)\n```"
+    return re.search(block, README, re.MULTILINE).groups()
+
+
+def test_the_recorded_terminal_is_of_the_first_training():
+    picture = (DOCS / "first-training.svg").read_text()
+    said = html.unescape(re.sub(r"<[^>]*>", "", picture))
+    for line in first_training():
+        assert line in said, "run: scripts/terminal"
+    assert not re.search(r"/(?:tmp|home|root)/", said)
+
+
 @pytest.mark.thorough
-def test_the_first_result_is_what_the_readme_shows():
-    """Only the numbers that a new claim changes may have to be written again."""
-    shown = re.search(r"counts the others:\n\n```text\n(.*?)```", README, re.DOTALL)[1]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "claims/documents"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
-    for line in shown.splitlines():
-        parts = [re.escape(part) for part in line.split("…")]
-        assert re.search(f"^{'.*'.join(parts)}$", said, re.MULTILINE), said
-    assert "[  0%]" not in said
-    assert said.count("statements of documents") == 1
+def test_the_first_training_of_the_readme_is_one_claim_and_ends_as_shown():
+    selected, shown = first_training()
+    command = [sys.executable, "-m", *shlex.split(selected), "--collect-only", "-q"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "\n1/" in f"\n{said}", said
+    verdict, name, measured = shown.split(maxsplit=2)
+    (entry,) = (e for e in ENTRIES if (e.claim, e.data) == (name, "cifar10-twin"))
+    assert (verdict, measured) == (entry.verdict, entry.measured)
 
 
 def test_the_page_of_findings_is_current():
@@ -100,23 +115,47 @@ def test_the_page_of_findings_is_current():
     )
 
 
-def test_the_readme_counts_what_the_ledgers_have():
-    of = {}
-    for row in re.findall(
-        r"^\| (\d{3}) \| (\w+) \| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", FINDINGS, re.M
-    ):
-        source, size, data, *counts = row
-        if not data.endswith("-twin") and data != "arithmetic":
-            before = of.get((source, size), (0, 0, 0))
-            of[source, size] = tuple(a + int(b) for a, b in zip(before, counts, strict=True))
-    sources = sorted({source for source, _ in of})
-    assert len(sources) == 5
-    for source in sources:
-        agree, disagree, _ = of[source, "any"]
-        counted = [" / ".join(map(str, of.get((source, s), ()))) for s in ("documented", "small")]
-        row = next(line for line in README.splitlines() if line.startswith(f"| [{source}]"))
-        shown = [cell.strip() for cell in row.split("|")[3:-1]]
-        assert shown == [f"{agree} / {disagree}", *counted], "README: What was found"
+def test_the_readme_says_what_the_ledgers_have():
+    assert len(CITED.findall(README)) >= 4
+    assert len(MEASURED.findall(README)) > len(CITED.findall(README))
+    assert cited_wrongly(README, ROOT) == []
+
+
+def test_the_story_and_the_figure_of_the_readme_are_what_was_found():
+    """Its numbers fit 30 characters and not 106; decreasing rates win, not over half the rate.
+
+    Eight models are alike on WikiText-2, and BP stops climbing at two of four blocks.
+    """
+    verdicts = {
+        (entry.claim.removeprefix("000/"), entry.profile): entry.verdict for entry in ENTRIES
+    }
+    assert verdicts["vocabulary_of_the_fallback[3-layers]", "any"] == "reproduced"
+    assert verdicts["vocabulary_of_wikitext[3-layers]", "any"] == "refuted"
+    assert verdicts["decreasing_rates_are_best[repeated-sentences]", "ci"] == "reproduced"
+    for size in ("ci", "paper"):
+        of_half = verdicts["decreasing_rates_beat_half_the_rate[repeated-sentences]", size]
+        assert of_half == "inconclusive"
+    means = figure_means("000", "wikitext-2", "the eight models")
+    assert f"between {min(means):.1f} and {max(means):.1f}" in README
+    assert len(means) == 8
+    climb = figure_means("004", "d=256, L=4", "BP")
+    assert climb.index(max(climb)) == 2
+    assert len(climb) == 5
+
+
+def figure_means(source, panel, line):
+    """Our means along a line of a source's first figure, which is of the documented size."""
+    text = (DOCS / "findings" / f"{source}.md").read_text()
+    text = text.partition("At the documented size, on ")[2].partition("At the small size, on ")[0]
+    rows = re.findall(rf"^\| {panel} \| {line} \|[^|]*\|[^|]*\| ([\d.]+) \|", text, re.MULTILINE)
+    return [float(mean) for mean in rows]
+
+
+def test_exit_codes_are_the_same_in_the_skill_that_the_package_brings():
+    rows = re.compile(r"^\| \d \| .* \|$", re.MULTILINE)
+    skill = (ROOT / "repro" / "skill" / "SKILL.md").read_text()
+    assert len(rows.findall(skill)) == 6
+    assert rows.findall(skill) == rows.findall((DOCS / "options.md").read_text())
 
 
 def test_the_page_of_coverage_is_current():
@@ -170,21 +209,23 @@ def test_no_claim_of_a_fact_sheet_is_missing():
         assert len(listed) >= 20
 
 
-def cited_wrongly(page):
-    """Return the citations of a page that the ledgers do not bear out."""
+def cited_wrongly(text, folder):
+    """Return the citations of a page in a folder that the ledgers do not bear out."""
     wrong = []
-    for said, source, claim, size, data in CITED.findall(page):
+    for said, place, claim, size, data, measured in CITED.findall(text):
         entries = [
             entry
             for entry in ENTRIES
-            if f"{source}/{claim}" in (entry.claim, entry.claim.partition("[")[0])
+            if claim in (entry.claim, entry.claim.partition("[")[0])
             and (TABLES["size_of"](entry.profile), entry.data) == (size, data)
         ]
-        verdict = {"open": "inconclusive"}.get(said, said)
-        numbers = [re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", e.measured) for e in entries]
-        found = [{e.verdict, *ns} for e, ns in zip(entries, numbers, strict=True)]
-        if not entries or not all(verdict in said_there for said_there in found):
-            wrong.append((said, claim, [entry.verdict for entry in entries]))
+        test = f"def test_{claim.partition('/')[2].partition('[')[0]}("
+        is_there = test in (folder / place).read_text()
+        is_so = entries and all(entry.verdict == said for entry in entries)
+        if measured and is_so:
+            is_so = entries[0].measured.endswith(f" = {measured}")
+        if not (is_there and is_so):
+            wrong.append((said, claim, [(entry.verdict, entry.measured) for entry in entries]))
     return wrong
 
 
@@ -195,14 +236,18 @@ def test_each_source_has_a_page_with_the_tables_of_the_ledgers():
         assert TABLES["source_tables"](ENTRIES, source) in text, (
             f"run: python scripts/findings ({source})"
         )
-        assert len(CITED.findall(text)) == text.count("coverage.md#") >= 5, source
-        assert cited_wrongly(text) == [], source
+        assert len(CITED.findall(text)) >= 5, source
+        assert cited_wrongly(text, DOCS / "findings") == [], source
+        measured = [entry.measured for entry in ENTRIES if entry.claim.startswith(source)]
+        for number in MEASURED.findall(text):
+            assert any(each.endswith(f" = {number}") for each in measured), (source, number)
 
 
 @pytest.mark.thorough
 def test_commands_run_as_they_are_written(tmp_path):
     """Some write into the pages, which stay as they are."""
-    texts = [README, *(path.read_text() for path in DOCS.rglob("*.md"))]
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md")]
+    texts = [re.sub(r"^#.*", "", path.read_text(), flags=re.MULTILINE) for path in pages]
     form = r"`python (-m repro [^`\[]+|scripts/(?:coverage|findings) [^`\[]+)`"
     written = {command for text in texts for command in re.findall(form, text)}
     failed = []

@@ -7,11 +7,13 @@ import re
 
 from tests.example_arms import FIXTURES, PAGE, scope
 
-MARK = re.compile(r"^<!-- (words|class|function) of (\S+):(\w+)(?: only ([\w ]+))? -->$", re.M)
+MARK = re.compile(
+    r"^<!-- (words|class|function) of (\S+):(\w+)(?: only ([\w ]+))?: begin -->$", re.M
+)
 
 
 def entries():
-    """Yield the name and the docstring of all that the page lists, as scripts/site.py does."""
+    """Yield the name and the docstring of all that the page lists, as scripts/reference does."""
     for kind, module, name, only in MARK.findall(PAGE):
         value = getattr(importlib.import_module(module), name)
         yield f"{module}:{name}", inspect.getdoc(value)

@@ -49,8 +49,8 @@ def recorded(
     `{method} - {metric}`.
 
     `paired=True` says that a seed is the same initialisation and data order in every arm. A value
-    that is not a number leaves a claim open, unless `diverged` says what it counts as. `looks` says
-    at how many seeds the runs are judged, where more will come; else there is one look, at all.
+    that is not a number leaves a claim inconclusive, unless `diverged` says what it counts as.
+    `looks` says at how many seeds the runs are judged, where more will come; else there is one.
     `ends="as recorded"` says that runs may end at different epochs, as with early stopping; else
     claims on such runs are refused, since the one that was cut off has no final value.
 
