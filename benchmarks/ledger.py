@@ -1,6 +1,7 @@
-"""Ledgers of many claims: how long they take to read and to write, and how git merges them.
+"""Ledgers of many claims: the seconds of docs/scale.md, and the merges by git of docs/ci.md.
 
-    python benchmarks/ledger.py                    # 10,000 entries, 200 merges of each kind
+    python benchmarks/ledger.py            # 10,000 entries, 200 merges of each kind
+    python benchmarks/ledger.py --quick    # 1,000 and 10
 
 The entries are those of this project's ledgers, under further names. Two branches leave a ledger of
 150 entries. Each changes, adds and removes entries at random, and the other one leaves them alone.
@@ -39,19 +40,18 @@ KINDS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--entries", type=int, default=10_000)
-    parser.add_argument("--merges", type=int, default=200)
-    options = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="1,000 entries, 10 merges")
+    entries, pairs = (1_000, 10) if parser.parse_args().quick else (10_000, 200)
     known = entries_at(ROOT / "claims" / "ledger")
     with tempfile.TemporaryDirectory() as folder:
-        times(Path(folder), known, options.entries)
+        times(Path(folder), known, entries)
     print("\n| two branches | conflicts | lines of the largest | other than one session's |")
     print("|---|--:|--:|--:|")
     for kind, changes in KINDS.items():
         with tempfile.TemporaryDirectory() as folder:
-            conflicts, differ = merges(Path(folder), known, changes, options.merges)
+            conflicts, differ = merges(Path(folder), known, changes, pairs)
         largest = max(conflicts, default=0)
-        print(f"| {kind} | {len(conflicts)} of {options.merges} | {largest} | {differ} |")
+        print(f"| {kind} | {len(conflicts)} of {pairs} | {largest} | {differ} |")
 
 
 def times(folder: Path, known: list[Entry], count: int) -> None:

@@ -1,14 +1,17 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
-    python benchmarks/scale.py --runs 0                         # 1,000 claims: two minutes
-    python benchmarks/scale.py --claims 10000 --runs 1000000    # much longer, and 20 GB of disk
+    python benchmarks/scale.py                               # 100 and 1,000 claims, 10,000 runs
+    python benchmarks/scale.py --claims 10000 --runs 0       # the table of docs/scale.md
+    python benchmarks/scale.py --claims 500 --runs 0         # a pack, as docs/evidence.md has it
+    python benchmarks/scale.py --quick                       # 20 claims, 100 runs
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
-the report; the results are packed into a file, and judged from that. A store of so many runs is
-filled, and asked for some that it has and for some that it has not. `times` is what a line took,
-over the same line at a tenth of the number; memory is that of the largest process. The table at the
-end is the one of docs/scale.md.
+the report, which Chromium opens and filters where it is installed (`CHROMIUM` names one that is not
+on the path). The results are packed into a file, and judged from that, and as many claims from a
+table of 100 rows a claim. A store of so many runs is filled, and asked for some that it has and for
+some that it has not. `times` is what a line took, over the same line at a tenth of the number;
+memory is that of the largest process.
 """
 
 from __future__ import annotations
@@ -72,6 +75,27 @@ def test_better(trials, number):
     better, usual = trials(Made(number=number, better=True), Made(number=number))
     assert better.score > usual.score
 '''
+RECORDED = """
+import pytest
+
+from repro import claim
+from repro.arm import Metric
+from repro.recorded import recorded
+
+SHARE = {{"accuracy": Metric("log-odds", examples=10_000)}}
+RESULTS = recorded("results.csv", arm=["method", "number"], seed="seed", metrics=SHARE)
+
+
+@claim("The better one is better", source="made up, everywhere")
+@pytest.mark.parametrize("number", range({count}))
+def test_better(trials, number):
+    arms = (RESULTS(method=method, number=number) for method in ("better", "usual"))
+    better, usual = trials(*arms)
+    assert better.accuracy > usual.accuracy
+"""
+ROWS = 50
+"""The rows of each arm in the table."""
+
 LOOKUPS = 2000
 
 
@@ -79,20 +103,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--claims", type=int, default=1000, help="of the largest project")
     parser.add_argument("--runs", type=int, default=10_000, help="of the largest store; 0: none")
+    parser.add_argument("--quick", action="store_true", help="20 claims, 100 runs")
     options = parser.parse_args()
+    claims, runs = (20, 100) if options.quick else (options.claims, options.runs)
     with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
-        print(f"{'claims':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}{'MiB':>7}")
-        sizes = tenfold(options.claims, least=100)
+        print(f"{'claims':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}{'MiB':>7}")
+        sizes = tenfold(claims, least=min(100, claims))
         lines = grow(sizes, lambda n: projects(Path(folder) / str(n), n))
-        if options.runs:
-            print(f"\n{'runs':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}")
+        if runs:
+            print(f"\n{'runs':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
             store = Path(folder) / "store"
-            grow(tenfold(options.runs, least=10_000), lambda n: stores(store, n))
+            grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(store, n))
         print("", *table(sizes, lines), sep="\n")
 
 
 def tenfold(most: int, *, least: int) -> list[int]:
-    """Sizes that grow tenfold."""
+    """Return sizes that grow tenfold."""
     sizes = [least]
     while sizes[-1] * 10 <= most:
         sizes.append(sizes[-1] * 10)
@@ -114,7 +140,7 @@ def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> Measured
             before = found.setdefault(what, {}).get(size // 10)
             times = f"{seconds / before[0]:7.1f}" if before else " " * 7
             held = f"{memory:7.0f}" if memory else ""
-            print(f"{size:>9,}{'':4}{what:<22}{seconds:9.4f}{times}{held}", flush=True)
+            print(f"{size:>9,}{'':4}{what:<26}{seconds:9.4f}{times}{held}", flush=True)
             found[what][size] = seconds, memory
     return found
 
@@ -131,7 +157,7 @@ def table(sizes: list[int], lines: Measured) -> Iterator[str]:
 
 
 def projects(folder: Path, count: int) -> Iterator[Line]:
-    """A project of so many claims, from collection to report."""
+    """Yield what a project of so many claims takes, from collection to report."""
     folder.mkdir()
     (folder / "made_up.py").write_text(STUDY)
     (folder / "test_made_up.py").write_text(CLAIMS.format(count=count))
@@ -147,21 +173,63 @@ def projects(folder: Path, count: int) -> Iterator[Line]:
     stored = ("--store", str(store))
     seeds = str(PROFILES["ci"].looks[-1])  # as many as are stored
     yield "judge", *pytest(folder, *stored, "--update-ledger", "--reference-seeds", seeds)
-    for workers in ("0", "2", "4"):
+    for workers in ("0", "4"):
         yield f"judge, -n {workers}", *pytest(folder, *stored, "-n", workers)
-    yield "report", *pytest(folder, "--store", str(store), "--report", "report")
-    yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", "--store", str(store))
+    yield "report", *pytest(folder, *stored, "--report", "report")
+    yield from browse(folder / "report" / "index.html")
+    yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", *stored)
     yield "judge, from the file", *pytest(folder, "--evidence", "packed")
+    table = folder / "recorded"
+    table.mkdir()
+    (table / "test_results.py").write_text(RECORDED.format(count=count))
+    (table / "pytest.ini").write_text("[pytest]\n")
+    write_rows(table / "results.csv", count)
+    yield "judge, from a table", *pytest(table)
+    yield "report, from a table", *pytest(table, "--report", "report")
     shutil.rmtree(folder)
 
 
+def browse(page: Path) -> Iterator[Line]:
+    """Yield what a browser takes to open a report, and to filter it."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page()
+        tasks: dict[str, Callable[[], object]] = {
+            "open in Chromium": lambda: tab.goto(page.as_uri()),
+            "filter by a word": lambda: tab.fill("[name=text]", "number=9"),
+            "show all again": lambda: tab.fill("[name=text]", ""),
+        }
+        for what, task in tasks.items():
+            began = time.perf_counter()
+            task()  # and until what has changed is on the screen:
+            tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+            yield what, time.perf_counter() - began, 0
+        browser.close()
+
+
+def write_rows(path: Path, claims: int) -> None:
+    """Write a table of results for so many claims."""
+    rng = random.Random(1)
+    with path.open("w") as file:
+        file.write("method,number,seed,accuracy\n")
+        for number in range(claims):
+            for method, mean in (("better", 0.92), ("usual", 0.9)):
+                for seed in range(1, ROWS + 1):
+                    file.write(f"{method},{number},{seed},{rng.gauss(mean, 0.02):.5f}\n")
+
+
 def pytest(folder: Path, *options: str) -> tuple[float, float]:
-    """Seconds and the most memory of any of its processes, of one pytest session."""
+    """Return the seconds and the most memory of any process of one pytest session."""
     return timed(folder, "pytest", "-q", "-p", "no:cacheprovider", *options)
 
 
 def timed(folder: Path, *command: str) -> tuple[float, float]:
-    """Seconds and the most memory of any of its processes, of one of Python's modules."""
+    """Return the seconds and the most memory of any process of one of Python's modules."""
     places = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places}
     began = time.perf_counter()
@@ -197,7 +265,7 @@ def add(store: Store, arm: OutsideArm, seeds: int) -> None:
 
 
 def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:
-    """As `Store.put` does, but for waiting until it is on the disk."""
+    """Write a run as `Store.put` does, but for waiting until it is on the disk."""
     key = run_key(identity)
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,7 +274,7 @@ def write(store: Store, identity: dict[str, object], values: dict[str, object]) 
 
 
 def stores(folder: Path, count: int) -> Iterator[Line]:
-    """A store of so many runs; it grows from one size to the next."""
+    """Yield what a store of so many runs takes; it grows from one size to the next."""
     store = Store(folder)
     have = sum(1 for _ in (folder / "runs").glob("*/*"))
     for number in range(have, count):
