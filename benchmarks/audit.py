@@ -31,6 +31,7 @@ from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
 from repro.evidence.again import Again
 from repro.evidence.audit import Finding, Frame, chance_to_find, compare, frame_of
+from repro.evidence.record import Record
 from repro.plugin.reading import with_claims
 from repro.plugin.session import ClaimSession
 
@@ -178,7 +179,7 @@ def is_recognised(
     record = frame.records[run]
     made = dict(record.result.provenance)
     made["machine"] = machine or made["machine"]
-    record = replace(record, result=replace(record.result, values=packed, provenance=made))
+    record = Record({**record.line, "values": packed, "provenance": made})
     forged = replace(frame, records={**frame.records, run: record})
     return compare(forged, run, here)[0] is Finding.WRONG
 

@@ -108,13 +108,11 @@ def main() -> None:
     claims, runs = (20, 100) if options.quick else (options.claims, options.runs)
     with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
         print(f"{'claims':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}{'MiB':>7}")
-        sizes = tenfold(claims, least=min(100, claims))
-        lines = grow(sizes, lambda n: projects(Path(folder) / str(n), n))
+        grow(tenfold(claims, least=min(100, claims)), lambda n: projects(Path(folder) / str(n), n))
         if runs:
             print(f"\n{'runs':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
             store = Path(folder) / "store"
             grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(store, n))
-        print("", *table(sizes, lines), sep="\n")
 
 
 def tenfold(most: int, *, least: int) -> list[int]:
@@ -129,31 +127,16 @@ Line = tuple[str, float, float]
 """What was done, seconds, MiB (0 where they were not looked at)."""
 
 
-Measured = dict[str, dict[int, tuple[float, float]]]
-"""Seconds and MiB of each line, by the size that it was measured at."""
-
-
-def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> Measured:
-    found: Measured = {}
+def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> None:
+    """Print what each line takes at each size."""
+    found: dict[tuple[str, int], float] = {}
     for size in sizes:
         for what, seconds, memory in measure(size):
-            before = found.setdefault(what, {}).get(size // 10)
-            times = f"{seconds / before[0]:7.1f}" if before else " " * 7
+            before = found.get((what, size // 10))
+            times = f"{seconds / before:7.1f}" if before else " " * 7
             held = f"{memory:7.0f}" if memory else ""
             print(f"{size:>9,}{'':4}{what:<26}{seconds:9.4f}{times}{held}", flush=True)
-            found[what][size] = seconds, memory
-    return found
-
-
-def table(sizes: list[int], lines: Measured) -> Iterator[str]:
-    """Yield a table in Markdown: a line for what was done, a column for each number of claims."""
-    yield f"| claims | {' | '.join(f'{size:,}' for size in sizes)} | tenfold takes |"
-    yield f"|---|{'--:|' * len(sizes)}--:|"
-    for what, by_size in lines.items():
-        cells = [f"{seconds:.1f} s, {memory:.0f} MiB" for seconds, memory in by_size.values()]
-        took = [seconds for seconds, _ in by_size.values()]
-        grown = f"{took[-1] / took[-2]:.1f} times" if len(took) > 1 else ""
-        yield f"| {what} | {' | '.join(cells)} | {grown} |"
+            found[what, size] = seconds
 
 
 def projects(folder: Path, count: int) -> Iterator[Line]:
