@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from repro.recorded.readers import flat
 from repro.report.record import ArmData, ClaimRecord
 from repro.report.runs import ArmRuns
 
@@ -22,7 +23,10 @@ class Study:
     @cached_property
     def settings(self) -> dict[str, dict[str, str]]:
         """The settings of each arm as text."""
-        return {name: _flat(arm.settings) for name, arm in self.arms.items()}
+        return {
+            name: {setting: written(value) for setting, value in flat(arm.settings).items()}
+            for name, arm in self.arms.items()
+        }
 
     @cached_property
     def columns(self) -> list[str]:
@@ -55,21 +59,6 @@ def studies(
         study = arms[name].study
         of_study.setdefault(study, Study(study, {}, runs)).arms[name] = arms[name]
     return list(of_study.values())
-
-
-def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Return settings as text; those of a mapping are called by their path.
-
-    >>> _flat({"width": 64, "recipe": {"lr": 0.001}})
-    {'width': '64', 'recipe.lr': '0.001'}
-    """
-    flat: dict[str, str] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{before}{name}.")
-        else:
-            flat[before + name] = written(value)
-    return flat
 
 
 def written(value: Any) -> str:
