@@ -13,7 +13,6 @@ from jax import Array
 
 from repro.arm import Arm, Run
 from repro.core.study import Data
-from repro.studies.early_exit.model import NORM_EPSILON, ROTARY_BASE
 from repro.studies.find import study_of
 
 Parameters = dict[str, Array]
@@ -35,44 +34,12 @@ def ladder(arm: Any, p: Parameters, x: Array, y: Array) -> Array:
     return cross_entropy(logits, y)
 
 
-def transformer(arm: Any, p: Parameters, x: Array, y: Array, *_: Array) -> Array:
-    batch, length = x.shape
-    half = arm.width // arm.heads // 2
-    angles = jnp.arange(length)[:, None] * ROTARY_BASE ** (-jnp.arange(half) / half)  # [T, d/2H]
-    cos, sin = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
-    past = jnp.tril(jnp.ones((length, length), dtype=bool))
-
-    def norm(name: str, h: Array) -> Array:
-        scale = jax.lax.rsqrt(jnp.square(h).mean(-1, keepdims=True) + NORM_EPSILON)
-        return h * scale * p[f"{name}.weight"]
-
-    def heads(h: Array) -> Array:  # [B, T, d] -> [B, T, H, d/H]
-        return h.reshape(batch, length, arm.heads, -1)
-
-    def turned(h: Array) -> Array:
-        a, b = h[..., :half], h[..., half:]
-        return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
-
-    h = p["embedding.weight"][x]
-    for n in range(arm.layers):
-        name = f"blocks.{n}.attention"
-        q, k, v = (heads(h @ p[f"{name}.{part}.weight"].T) for part in ("query", "key", "value"))
-        scores = jnp.einsum("bthd,bshd->bhts", turned(q), turned(k)) * (2 * half) ** -0.5
-        mixed = jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(jnp.where(past, scores, -jnp.inf)), v)
-        h = norm(
-            f"blocks.{n}.norm_attention", h + mixed.reshape(h.shape) @ p[f"{name}.out.weight"].T
-        )
-        gate, up, down = (p[f"blocks.{n}.{part}.weight"].T for part in ("gate", "up", "down"))
-        h = norm(f"blocks.{n}.norm_feed_forward", h + (jax.nn.silu(h @ gate) * (h @ up)) @ down)
-    return cross_entropy(h @ p["head.weight"].T, y)
-
-
 def cross_entropy(logits: Array, y: Array) -> Array:
     log_p = jax.nn.log_softmax(logits)
     return -jnp.take_along_axis(log_p, y[..., None], axis=-1).mean()
 
 
-MODELS: dict[str, Callable[..., Array]] = {"ladder": ladder, "transformer": transformer}
+MODELS: dict[str, Callable[..., Array]] = {"ladder": ladder}
 
 
 def compiled(arm: Arm, loss: Callable[..., Array], parts: int) -> Callable[..., Any]:

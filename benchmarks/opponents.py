@@ -62,11 +62,7 @@ PROGRAMS: dict[str, Sequence[Arm]] = {
     "sharing, decoder": [DECODER],
     "sharing, encoder": [DECODER.but(kind="encoder")],
 }
-IN_JAX = {
-    "ladder, BP d=256": "ladder",
-    "early exit, sentences": "transformer",
-    "early exit, WikiText": "transformer",
-}
+IN_JAX = {"ladder, BP d=256": "ladder"}
 WIDTHS = (1, 4, 8, 16)
 """The runs that JAX takes at once: whatever is fastest."""
 

@@ -1,16 +1,17 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
-    python benchmarks/scale.py                               # 100 and 1,000 claims, 10,000 runs
-    python benchmarks/scale.py --claims 10000 --runs 0       # the table of docs/scale.md
-    python benchmarks/scale.py --claims 500 --runs 0         # a pack, as docs/evidence.md has it
-    python benchmarks/scale.py --quick                       # 20 claims, 100 runs
+    python benchmarks/scale.py                            # 100 and 1,000 claims, 10,000 runs
+    python benchmarks/scale.py --claims 0 --runs 0        # ledgers alone: a table of docs/scale.md
+    python benchmarks/scale.py --claims 500 --runs 0      # a pack, as docs/evidence.md has it
+    python benchmarks/scale.py --quick                    # 20 claims, 100 runs
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
 the report, which Chromium opens and filters where it is installed (`CHROMIUM` names one that is not
 on the path). The results are packed into a file, and judged from that, and as many claims from a
 table of 100 rows a claim. A store of so many runs is filled, and asked for some that it has and for
-some that it has not. `times` is what a line took, over the same line at a tenth of the number;
+some that it has not. Ledgers of so many entries, this project's under further names, are read and
+written. `times` is what a line took, over the same line at a tenth of the number;
 memory is that of the largest process.
 """
 
@@ -25,10 +26,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
+from repro.ledger import Ledger, entries_at, read_ledgers
 from repro.own.arm import OutsideArm
 from repro.runs.identity import identity
 from repro.runs.profiles import PROFILES
@@ -97,22 +100,27 @@ ROWS = 50
 """The rows of each arm in the table."""
 
 LOOKUPS = 2000
+FILES = 20
+"""The files of claims that a ledger is for."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--claims", type=int, default=1000, help="of the largest project")
+    parser.add_argument("--claims", type=int, default=1000, help="of the largest project; 0: none")
     parser.add_argument("--runs", type=int, default=10_000, help="of the largest store; 0: none")
     parser.add_argument("--quick", action="store_true", help="20 claims, 100 runs")
     options = parser.parse_args()
     claims, runs = (20, 100) if options.quick else (options.claims, options.runs)
-    with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
-        print(f"{'claims':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}{'MiB':>7}")
-        grow(tenfold(claims, least=min(100, claims)), lambda n: projects(Path(folder) / str(n), n))
+    with tempfile.TemporaryDirectory(prefix="repro-scale-") as name:
+        folder = Path(name)
+        if claims:
+            print(f"{'claims':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}{'MiB':>7}")
+            grow(tenfold(claims, least=min(100, claims)), lambda n: projects(folder / str(n), n))
         if runs:
             print(f"\n{'runs':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
-            store = Path(folder) / "store"
-            grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(store, n))
+            grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(folder / "store", n))
+        print(f"\n{'entries':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
+        grow([1_000, 10_000], lambda n: ledgers(folder / f"ledgers-{n}", n))
 
 
 def tenfold(most: int, *, least: int) -> list[int]:
@@ -277,6 +285,29 @@ def stores(folder: Path, count: int) -> Iterator[Line]:
         found = sum(store.get(key) is not None for key in keys)
         yield what, time.perf_counter() - began, 0
         assert found == (LOOKUPS if keys is stored else 0)
+
+
+def ledgers(folder: Path, count: int) -> Iterator[Line]:
+    """Yield what a ledger of so many entries takes, in as many files as there are."""
+    known = entries_at(Path(__file__).parents[1] / "claims" / "ledger")
+    copies = range(-(-count // len(known)))
+    entries = [replace(x, claim=f"{x.claim}-{n}") for n in copies for x in known][:count]
+    first = folder / "ledger" / "test_0.toml"
+    first.parent.mkdir(parents=True)
+    of_claim = {name: n for n, name in enumerate(dict.fromkeys(x.claim for x in entries))}
+    for n in range(FILES):
+        own = [entry for entry in entries if of_claim[entry.claim] % FILES == n]
+        Ledger(first.with_name(f"test_{n}.toml"), []).accept(own)
+    changed = replace(entries[0], measured="other")
+    tasks: dict[str, Callable[[], object]] = {
+        "read one of them": lambda: Ledger.read(first),  # first, since what was read is known
+        f"read {FILES} files": lambda: read_ledgers(folder),
+        "change an entry in one": lambda: Ledger.read(first).accept([changed]),
+    }
+    for what, task in tasks.items():
+        began = time.process_time()
+        task()
+        yield what, time.process_time() - began, 0
 
 
 if __name__ == "__main__":
