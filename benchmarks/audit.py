@@ -29,8 +29,7 @@ from pathlib import Path
 
 from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
-from repro.evidence.again import Again
-from repro.evidence.audit import Finding, Frame, chance_to_find, compare, frame_of
+from repro.evidence.audit import Again, Finding, Frame, chance_to_find, compare, frame_of
 from repro.evidence.record import Record
 from repro.plugin.reading import with_claims
 from repro.plugin.session import ClaimSession
