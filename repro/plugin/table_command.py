@@ -37,21 +37,24 @@ def _run(chosen: argparse.Namespace) -> int:
     from repro.plugin.reading import with_claims
 
     options = options_of(chosen, "profile", "store", "evidence")
-    count = with_claims(claims_of(chosen), options, lambda session: _write(session, chosen.into))
-    if not count:
-        raise EvidenceError("The table is empty: none of these claims has a run; train them first.")
+    with_claims(claims_of(chosen), options, lambda session: _write(session, chosen.into))
     return 0
 
 
-def _write(session: ClaimSession, into: Path | None) -> int:
-    """Write the table of the claims' runs, and return how many runs are in it."""
+def _write(session: ClaimSession, into: Path | None) -> None:
+    from repro.evidence.results import EvidenceResults
     from repro.recorded.results import RecordedRuns
     from repro.report.data_files import write_table
     from repro.report.table import columns_of, rows_of
 
     claims = _used(session)
+    if not any(arm.keys for claim in claims for arm in claim.arms):
+        raise EvidenceError("The table is empty: none of these claims has a run; train them first.")
     places: list[StoredRuns] = [RecordedRuns([session.known.told()])]
-    places.append(session.training.store if session.training else session.results)  # type: ignore[arg-type]
+    if isinstance(session.results, EvidenceResults):
+        places.append(session.results)
+    if session.training is not None:
+        places.append(session.training.store)
     columns, rows = columns_of(claims), rows_of(claims, *places)
     if into is None:
         write_table(sys.stdout, columns, rows)
@@ -66,7 +69,6 @@ def _write(session: ClaimSession, into: Path | None) -> int:
             into.open("w", encoding="utf-8", newline="") as file,
         ):
             write_table(file, columns, rows)
-    return sum(len(arm.keys) for claim in claims for arm in claim.arms)
 
 
 def _used(session: ClaimSession) -> list[UsedRuns]:

@@ -134,7 +134,7 @@ def test_the_table_of_runs_is_the_same_from_the_store_and_from_a_file(trained):
     assert stored == packed_
     assert "900/steeper" in stored
     nothing = command("table")
-    assert nothing.ret == 1
+    assert (nothing.ret, nothing.stdout.str()) == (1, "")
     nothing.stderr.fnmatch_lines(["The table is empty: none of these claims has a run*"])
 
 
