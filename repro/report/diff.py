@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from repro.evidence import EvidenceError
+from repro.judge import Outcome
 from repro.ledger import entries_at
-from repro.report.settled import NOT_RUN
 from repro.text import counted, shown
 
 RESULTS = "results.json"
@@ -103,8 +103,8 @@ def lines_of(old: Verdicts, new: Verdicts) -> tuple[list[str], bool]:
         counts["same" if one.verdict == other.verdict else "other"] += 1
         counts["moved"] += one.verdict == other.verdict and one.measured != other.measured
         if one.verdict != other.verdict:
-            named = _named(before) + (f" → ({', '.join(after[1:])})" if before != after else "")
-            lines.append(f"{one.verdict} → {other.verdict}  {named}")
+            there = "" if before == after else f" → ({', '.join(map(shown, after[1:]))})"
+            lines.append(f"{one.verdict} → {other.verdict}  {_named(before)}{there}")
             lines += [f"  {shown(each.measured) or '-'}" for each in (one, other)]
     lines.append(
         f"{counted(counts['same'], 'verdict')} the same, {counts['moved']} of them with other"
@@ -131,9 +131,11 @@ def _of_report(path: Path) -> Verdicts:
     try:
         claims = json.loads(path.read_text(encoding="utf-8"))["claims"]
         return {
-            (each["claim"], each["profile"], each["data"]): Said(each["verdict"], each["measured"])
+            (each["claim"], each["profile"], each["data"]): Said(
+                Outcome(each["verdict"]), each["measured"]
+            )
             for each in claims
-            if each["verdict"] != NOT_RUN  # which is no verdict
+            if each["verdict"] != Outcome.NOT_RUN  # which is no verdict
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise EvidenceError(

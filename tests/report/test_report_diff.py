@@ -8,6 +8,7 @@ from repro.__main__ import main
 from repro.ledger import Entry, Ledger
 from repro.report.diff import Said, pairs
 from repro.report.write import write_data
+from tests.attacks.strategies import is_calm
 
 SAID = Said("reproduced", "")
 
@@ -58,7 +59,21 @@ def test_a_report_is_compared_by_its_results(results, tmp_path, capsys):
     assert capsys.readouterr().out.startswith(f"{judged} verdicts the same")
 
 
-@pytest.mark.parametrize("content", ["[", "[]", "{}", json.dumps({"claims": [{"claim": "a"}]})])
+def test_words_of_a_report_stay_on_their_lines(tmp_path, capsys):
+    words = "\x1b[2J\u202ea\nb"
+    for name, verdict, data in (("old", "reproduced", "twin"), ("new", "refuted", f"real{words}")):
+        each = {"claim": words, "profile": words, "data": data, "verdict": verdict}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"claims": [each | {"measured": words}]}))
+    assert main(["diff", *(str(tmp_path / f"{name}.json") for name in ("old", "new"))]) == 1
+    lines = capsys.readouterr().out.removesuffix("\n").split("\n")
+    assert len(lines) == 4
+    assert all(map(is_calm, lines))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[", "[]", "{}", json.dumps({"claims": [{"claim": "a"}]})],
+)
 def test_what_is_no_report_is_refused_in_a_sentence(content, tmp_path, capsys):
     (tmp_path / "results.json").write_text(content)
     assert main(["diff", str(tmp_path), str(tmp_path)]) == 1
