@@ -1,13 +1,14 @@
-"""Error rates and power of the gate: claims that a ledger holds as reproduced, judged anew.
+"""Error rates and power of the gate: two tables of docs/statistics.md.
 
     python benchmarks/agreement.py             # some ten minutes
     python benchmarks/agreement.py --quick     # two minutes, with larger Monte Carlo errors
     python benchmarks/agreement.py --ledger    # this project's ledger alone: a minute
 
-Claims whose comparisons lie so many standard deviations over seeds past their bounds are judged at
-the looks of `ci`. Those that are reproduced get a reference, as `--update-ledger` gives them. Then
-they are judged on runs of their own, as on another machine, at five seeds or at all looks, and held
-against the reference by the rule of `repro.judge.gate`.
+Claims that a ledger holds as reproduced are judged anew. Those whose comparisons lie so many
+standard deviations over seeds past their bounds are judged at the looks of `ci`. What is reproduced
+gets a reference, as `--update-ledger` gives it. Then it is judged on runs of its own, as on another
+machine, at five seeds or at all looks, and held against the reference by the rule of
+`repro.judge.gate`.
 
 The first table is about the entries of this project's ledger at `ci`. Each is taken for the truth:
 its reference, and the runs that are held against it, are drawn anew, as where all bits change. It
@@ -55,8 +56,6 @@ class Case:
     effect: float
     noise: str = "normal"
     comparisons: int = 1
-    reference: int = REFERENCE
-    """The seeds of the reference; 0 keeps those that the verdict took, as old ledgers do."""
     here: tuple[int, ...] = LOOKS[:1]
     word: str = "mean"
     """What is claimed: that the `mean` lies above 0, or that the `spread` is at most 1.
@@ -193,23 +192,18 @@ def rates(case: Case, claims: int, *, left: float = 1.0, seed: int = 1) -> Rates
     """Judge claims until so many were reproduced; `left` of the first comparison's effect is."""
     source = draw(case.noise, np.random.default_rng(seed))
     found = Rates(case)
-    shape = case.comparisons, max(LOOKS[-1], case.reference)
+    shape = case.comparisons, max(LOOKS[-1], REFERENCE)
     lefts = np.ones((case.comparisons, 1, 1))
     lefts[0] = left
     while found.claims < claims:
         there = judged(case, case.values(source((*shape, BATCH))), LOOKS)
-        ends = LOOKS if not case.reference else (case.reference,)
-        for end in ends:
-            ended = (there.outcomes == REPRODUCED) & ((there.seeds == end) | (len(ends) == 1))
-            values = there.values[..., ended]
-            if not values.size:
-                continue
-            here = source((case.comparisons, case.here[-1], values.shape[-1]))
-            found.add(
-                [case.excess(each) for each in values[:, :end]],
-                judged(case, case.values(here, lefts), case.here),
-                lambda more: case.values(source(more), lefts),
-            )
+        values = there.values[..., there.outcomes == REPRODUCED]
+        here = source((case.comparisons, case.here[-1], values.shape[-1]))
+        found.add(
+            [case.excess(each) for each in values[:, :REFERENCE]],
+            judged(case, case.values(here, lefts), case.here),
+            lambda more: case.values(source(more), lefts),
+        )
     return found
 
 
@@ -296,7 +290,7 @@ def row(case: Case, claims: int) -> str:
     failed, refuted = ((same.failed + same.refuted) / same.claims, same.refuted / same.claims)
     caught, halved = ((each.failed + each.refuted) / each.claims for each in (gone, half))
     return (
-        f"{case.word:<7}{case.noise:<13}{case.comparisons:>3}{case.reference or 'few':>5}"
+        f"{case.word:<7}{case.noise:<13}{case.comparisons:>3}"
         f"{','.join(map(str, case.here)):>8}{case.effect:7.2f}{same.again / same.claims:8.1%}"
         f"{failed:10.1e} ({refuted:.0e}){caught:8.1%}{halved:8.1%}"
         f"{same.smaller / same.claims:10.1e}"
@@ -315,7 +309,6 @@ CASES = [
         )
         for effect in (0.75, 1.0, 1.5, 2.0, 3.0)
     ),
-    *(Case(effect, reference=0) for effect in (0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)),
     *(
         Case(effect, noise, word="spread")
         for noise in ("normal", "heavy")
@@ -336,7 +329,7 @@ def main() -> None:
     print()
     print(f"{claims} reproduced claims a row, {claims // 50} for what vanished or halved\n")
     print(
-        f"{'word':<7}{'noise':<13}{'of':>3}{'ref.':>5}{'looks':>8}{'effect':>7}{'again':>8}"
+        f"{'word':<7}{'noise':<13}{'of':>3}{'looks':>8}{'effect':>7}{'again':>8}"
         f"{'false (refuted)':>18}{'caught':>8}{'halved':>8}{'smaller':>10}{'halved':>8}{'seeds':>8}"
     )
     for case in CASES:

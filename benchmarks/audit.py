@@ -1,6 +1,7 @@
-"""How often an audit finds forged runs: against the theory, and from another kind of machine.
+"""How often an audit finds forged runs: two tables of docs/evidence.md.
 
     python benchmarks/audit.py FILE                 # a true pack: audits without training
+    python benchmarks/audit.py FILE --quick         # fewer of them
     python benchmarks/audit.py FILE --train 4       # and so many runs of each study, three times
     python benchmarks/audit.py FILE --train 2 --seconds 3    # only runs that took no longer
 
@@ -28,14 +29,13 @@ from pathlib import Path
 
 from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
-from repro.evidence.again import Again
-from repro.evidence.audit import Finding, Frame, chance_to_find, compare, frame_of
+from repro.evidence.audit import Again, Finding, Frame, chance_to_find, compare, frame_of
+from repro.evidence.record import Record
 from repro.plugin.reading import read_everything, with_claims
 from repro.plugin.session import ClaimSession
 
 SHARES = (0.05, 0.1, 0.3)
 DRAWS = 29
-AUDITS = 1000
 
 OTHERS = (
     {
@@ -123,39 +123,39 @@ def main() -> None:
     parser.add_argument("claims", nargs="*", default=["claims"])
     parser.add_argument("--train", type=int, default=0, metavar="N", help="runs of each study")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of a run, at most")
+    parser.add_argument("--quick", action="store_true", help="50 audits instead of 1,000")
     options = parser.parse_args()
-    evidence = [f"--evidence={options.file}"]
-    with_claims(
-        options.claims, evidence, lambda session: audits(session, options.train, options.seconds)
-    )
+
+    def audits(session: ClaimSession) -> None:
+        read_everything(session)
+        frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
+        by_sampling(frame, 50 if options.quick else 1000)
+        if options.train:
+            by_comparison(frame, options.train, options.seconds)
+
+    with_claims(options.claims, [f"--evidence={options.file}"], audits)
 
 
-def audits(session: ClaimSession, train: int, seconds: float) -> None:
-    read_everything(session)
-    frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
-    by_sampling(frame)
-    if train:
-        by_comparison(frame, train, seconds)
-
-
-def by_sampling(frame: Frame) -> None:
+def by_sampling(frame: Frame, audits: int) -> None:
     """Print how often audits of a forged pack find a forged run, and how often theory says."""
     total = len(frame.drawable)
-    print(f"{AUDITS} audits of {DRAWS} among {total} runs; of 100 audits these find a forged one:")
+    print(f"{audits} audits of {DRAWS} among {total} runs; of 100 audits these find a forged one:")
     print(f"{'':38}" + "".join(f"{share:>9.0%}" for share in SHARES))
     for way, forge in WAYS.items():
-        found = [found_in(frame, forge, round(share * total)) for share in SHARES]
+        found = [found_in(frame, forge, audits, round(share * total)) for share in SHARES]
         print(f"{way:38}" + "".join(f"{x:9.1%}" for x in found), flush=True)
     theory = [chance_to_find(round(x * total), total=total, draws=DRAWS) for x in SHARES]
     print(f"{'theory':38}" + "".join(f"{x:9.1%}" for x in theory))
-    errors = [(x * (1 - x) / AUDITS) ** 0.5 for x in theory]
+    errors = [(x * (1 - x) / audits) ** 0.5 for x in theory]
     print(f"{'its error in so many audits':38}" + "".join(f"{x:9.1%}" for x in errors))
 
 
-def found_in(frame: Frame, forge: Callable[[Forger, Run], Values], count: int) -> float:
+def found_in(
+    frame: Frame, forge: Callable[[Forger, Run], Values], audits: int, count: int
+) -> float:
     """The share of audits that find something, each of a pack in which others are forged."""
     found, true = 0, true_values(frame)
-    for number in range(AUDITS):
+    for number in range(audits):
         forger = Forger(true, random.Random(number))
         forged = set(forger.draw.sample(frame.drawable, count))
         drawn = random.Random(-number - 1).sample(frame.drawable, DRAWS)
@@ -164,7 +164,7 @@ def found_in(frame: Frame, forge: Callable[[Forger, Run], Values], count: int) -
             for run in drawn
             if run in forged
         )
-    return found / AUDITS
+    return found / audits
 
 
 def true_values(frame: Frame) -> dict[Run, Values]:
@@ -178,7 +178,7 @@ def is_recognised(
     record = frame.records[run]
     made = dict(record.result.provenance)
     made["machine"] = machine or made["machine"]
-    record = replace(record, result=replace(record.result, values=packed, provenance=made))
+    record = Record({**record.line, "values": packed, "provenance": made})
     forged = replace(frame, records={**frame.records, run: record})
     return compare(forged, run, here)[0] is Finding.WRONG
 

@@ -1,4 +1,4 @@
-"""Realised error rates and power of every word of the judge, by simulation.
+"""Realised error rates and power of every word of the judge: the table of docs/statistics.md.
 
     python benchmarks/error_rates.py            # a quarter of an hour on two cores
     python benchmarks/error_rates.py --quick    # two minutes, larger Monte Carlo errors

@@ -1,9 +1,10 @@
-"""The ladder's claims, killed at random moments and started again, against an undisturbed session.
+"""Claims killed at random moments and started again: the promise of docs/reliability.md.
 
-    python benchmarks/interruptions.py
+    python benchmarks/interruptions.py            # the ladder's claims, killed twenty times
+    python benchmarks/interruptions.py --quick    # few of them, killed three times
 
-Kills the controller or a worker of `pytest claims/test_depth_ladder.py -n 4` twenty times with
-SIGKILL, starts it again wherever nothing is left running, and lets it end. Then two such commands
+Kills the controller or a trainer of `pytest claims/test_depth_ladder.py -n 4` with SIGKILL, starts
+it again wherever nothing is left running, and lets it end. Then two such commands
 share one more store. Prints what was stored each time, and fails unless all three stores hold the
 same bytes, no stored result was ever touched again, and no run was trained twice.
 """
@@ -25,11 +26,14 @@ ROOT = Path(__file__).parents[1]
 COUNTS = re.compile(r"(\d+) distinct runs? needed: (\d+) trained now")
 
 
-def start(store: Path) -> subprocess.Popen[str]:
-    """The ladder's claims on a store; what they print is written beside it."""
-    ladder = ["claims/test_depth_ladder.py", "-n", "4", "--engine", "stacked"]
+CLAIMS = ["claims/test_depth_ladder.py", "-n", "4", "-p", "no:cacheprovider"]
+FEW = ["-k", "test_bp_climbs and d256", "--seed-budget", "3"]
+
+
+def start(store: Path, few: list[str]) -> subprocess.Popen[str]:
+    """Judge the claims on a store; what they print is written beside it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *ladder, "-p", "no:cacheprovider", "--store", str(store)],
+        [sys.executable, "-m", "pytest", *CLAIMS, *few, "--store", str(store)],
         cwd=ROOT,
         stdout=store.with_suffix(".log").open("a"),
         stderr=subprocess.STDOUT,
@@ -61,25 +65,25 @@ def kill_one(session: subprocess.Popen[str], choice: random.Random) -> str:
     os.kill(victim, signal.SIGKILL)
     if victim == session.pid:
         session.wait()
-    return "controller" if victim == session.pid else "worker"
+    return "controller" if victim == session.pid else "trainer"
 
 
-def disturbed(store: Path, kills: int, seed: int) -> None:
-    choice = random.Random(seed)
-    session = start(store)
+def disturbed(store: Path, few: list[str]) -> None:
+    choice, longest, kills = random.Random(1), *((5.0, 3) if few else (20.0, 20))
+    session = start(store, few)
     known = stored(store)
     for number in range(1, kills + 1):
-        time.sleep(choice.uniform(1.0, 20.0))
+        time.sleep(choice.uniform(1.0, longest))
         if session.poll() is not None:
-            session = start(store)
-            time.sleep(choice.uniform(1.0, 20.0))
+            session = start(store, few)
+            time.sleep(choice.uniform(1.0, longest))
         what = kill_one(session, choice)
         found = stored(store)
         assert known.items() <= found.items(), "a stored result was lost or written again"
         known = found
         print(f"kill {number:2}: {what:10} {len(found)} runs stored", flush=True)
     session.wait()
-    start(store).wait()
+    start(store, few).wait()
     assert known.items() <= stored(store).items(), "a stored result was lost or written again"
 
 
@@ -88,17 +92,16 @@ def values(store: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="few claims, killed three times")
+    few = FEW if parser.parse_args().quick else []
     with tempfile.TemporaryDirectory(prefix="repro-interruptions-") as folder:
         calm, killed, shared = (Path(folder) / name for name in ("calm", "killed", "shared"))
-        start(calm).wait()
+        start(calm, few).wait()
         print(f"undisturbed: {counts(calm.with_suffix('.log'))} (needed, trained)", flush=True)
-        disturbed(killed, options.kills, options.seed)
+        disturbed(killed, few)
         print(f"killed: ends with {counts(killed.with_suffix('.log'))[-1]} (needed, trained)")
-        pair = [start(shared), start(shared)]
+        pair = [start(shared, few), start(shared, few)]
         for session in pair:
             session.wait()
         both = counts(shared.with_suffix(".log"))

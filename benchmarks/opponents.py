@@ -1,21 +1,24 @@
-"""The core against the loop that a researcher would write, for each study's `ci` programs.
+"""The core against what people would use instead, for each study's `ci` programs.
 
-    python benchmarks/opponents.py                  # some minutes; nothing else should be running
+    python benchmarks/opponents.py                  # ten minutes; nothing else should be running
     python benchmarks/opponents.py --only ladder
+    python benchmarks/opponents.py --quick          # one program, half a second each
 
-The opponent is plain PyTorch: one model after another, autograd, AdamW. `default` leaves everything
-as it is: one process, torch's threads. `best` does what can be done without changing the loop: one
-thread a process, as many processes as `--processes`, the fused optimiser. Each ratio is of steps of
-runs in a second, by the core over the opponent, with as many processes; above 1 the core is faster.
-Both take batches of their own data, and neither evaluates.
+Prints the table of `benchmarks/NOTES.md`: steps of runs in a second, by the core over the opponent;
+above 1 the core is faster. All take batches of the core's data, and nobody evaluates. Opponents:
 
-`of the peak` is what one process of the core does in matrix products (the whole step's time counts,
-whatever it is spent on) over the fastest product of two square matrices on the same core.
+`loop`     the core's own plain engine, one run after another, on one thread
+`default`  plain PyTorch as it is: one model after another, autograd, AdamW, torch's threads
+`best`     what can be done without changing that loop: one thread a process, as many processes as
+           `--processes`, the fused optimiser; the core has as many processes
+`jax`      `jax.vmap` of a compiled step, on one thread (`in_jax.py`, with the extra `benchmark`;
+           `-` where it is not installed, or has no model of the program)
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import multiprocessing
 import os
 import time
@@ -27,11 +30,6 @@ from itertools import cycle
 from multiprocessing.synchronize import Barrier
 
 import torch
-from torch.utils.flop_counter import (
-    FlopCounterMode,
-    sdpa_backward_flop_count,
-    sdpa_flop_count,
-)
 
 from repro.arm import Arm, Run
 from repro.core.initial import as_gpt2
@@ -64,9 +62,9 @@ PROGRAMS: dict[str, Sequence[Arm]] = {
     "sharing, decoder": [DECODER],
     "sharing, encoder": [DECODER.but(kind="encoder")],
 }
-
-SECONDS = 3.0
-"""How long each is measured."""
+IN_JAX = {"ladder, BP d=256": "ladder"}
+WIDTHS = (1, 4, 8, 16)
+"""The runs that JAX takes at once: whatever is fastest."""
 
 CHUNK = 20
 """Steps of the plain loop before it goes on with another of its models."""
@@ -96,12 +94,10 @@ class Untrained:
         raise AssertionError("nothing is loaded here")
 
 
-def start_of(arm: Arm) -> Untrained | None:
-    return Untrained(arm) if isinstance(arm, FinetuneArm) else None
-
-
 def data_of(arm: Arm) -> Data:
-    return load_data(study_of(arm), arm, CPU, start_of(arm))
+    return load_data(
+        study_of(arm), arm, CPU, Untrained(arm) if isinstance(arm, FinetuneArm) else None
+    )
 
 
 def arms_of(name: str) -> list[Arm]:
@@ -109,7 +105,7 @@ def arms_of(name: str) -> list[Arm]:
 
 
 def batches(data: Data, runs: Sequence[Run]) -> Iterator[tuple[torch.Tensor, ...]]:
-    """The batches of one epoch after another."""
+    """Yield the batches of one epoch after another."""
     size = runs[0].arm.recipe.batch
     for number in range(10**6):
         epoch = torch.stack([data.epoch(run.seed, number) for run in runs])
@@ -134,7 +130,7 @@ def by_core(name: str, *, engine: str, width: int) -> Step:
 
 
 def plain_loop(run: Run, data: Data, *, fused: bool | None) -> Callable[[], None]:
-    """Takes a step of one model, as a researcher would write it."""
+    """Return what takes a step of one model, as a researcher would write it."""
     model, recipe = study_of(run.arm).reference(run, data, CPU), run.arm.recipe
     parameters = [p for p in model.module.parameters() if p.requires_grad]
     kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[recipe.optimiser]
@@ -166,85 +162,73 @@ def by_plain_loop(name: str, *, fused: bool | None) -> Step:
     return step
 
 
-def rate(prepare: Callable[[], Step], threads: int, start: Barrier) -> float:
-    """Steps of runs in a second, in this process, while the others are at it too."""
+def by_jax(name: str, *, width: int) -> Step:
+    from in_jax import MODELS, stepping  # where jax is installed
+
+    arm = arms_of(name)[0]
+    data, runs = data_of(arm), [Run(arm, seed) for seed in range(width)]
+    return stepping(MODELS[IN_JAX[name]], runs, next(batches(data, runs)), data)
+
+
+def rate(prepare: Callable[[], Step], threads: int, seconds: float, start: Barrier) -> float:
+    """Return the steps of runs in a second, in this process, while the others are at it too."""
     torch.set_num_threads(threads)
     step = prepare()
     for _ in range(3):
         step()
     start.wait()
     began, done = time.perf_counter(), 0
-    while time.perf_counter() - began < SECONDS:
+    while time.perf_counter() - began < seconds:
         done += step()
     return done / (time.perf_counter() - began)
 
 
-def together(prepare: Callable[[], Step], *, threads: int, processes: int) -> float:
-    """Steps of runs in a second, of so many processes."""
+def together(
+    prepare: Callable[[], Step], *, seconds: float, threads: int = 1, processes: int = 1
+) -> float:
+    """Return the steps of runs in a second, of so many processes."""
     context = multiprocessing.get_context("spawn")
     with (
         context.Manager() as manager,
         ProcessPoolExecutor(processes, mp_context=context) as pool,
     ):
         start = manager.Barrier(processes)
-        return sum(pool.map(rate, *zip(*[(prepare, threads, start)] * processes, strict=True)))
+        given = [(prepare, threads, seconds, start)] * processes
+        return sum(pool.map(rate, *zip(*given, strict=True)))
 
 
-def products(prepare: Callable[[], Step]) -> float:
-    """Operations of the matrix products in a step of one run."""
-    torch.set_num_threads(1)
-    step = prepare()
-    aten = torch.ops.aten
-    attention = {
-        aten._scaled_dot_product_flash_attention_for_cpu: lambda q, k, v, *_, **__: sdpa_flop_count(
-            q, k, v
-        ),
-        aten._scaled_dot_product_flash_attention_for_cpu_backward: lambda g, q, k, v, *_, **__: (
-            sdpa_backward_flop_count(g, q, k, v)
-        ),
-    }
-    with FlopCounterMode(display=False, custom_mapping=attention) as counter:
-        runs = step()
-    return counter.get_total_flops() / runs
-
-
-def peak() -> float:
-    """Operations a second of the fastest product of two square matrices, on one core."""
-    torch.set_num_threads(1)
-    best = 0.0
-    for size in (128, 256, 512, 1024):
-        a = torch.randn(size, size)
-        for _ in range(10):
-            began = time.perf_counter()
-            torch.mm(a, a)
-            best = max(best, 2 * size**3 / (time.perf_counter() - began))
-    return best
+def row(name: str, *, seconds: float, processes: int) -> str:
+    """Return the ratios of one program as a line."""
+    arms, measure = arms_of(name), partial(together, seconds=seconds)
+    engine, width = engine_of(arms[0]), widest(arms[0], "cpu")
+    core = partial(by_core, name, engine=engine, width=width)
+    alone, ours = measure(core), measure(core, processes=processes)
+    loop = measure(partial(by_core, name, engine="loop", width=1))
+    default = measure(partial(by_plain_loop, name, fused=None), threads=os.cpu_count() or 1)
+    best = measure(partial(by_plain_loop, name, fused=True), processes=processes)
+    ratios = f"{alone / loop:>8.2f}{alone / default:>10.2f}{ours / best:>8.2f}"
+    if name in IN_JAX and importlib.util.find_spec("jax"):
+        jax = max(measure(partial(by_jax, name, width=width)) for width in WIDTHS)
+        ratios += f"{alone / jax:>8.2f}"
+    else:
+        ratios += f"{'-':>8}"
+    return f"{name:28}{f'{engine} x{width}':>12}{ratios}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="programs named so")
     parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--quick", action="store_true", help="one program, half a second each")
     options = parser.parse_args()
-    cores, processes = os.cpu_count() or 1, options.processes
-    print(f"{cores} cores, {processes} processes; core / plain loop, in steps of runs a second")
-    print(f"{'program':28}{'engine':>12}{'default':>10}{'best':>8}{'of the peak':>14}")
-    for name in (name for name in PROGRAMS if options.only in name):
-        arms = arms_of(name)
-        torch.set_num_threads(1)
-        engine, width = engine_of(arms[0]), widest(arms[0], "cpu")
-        core = partial(by_core, name, engine=engine, width=width)
-        alone = together(core, threads=1, processes=1)
-        share = alone * products(core) / peak()
-        default = together(partial(by_plain_loop, name, fused=None), threads=cores, processes=1)
-        ours = together(core, threads=1, processes=processes)
-        best = together(partial(by_plain_loop, name, fused=True), threads=1, processes=processes)
-        print(
-            f"{name:28}{f'{engine} x{width}':>12}"
-            f"{alone / default:>10.2f}{ours / best:>8.2f}{share:>14.0%}",
-            flush=True,
-        )
+    names = [name for name in PROGRAMS if options.only in name]
+    print(f"{os.cpu_count()} cores, {options.processes} processes; core over opponent")
+    print(f"{'program':28}{'engine':>12}{'loop':>8}{'default':>10}{'best':>8}{'jax':>8}")
+    for name in names[: 1 if options.quick else None]:
+        seconds = 0.5 if options.quick else 3.0
+        print(row(name, seconds=seconds, processes=options.processes), flush=True)
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread, as we do
     main()

@@ -136,11 +136,6 @@ def as_csv(rows: Sequence[dict[str, float]]) -> str:
     return file.getvalue()
 
 
-def from_csv(content: str) -> list[dict[str, float]]:
-    """Return the table that a CSV has."""
-    return [{n: float(x) for n, x in row.items()} for row in csv.DictReader(io.StringIO(content))]
-
-
 def as_svg(plot: Plot, rows: Sequence[dict[str, float]]) -> str:
     """Draw a table: a line for each column after the first, in the colour of its looks."""
     first, *columns = rows[0]
@@ -176,11 +171,11 @@ def main() -> None:
     parser.add_argument("--into", metavar="DIR", type=Path, help="write the tables and plots there")
     options = parser.parse_args()
     for plot in PLOTS:
-        content = as_csv(plot.rows())
-        print(content)
+        rows = plot.rows()
+        print(as_csv(rows))
         if options.into:
-            (options.into / f"{plot.name}.csv").write_text(content)
-            (options.into / f"{plot.name}.svg").write_text(as_svg(plot, from_csv(content)))
+            (options.into / f"{plot.name}.csv").write_text(as_csv(rows))
+            (options.into / f"{plot.name}.svg").write_text(as_svg(plot, rows))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The error rates of the judge on what a store really holds, and whether the scales are right.
+"""The error rates of the judge on what a store really holds: a table of docs/statistics.md.
 
     python benchmarks/residuals.py --store .repro            # a minute for a thousand runs
     python benchmarks/residuals.py --store DIR --arms my_study.arms
+    python benchmarks/residuals.py --quick                   # fewer draws
 
 The calibration of the judge draws normal values. This takes the seeds of the stored runs instead,
 by study and metric, and only reads the store. Its table has, in per cent:
@@ -15,41 +16,141 @@ by study and metric, and only reads the store. Its table has, in per cent:
             values
 `A/A`       the seeds of one arm in two random halves, given to the judge as two arms: settled, of
             which 1 is allowed
-`skewness`  of the residuals of arms on their scale, on average, and in standard errors
-`better`    a scale on which the seeds of an arm are more nearly normal, with the gain in
-            log-likelihood an arm. It is a warning where the arms agree that it is better
 
 Arms share seeds, and pairs share arms: the rows are not independent, and a row of few arms says
-little.
+little. Arms with a value that has no place on the scale of its metric are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+import importlib
+import json
+import pkgutil
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 import numpy as np
-from stored_metrics import FEWEST, Group, arm_types, differ_in_one, groups
 
+import repro.studies
+from repro.arm import Arm, Metric
 from repro.judge import Design, Judge, Measured, Outcome, Scale
 from repro.judge.evidence import is_hopeless, settle, weigh
-from repro.judge.scale import Array, ScaleError, ScaleName
+from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
+from repro.store.entry import Damaged, read
 
+FEWEST = 5
+"""The seeds that an arm must have to be looked at."""
 LOOKS = PROFILES["ci"].looks
 PAIRS = 200
 """The pairs of arms that a row takes at most, drawn at random."""
 FEWEST_PAIRS = 10
 """The pairs of arms without which a row has no rates: they would be those of a few residuals."""
-DRAWS = 200_000
 SPLITS = 40
-CLEARLY = 3.0
-"""The standard errors by which arms must agree that another scale is better."""
+
+
+@dataclass
+class Group:
+    """One metric of one study: the values of each arm, by seed."""
+
+    study: str
+    metric: str
+    kind: Metric
+    arms: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.kind.scale, count=self.kind.examples)
+
+    def scaled(self, arm: str) -> Array:
+        """The values of an arm on the scale of its metric, in the order of their seeds."""
+        values = self.arms[arm]
+        return self.scale.of(np.array([values[seed] for seed in sorted(values)]), self.metric)
+
+    def varying(self) -> list[str]:
+        """The arms with enough seeds that are not all alike, and have a place on their scale."""
+        enough = [arm for arm, values in self.arms.items() if len(values) >= FEWEST]
+        return [arm for arm in enough if len(set(self.arms[arm].values())) > 2 and self._fits(arm)]
+
+    def _fits(self, arm: str) -> bool:
+        try:
+            self.scaled(arm)
+        except ScaleError:
+            return False
+        return True
+
+
+def arm_types(modules: list[str]) -> dict[str, type[Arm]]:
+    """Return the classes of arms by name, of repro's studies and of further modules."""
+    studies = pkgutil.iter_modules(repro.studies.__path__, "repro.studies.")
+    sys.path.insert(0, ".")
+    for name in [*(f"{each.name}.arms" for each in studies if each.ispkg), *modules]:
+        importlib.import_module(name)
+    found: dict[str, type[Arm]] = {}
+    waiting = [Arm]
+    while waiting:
+        kind = waiting.pop()
+        found[kind.__name__] = kind
+        waiting += kind.__subclasses__()
+    return found
+
+
+def stored(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield identity and measures of each sound run; nothing is written or moved."""
+    for path in sorted(folder.glob("runs/[0-9a-f][0-9a-f]/*")):
+        if not re.fullmatch("[0-9a-f]{64}", path.name):
+            continue
+        try:
+            result = read(path, path.name)
+        except Damaged as damage:
+            print(f"the stored run {path.name} {damage}: left out", file=sys.stderr)
+            continue
+        if result is not None and "measures" in result.values:
+            yield result.identity, result.values["measures"]
+
+
+def groups(folder: Path, types: dict[str, type[Arm]]) -> list[Group]:
+    """Return the metrics of all studies in a store; costs that no seed changes are left out."""
+    found: dict[tuple[str, str], Group] = {}
+    for identity, measures in stored(folder):
+        kind = types.get(identity["arm"]["arm"])
+        if kind is None:
+            continue
+        arm = json.dumps({**identity, "seed": None}, sort_keys=True)
+        study = kind.study.removeprefix("repro.studies.").removesuffix(".study")
+        for name, metric in kind.metrics.items():
+            value = measures.get(name)
+            group = found.setdefault((study, name), Group(study, name, metric))
+            listed = metric.listed and value is not None
+            for index, each in enumerate(value if listed else [value]):
+                if each is not None and np.isfinite(each):
+                    group.arms[json.dumps([arm, index])][identity["seed"]] = float(each)
+    return [found[key] for key in sorted(found) if found[key].varying()]
+
+
+@cache
+def settings_of(arm: str) -> tuple[dict[str, Any], object]:
+    """Return the settings of an arm, and whatever else two arms must share to be compared."""
+    identity, place = json.loads(arm)
+    rest = {
+        name: part for name, part in json.loads(identity).items() if name not in ("arm", "code")
+    }
+    return json.loads(identity)["arm"], (rest, place)
+
+
+def differ_in_one(one: str, other: str) -> bool:
+    """Return whether two arms of a metric differ in a single setting, and in nothing else."""
+    (first, rest), (second, other_rest) = settings_of(one), settings_of(other)
+    names = first.keys() | second.keys()
+    return rest == other_rest and sum(first.get(x) != second.get(x) for x in names) == 1
 
 
 def differences(group: Group, rng: np.random.Generator) -> list[Array]:
@@ -86,23 +187,23 @@ def settled(samples: Array, looks: tuple[int, ...]) -> Array:
     return np.asarray(found.mean(axis=1))
 
 
-def flipped(residuals: list[Array], rng: np.random.Generator) -> float:
+def flipped(residuals: list[Array], draws: int, rng: np.random.Generator) -> float:
     """Return how often residuals with random signs are taken for an effect."""
     shares = []
     for each in residuals:
         looks = tuple(look for look in LOOKS if look <= len(each))
-        draws = max(500, DRAWS // len(residuals))
-        order = rng.random((len(each), draws)).argsort(axis=0)[: looks[-1]]
+        shape = len(each), max(500, draws // len(residuals))
+        order = rng.random(shape).argsort(axis=0)[: looks[-1]]
         signs = rng.choice([-1.0, 1.0], order.shape)
         shares.append(settled(each[order] * signs, looks)[0])
     return float(np.mean(shares))
 
 
-def drawn(residuals: list[Array], rng: np.random.Generator) -> tuple[float, float]:
+def drawn(residuals: list[Array], draws: int, rng: np.random.Generator) -> tuple[float, float]:
     """Return how often draws from all residuals together are settled for, and against."""
     pool = np.concatenate(residuals)
     pool = (pool - pool.mean()) / pool.std()
-    holds, fails = settled(rng.choice(pool, (LOOKS[-1], DRAWS)), LOOKS)
+    holds, fails = settled(rng.choice(pool, (LOOKS[-1], draws)), LOOKS)
     return float(holds), float(fails)
 
 
@@ -142,54 +243,6 @@ def first(values: Array, seeds: int) -> Array:
     return values[:seeds]
 
 
-def skewness(group: Group) -> tuple[float, float]:
-    """Return the mean skewness of the arms' values on their scale, and in standard errors."""
-    found, variances = [], []
-    for arm in group.varying():
-        values = group.scaled(arm)
-        centred, n = values - values.mean(), len(values)
-        found.append(float(np.mean(centred**3) / np.mean(centred**2) ** 1.5))
-        variances.append(6 * (n - 2) / ((n + 1) * (n + 3)))
-    return float(np.mean(found)), float(np.sum(found) / np.sum(variances) ** 0.5)
-
-
-def likelihoods(group: Group, name: ScaleName) -> Array | None:
-    """Return the log-likelihood of each arm's values, were they normal on a scale.
-
-    Each arm has a mean and a spread of its own. None where a value has no place on the scale.
-    """
-    scale = Scale(name)
-    slopes: dict[ScaleName, Callable[[Array], Array]] = {  # of the scale, as logarithms
-        "identity": np.zeros_like,
-        "log": lambda values: -np.log(values),
-        "log-odds": lambda values: -np.log(values) - np.log1p(-values),
-    }
-    found = []
-    for arm in group.varying():
-        values = np.array(list(group.arms[arm].values()))
-        try:
-            on_scale = scale.of(values, group.metric)
-        except ScaleError:
-            return None
-        found.append(float(slopes[name](values).sum() - len(values) * np.log(on_scale.std())))
-    return np.array(found)
-
-
-def better_scale(group: Group) -> tuple[str, float, bool]:
-    """Return the best other scale, its gain an arm, and whether the arms agree on it."""
-    own = likelihoods(group, group.kind.scale)
-    best = "", 0.0, False
-    for name in get_args(ScaleName):
-        other = likelihoods(group, name)
-        if name == group.kind.scale or own is None or other is None:
-            continue
-        gains = other - own
-        error = gains.std(ddof=1) / len(gains) ** 0.5 if len(gains) > 2 else np.inf
-        if gains.mean() > best[1]:
-            best = name, float(gains.mean()), bool(gains.mean() > CLEARLY * error)
-    return best
-
-
 @dataclass
 class Row:
     """What is found of one metric; rates of None where there are too few pairs of arms."""
@@ -206,48 +259,21 @@ class Row:
             "-" if rate is None else f"{100 * rate:.2f}" for rate in self.rates
         )
         itself = f"{100 * wrong / calls:.2f} of {calls}" if calls else "-"
-        skewed, errors = skewness(group)
-        name, gain, _ = better_scale(group)
         return (
             f"{group.study:<18}{group.metric[:28]:<29}{group.kind.scale:<9}"
             f"{len(group.varying()):>5}{self.pairs:>6}  {flip:>5} {f'({flip_normal})':>7}"
             f"  {holds:>5} {fails:>5} {f'({drawn_normal})':>7}  {itself:>13}"
-            f"  {skewed:5.2f} {errors:6.1f}  {f'{name} {gain:+.2f}' if name else ''}"
-        ).rstrip()
-
-    @property
-    def warning(self) -> str:
-        """What speaks against the scale of the metric; empty where nothing clearly does."""
-        name, _, is_clear = better_scale(self.group)
-        if not is_clear:
-            return ""
-        return (
-            f"{self.group.study}: {self.group.metric} is compared on the scale"
-            f" {self.group.kind.scale!r}; its {len(self.group.varying())} arms agree that {name!r}"
-            " is more nearly normal"
-        )
-
-    @property
-    def left_out(self) -> str:
-        """Which arms are left out; empty where none is."""
-        group, count = self.group, len(self.group.outside())
-        if not count:
-            return ""
-        arms = "1 arm has" if count == 1 else f"{count} arms have"
-        return (
-            f"{group.study}: {arms} values of {group.metric} that have no place on the scale"
-            f" {group.kind.scale!r}: left out"
         )
 
 
-def row(group: Group, rng: np.random.Generator) -> Row:
+def row(group: Group, draws: int, rng: np.random.Generator) -> Row:
     """Return the rates of one metric."""
     residuals = differences(group, rng)
     rates: list[float | None] = [None] * 5
     if len(residuals) >= FEWEST_PAIRS:
         normal = normal_like(residuals, rng)
-        rates = [flipped(residuals, rng), flipped(normal, rng), *drawn(residuals, rng)]
-        rates.append(sum(drawn(normal, rng)) / 2)
+        rates = [flipped(each, draws, rng) for each in (residuals, normal)]
+        rates += [*drawn(residuals, draws, rng), sum(drawn(normal, draws, rng)) / 2]
     return Row(group, len(residuals), rates, against_itself(group, rng))
 
 
@@ -273,6 +299,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--store", default=".repro", type=Path, help="the folder of the results")
     parser.add_argument("--arms", nargs="*", default=[], help="further modules that define arms")
+    parser.add_argument("--quick", action="store_true", help="fewer draws")
     options = parser.parse_args()
     rng = np.random.default_rng(27)
     found = groups(options.store, arm_types(options.arms))
@@ -280,16 +307,13 @@ def main() -> None:
         raise SystemExit(f"{options.store} has no arm with {FEWEST} seeds that differ")
     print(
         f"{'study':<18}{'metric':<29}{'scale':<9}{'arms':>5}{'pairs':>6}  {'flipped':>13}"
-        f"  {'drawn':>19}  {'A/A':>13}  {'skewness':>12}  better"
+        f"  {'drawn':>19}  {'A/A':>13}"
     )
     rows = []
     for group in found:
-        rows.append(row(group, rng))
+        rows.append(row(group, 20_000 if options.quick else 200_000, rng))
         print(rows[-1], flush=True)
     print(f"\n{together(rows)}")
-    for each in filter(None, (each.left_out for each in rows)):
-        print(each)
-    print("\n".join(filter(None, (each.warning for each in rows))) or "no scale is clearly wrong")
 
 
 if __name__ == "__main__":

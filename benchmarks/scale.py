@@ -1,14 +1,18 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
-    python benchmarks/scale.py --runs 0                         # 1,000 claims: two minutes
-    python benchmarks/scale.py --claims 10000 --runs 1000000    # much longer, and 20 GB of disk
+    python benchmarks/scale.py                            # 100 and 1,000 claims, 10,000 runs
+    python benchmarks/scale.py --claims 0 --runs 0        # ledgers alone: a table of NOTES.md
+    python benchmarks/scale.py --claims 500 --runs 0      # a pack, as docs/evidence.md has it
+    python benchmarks/scale.py --quick                    # 20 claims, 100 runs
 
 A project of so many claims is written, each comparing two arms over five seeds or more; then pytest
 collects it, plans it with an empty store, judges it with one full of made-up results, and writes
-the report; the results are packed into a file, and judged from that. A store of so many runs is
-filled, and asked for some that it has and for some that it has not. `times` is what a line took,
-over the same line at a tenth of the number; memory is that of the largest process. The table at the
-end is the one of docs/scale.md.
+the report, which Chromium opens and filters where it is installed (`CHROMIUM` names one that is not
+on the path). The results are packed into a file, and judged from that, and as many claims from a
+table of 100 rows a claim. A store of so many runs is filled, and asked for some that it has and for
+some that it has not. Ledgers of so many entries, this project's under further names, are read and
+written. `times` is what a line took, over the same line at a tenth of the number;
+memory is that of the largest process.
 """
 
 from __future__ import annotations
@@ -22,10 +26,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
+from repro.ledger import Ledger, entries_at, read_ledgers
 from repro.own.arm import OutsideArm
 from repro.runs.identity import identity
 from repro.runs.profiles import PROFILES
@@ -72,27 +78,53 @@ def test_better(trials, number):
     better, usual = trials(Made(number=number, better=True), Made(number=number))
     assert better.score > usual.score
 '''
+RECORDED = """
+import pytest
+
+from repro import claim
+from repro.arm import Metric
+from repro.recorded import recorded
+
+SHARE = {{"accuracy": Metric("log-odds", examples=10_000)}}
+RESULTS = recorded("results.csv", arm=["method", "number"], seed="seed", metrics=SHARE)
+
+
+@claim("The better one is better", source="made up, everywhere")
+@pytest.mark.parametrize("number", range({count}))
+def test_better(trials, number):
+    arms = (RESULTS(method=method, number=number) for method in ("better", "usual"))
+    better, usual = trials(*arms)
+    assert better.accuracy > usual.accuracy
+"""
+ROWS = 50
+"""The rows of each arm in the table."""
+
 LOOKUPS = 2000
+FILES = 20
+"""The files of claims that a ledger is for."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--claims", type=int, default=1000, help="of the largest project")
+    parser.add_argument("--claims", type=int, default=1000, help="of the largest project; 0: none")
     parser.add_argument("--runs", type=int, default=10_000, help="of the largest store; 0: none")
+    parser.add_argument("--quick", action="store_true", help="20 claims, 100 runs")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="repro-scale-") as folder:
-        print(f"{'claims':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}{'MiB':>7}")
-        sizes = tenfold(options.claims, least=100)
-        lines = grow(sizes, lambda n: projects(Path(folder) / str(n), n))
-        if options.runs:
-            print(f"\n{'runs':>9}{'':4}{'what':<22}{'seconds':>9}{'times':>7}")
-            store = Path(folder) / "store"
-            grow(tenfold(options.runs, least=10_000), lambda n: stores(store, n))
-        print("", *table(sizes, lines), sep="\n")
+    claims, runs = (20, 100) if options.quick else (options.claims, options.runs)
+    with tempfile.TemporaryDirectory(prefix="repro-scale-") as name:
+        folder = Path(name)
+        if claims:
+            print(f"{'claims':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}{'MiB':>7}")
+            grow(tenfold(claims, least=min(100, claims)), lambda n: projects(folder / str(n), n))
+        if runs:
+            print(f"\n{'runs':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
+            grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(folder / "store", n))
+        print(f"\n{'entries':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
+        grow([1_000, 10_000], lambda n: ledgers(folder / f"ledgers-{n}", n))
 
 
 def tenfold(most: int, *, least: int) -> list[int]:
-    """Sizes that grow tenfold."""
+    """Return sizes that grow tenfold."""
     sizes = [least]
     while sizes[-1] * 10 <= most:
         sizes.append(sizes[-1] * 10)
@@ -103,35 +135,20 @@ Line = tuple[str, float, float]
 """What was done, seconds, MiB (0 where they were not looked at)."""
 
 
-Measured = dict[str, dict[int, tuple[float, float]]]
-"""Seconds and MiB of each line, by the size that it was measured at."""
-
-
-def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> Measured:
-    found: Measured = {}
+def grow(sizes: list[int], measure: Callable[[int], Iterator[Line]]) -> None:
+    """Print what each line takes at each size."""
+    found: dict[tuple[str, int], float] = {}
     for size in sizes:
         for what, seconds, memory in measure(size):
-            before = found.setdefault(what, {}).get(size // 10)
-            times = f"{seconds / before[0]:7.1f}" if before else " " * 7
+            before = found.get((what, size // 10))
+            times = f"{seconds / before:7.1f}" if before else " " * 7
             held = f"{memory:7.0f}" if memory else ""
-            print(f"{size:>9,}{'':4}{what:<22}{seconds:9.4f}{times}{held}", flush=True)
-            found[what][size] = seconds, memory
-    return found
-
-
-def table(sizes: list[int], lines: Measured) -> Iterator[str]:
-    """Yield a table in Markdown: a line for what was done, a column for each number of claims."""
-    yield f"| claims | {' | '.join(f'{size:,}' for size in sizes)} | tenfold takes |"
-    yield f"|---|{'--:|' * len(sizes)}--:|"
-    for what, by_size in lines.items():
-        cells = [f"{seconds:.1f} s, {memory:.0f} MiB" for seconds, memory in by_size.values()]
-        took = [seconds for seconds, _ in by_size.values()]
-        grown = f"{took[-1] / took[-2]:.1f} times" if len(took) > 1 else ""
-        yield f"| {what} | {' | '.join(cells)} | {grown} |"
+            print(f"{size:>9,}{'':4}{what:<26}{seconds:9.4f}{times}{held}", flush=True)
+            found[what, size] = seconds
 
 
 def projects(folder: Path, count: int) -> Iterator[Line]:
-    """A project of so many claims, from collection to report."""
+    """Yield what a project of so many claims takes, from collection to report."""
     folder.mkdir()
     (folder / "made_up.py").write_text(STUDY)
     (folder / "test_made_up.py").write_text(CLAIMS.format(count=count))
@@ -147,21 +164,63 @@ def projects(folder: Path, count: int) -> Iterator[Line]:
     stored = ("--store", str(store))
     seeds = str(PROFILES["ci"].looks[-1])  # as many as are stored
     yield "judge", *pytest(folder, *stored, "--update-ledger", "--reference-seeds", seeds)
-    for workers in ("0", "2", "4"):
+    for workers in ("0", "4"):
         yield f"judge, -n {workers}", *pytest(folder, *stored, "-n", workers)
-    yield "report", *pytest(folder, "--store", str(store), "--report", "report")
-    yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", "--store", str(store))
+    yield "report", *pytest(folder, *stored, "--report", "report")
+    yield from browse(folder / "report" / "index.html")
+    yield "pack", *timed(folder, "repro", "evidence", "pack", "packed", ".", *stored)
     yield "judge, from the file", *pytest(folder, "--evidence", "packed")
+    table = folder / "recorded"
+    table.mkdir()
+    (table / "test_results.py").write_text(RECORDED.format(count=count))
+    (table / "pytest.ini").write_text("[pytest]\n")
+    write_rows(table / "results.csv", count)
+    yield "judge, from a table", *pytest(table)
+    yield "report, from a table", *pytest(table, "--report", "report")
     shutil.rmtree(folder)
 
 
+def browse(page: Path) -> Iterator[Line]:
+    """Yield what a browser takes to open a report, and to filter it."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page()
+        tasks: dict[str, Callable[[], object]] = {
+            "open in Chromium": lambda: tab.goto(page.as_uri()),
+            "filter by a word": lambda: tab.fill("[name=text]", "number=9"),
+            "show all again": lambda: tab.fill("[name=text]", ""),
+        }
+        for what, task in tasks.items():
+            began = time.perf_counter()
+            task()  # and until what has changed is on the screen:
+            tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+            yield what, time.perf_counter() - began, 0
+        browser.close()
+
+
+def write_rows(path: Path, claims: int) -> None:
+    """Write a table of results for so many claims."""
+    rng = random.Random(1)
+    with path.open("w") as file:
+        file.write("method,number,seed,accuracy\n")
+        for number in range(claims):
+            for method, mean in (("better", 0.95), ("usual", 0.9)):
+                for seed in range(1, ROWS + 1):
+                    file.write(f"{method},{number},{seed},{rng.gauss(mean, 0.01):.5f}\n")
+
+
 def pytest(folder: Path, *options: str) -> tuple[float, float]:
-    """Seconds and the most memory of any of its processes, of one pytest session."""
+    """Return the seconds and the most memory of any process of one pytest session."""
     return timed(folder, "pytest", "-q", "-p", "no:cacheprovider", *options)
 
 
 def timed(folder: Path, *command: str) -> tuple[float, float]:
-    """Seconds and the most memory of any of its processes, of one of Python's modules."""
+    """Return the seconds and the most memory of any process of one of Python's modules."""
     places = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": places}
     began = time.perf_counter()
@@ -197,7 +256,7 @@ def add(store: Store, arm: OutsideArm, seeds: int) -> None:
 
 
 def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:
-    """As `Store.put` does, but for waiting until it is on the disk."""
+    """Write a run as `Store.put` does, but for waiting until it is on the disk."""
     key = run_key(identity)
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,7 +265,7 @@ def write(store: Store, identity: dict[str, object], values: dict[str, object]) 
 
 
 def stores(folder: Path, count: int) -> Iterator[Line]:
-    """A store of so many runs; it grows from one size to the next."""
+    """Yield what a store of so many runs takes; it grows from one size to the next."""
     store = Store(folder)
     have = sum(1 for _ in (folder / "runs").glob("*/*"))
     for number in range(have, count):
@@ -226,6 +285,29 @@ def stores(folder: Path, count: int) -> Iterator[Line]:
         found = sum(store.get(key) is not None for key in keys)
         yield what, time.perf_counter() - began, 0
         assert found == (LOOKUPS if keys is stored else 0)
+
+
+def ledgers(folder: Path, count: int) -> Iterator[Line]:
+    """Yield what a ledger of so many entries takes, in as many files as there are."""
+    known = entries_at(Path(__file__).parents[1] / "claims" / "ledger")
+    copies = range(-(-count // len(known)))
+    entries = [replace(x, claim=f"{x.claim}-{n}") for n in copies for x in known][:count]
+    first = folder / "ledger" / "test_0.toml"
+    first.parent.mkdir(parents=True)
+    of_claim = {name: n for n, name in enumerate(dict.fromkeys(x.claim for x in entries))}
+    for n in range(FILES):
+        own = [entry for entry in entries if of_claim[entry.claim] % FILES == n]
+        Ledger(first.with_name(f"test_{n}.toml"), []).accept(own)
+    changed = replace(entries[0], measured="other")
+    tasks: dict[str, Callable[[], object]] = {
+        "read one of them": lambda: Ledger.read(first),  # first, since what was read is known
+        f"read {FILES} files": lambda: read_ledgers(folder),
+        "change an entry in one": lambda: Ledger.read(first).accept([changed]),
+    }
+    for what, task in tasks.items():
+        began = time.process_time()
+        task()
+        yield what, time.process_time() - began, 0
 
 
 if __name__ == "__main__":

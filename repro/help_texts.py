@@ -17,6 +17,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Download data sets and check their hashes. A download that was stopped goes on.",
         "data fetch wikitext-2 sms-spam",
     ),
+    "diff": (
+        "Compare the verdicts of two reports, ledgers or files of evidence, claim by claim. From"
+        " evidence the claims are judged. The exit code is 1 where a verdict differs.",
+        "diff old-report report",
+    ),
     "evidence": (
         "Evidence is a file with the results behind verdicts. Others judge from it by"
         " pytest --evidence=FILE, without training.",
@@ -61,6 +66,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "store prune": (
         "Remove old results from the store. A claim that still needs one trains it again.",
         "store prune --older-than 90",
+    ),
+    "table": (
+        "Write the runs behind claims as CSV, a row for each number: the claim, the arm and its"
+        " settings, the seed, the epoch (none at a run's end), the metric and the value.",
+        "table claims -k 004 --into runs.csv",
     ),
 }
 """The description of each command, and an example of it behind `python -m repro`."""

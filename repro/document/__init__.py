@@ -6,7 +6,7 @@ printed, for which the sentence holds? If there are, the document is consistent 
 experiment is needed to see it. The arithmetic is exact.
 """
 
-from repro.document.agreement import agrees_with
+from repro.document.agreement import agrees_with, grim
 from repro.document.check import Check
 from repro.document.formulas import (
     compute_share,
@@ -17,9 +17,7 @@ from repro.document.formulas import (
     points,
     root,
 )
-from repro.document.grim import grim
-from repro.document.number import Interval, Number, exact
-from repro.document.printed import printed
+from repro.document.number import Interval, Number, exact, printed
 from repro.document.words import ANY_PROFILE, Document
 
 __all__ = [

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 
-from repro.document.number import Applied, Number
-from repro.document.printed import Value, number
+from repro.document.number import Applied, Number, Value, number
 
 
 def percent_change(before: Value, after: Value) -> Number:

@@ -5,15 +5,14 @@ They mirror those of `trials`. Every check is kept, so that a test cannot pass w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, TypeAlias, overload
 
-from repro.document.agreement import agrees_with
-from repro.document.check import Check
-from repro.document.grim import grim
-from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
-from repro.document.printed import Value
+from repro.document.agreement import agrees_with, grim
+from repro.document.check import Check, meanings, to_range, verdict_word
+from repro.document.number import Number, Printed, Value, number
 from repro.judge import Findings
 
 Recorder: TypeAlias = Callable[[Check], Check]
@@ -105,10 +104,10 @@ class StatedNumber:
         return self._record(grim(self._stated, of=examples))
 
     def __gt__(self, other: Value) -> Check:
-        return self._record(exceeds(self._stated, other))
+        return self._record(_compare(number(self._stated), ">", number(other)))
 
     def __lt__(self, other: Value) -> Check:
-        return self._record(falls_below(self._stated, other))
+        return self._record(_compare(number(self._stated), "<", number(other)))
 
     def __eq__(self, other: object) -> bool:
         raise TypeError(
@@ -134,25 +133,74 @@ class StatedRow:
 
         >>> assert document(["0.244", "0.286", "0.301"]).climbs()
         """
-        return self._record(climbs(self._stated))
+        return self._record(_climb(_several(self._stated)))
 
     def falls(self) -> Check:
         """Check whether each can be smaller than all before it: a climb when read backwards.
 
         >>> assert document(["34.86", "22.95", "18.52"]).falls()
         """
-        return self._record(climbs(self._stated[::-1]))
+        return self._record(_climb(_several(self._stated)[::-1]))
 
     def peaks_at(self, place: int) -> Check:
         """Check whether the one at this place, counted from 0, can be the largest.
 
         >>> assert document(["71.0", "71.1", "70.4"]).peaks_at(1)
         """
-        return self._record(peaks(self._stated, place))
+        numbers = _several(self._stated)
+        largest, shown = numbers[place], ", ".join(map(_shown, numbers))
+        others = [each for at, each in enumerate(numbers) if at != place % len(numbers)]
+        pairs = [_compare(largest, ">", other) for other in others]
+        return self._record(
+            _all_hold(pairs, f"{_shown(largest)} is the largest of {shown}", numbers)
+        )
 
     def mostly_exceeds(self, others: Sequence[Value]) -> Check:
         """Check whether more than half of these can be larger than their counterparts.
 
         >>> assert document(["0.71", "0.64", "0.80"]).mostly_exceeds(["0.70", "0.65", "0.75"])
         """
-        return self._record(mostly_exceed(self._stated, others))
+        pairs = list(zip(_several(self._stated), _several(others), strict=True))
+        held = [_compare(larger, ">", smaller).possible for larger, smaller in pairs]
+        shown = ", ".join(f"{_shown(larger)} > {_shown(smaller)}" for larger, smaller in pairs)
+        most = sum(held) > len(held) / 2
+        measured = f"{shown}: {sum(held)} of {len(held)} hold, {verdict_word(most)}"
+        sides = meanings(*(side for pair in pairs for side in pair))
+        return self._record(Check(most, measured, tuple(sides)))
+
+
+def _climb(numbers: Sequence[Number]) -> Check:
+    pairs = [_compare(high, ">", low) for low, high in combinations(numbers, 2)]
+    return _all_hold(pairs, " < ".join(map(_shown, numbers)), numbers)
+
+
+def _all_hold(pairs: Iterable[Check], sentence: str, numbers: Sequence[Number]) -> Check:
+    """Join the checks of pairs into one, which names those that fail."""
+    failed = [pair.measured for pair in pairs if not pair.possible]
+    return Check(
+        not failed, f"{sentence}: {verdict_word(not failed)}", (*failed, *meanings(*numbers))
+    )
+
+
+def _compare(one: Number, sign: str, other: Number) -> Check:
+    """Check whether one number can be larger than another, or smaller."""
+    larger, smaller = (one, other) if sign == ">" else (other, one)
+    apart = (larger - smaller).interval()
+    possible, certain = apart.high > 0, apart.low > 0
+    open_still = ", as the digits leave it open" if possible and not certain else ""
+    shown = f"{_shown(one)} {sign} {_shown(other)}: {verdict_word(possible)}{open_still}"
+    return Check(possible, shown, tuple(meanings(larger, smaller)))
+
+
+def _several(values: Sequence[Value]) -> list[Number]:
+    if len(values) < 2:
+        raise ValueError(f"{list(values)} is too short to be in any order: give two or more.")
+    return [number(value) for value in values]
+
+
+def _shown(value: Number) -> str:
+    """Return a printed number as it is, and a formula with its values behind it."""
+    if isinstance(value, Printed):
+        return value.text
+    values = to_range(value.interval())
+    return value.text if values == value.text else f"{value.text} ({values})"

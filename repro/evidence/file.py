@@ -121,7 +121,7 @@ class EvidenceFile:
 
     def record(self, key: str) -> Record:
         """Return the run of a key that the file has."""
-        return Record.of(decoded(self.lines[key]))
+        return Record(decoded(self.lines[key]))
 
     def at(self, place: str) -> Record | None:
         """Return the run of an arm and seed; None where the file has none."""

@@ -55,7 +55,7 @@ def pack(
 def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[Line]:
     """Yield the line of each run, and after it those of its weights where a store is given."""
     for record in records:
-        yield record.line()
+        yield record.line
         stored = store.at(record.key) if store is not None and record.keeps_weights else None
         weights = (stored.weights if stored is not None else None) or b""
         for part, start in enumerate(range(0, len(weights), PART)):
@@ -110,7 +110,7 @@ def _with_weights(file: EvidenceFile) -> Iterator[tuple[Record, bytes]]:
         if line["kind"] == "run":
             if record is not None:
                 yield record, bytes(weights)
-            record = Record.of(line)
+            record = Record(line)
             weights.clear()
     if record is not None:
         yield record, bytes(weights)

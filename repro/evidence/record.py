@@ -41,31 +41,34 @@ class Unsound(ValueError):
 
 @dataclass(frozen=True)
 class Record:
-    """A run that was packed: its result, and what finds it when keys are others."""
+    """A run that was packed: the line that the file has of it, and its result."""
 
-    study: str
-    """The module that trains its arm."""
-    data_sets: tuple[str, ...]
-    """Names of the data sets that it read."""
-    keeps_weights: bool
-    """True where other runs start from the parameters that it ended with."""
-    result: Result
+    line: Line
 
-    @classmethod
-    def of(cls, line: Mapping[str, Any]) -> Record:
-        """Return the record of a line that was found to be sound."""
-        parts = (line[name] for name in ("key", "identity", "values", "provenance"))
-        result = Result(*parts)
-        return cls(line["study"], tuple(line["data_sets"]), line["keeps_weights"], result)
+    @cached_property
+    def result(self) -> Result:
+        parts = (self.line[name] for name in ("key", "identity", "values", "provenance"))
+        return Result(*parts)
 
     @property
     def key(self) -> str:
         return self.result.key
 
+    @property
+    def data_sets(self) -> list[str]:
+        """Names of the data sets that it read."""
+        return list(self.line["data_sets"])
+
+    @property
+    def keeps_weights(self) -> bool:
+        """True where other runs start from the parameters that it ended with."""
+        return bool(self.line["keeps_weights"])
+
     @cached_property
     def place(self) -> str:
         """The text that is the same for all results of one arm and seed."""
-        return place_of(self.study, self.result.identity["arm"], self.result.identity["seed"])
+        identity = self.result.identity
+        return place_of(self.line["study"], identity["arm"], identity["seed"])
 
     @property
     def name(self) -> str:
@@ -73,32 +76,24 @@ class Record:
         identity = self.result.identity
         return f"{identity['arm']['arm']}, seed {identity['seed']} ({self.key[:12]})"
 
-    def line(self) -> Line:
-        """Return the record as it is written."""
-        return {
-            "kind": "run",
-            "key": self.key,
-            "study": self.study,
-            "data_sets": list(self.data_sets),
-            "keeps_weights": self.keeps_weights,
-            "identity": self.result.identity,
-            "values": self.result.values,
-            "provenance": self.result.provenance,
-        }
-
 
 def record_of(run: Run, result: Result) -> Record:
     """Return the record of a stored run.
 
-    >>> record_of(run, store.get(identity)).line()["kind"]
+    >>> record_of(run, store.get(identity)).line["kind"]
     'run'
     """
-    made = {name: x for name, x in result.provenance.items() if name not in NOT_PACKED}
     return Record(
-        study=run.arm.study,
-        data_sets=tuple(run.arm.data_sets),
-        keeps_weights=run.arm.keeps_weights,
-        result=Result(result.key, result.identity, result.values, made),
+        {
+            "kind": "run",
+            "key": result.key,
+            "study": run.arm.study,
+            "data_sets": list(run.arm.data_sets),
+            "keeps_weights": run.arm.keeps_weights,
+            "identity": result.identity,
+            "values": result.values,
+            "provenance": {n: x for n, x in result.provenance.items() if n not in NOT_PACKED},
+        }
     )
 
 
@@ -111,7 +106,7 @@ def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
     return json.dumps([study, plain(arm, "arm"), seed], sort_keys=True, separators=(",", ":"))
 
 
-def sound_record(line: Mapping[str, Any]) -> Record:
+def sound_record(line: Line) -> Record:
     """Return the record of a parsed line; raises `Unsound`.
 
     >>> sound_record({"kind": "run", "key": "none"})
@@ -147,7 +142,7 @@ def sound_record(line: Mapping[str, Any]) -> Record:
     texts = [*line["data_sets"], *(made.get(name) or "" for name in SHOWN)]
     if not isinstance(packages, dict) or not _are_texts([*texts, *packages.values()]):
         raise Unsound("has a name, a version or a machine that is no text")
-    return Record.of(line)
+    return Record(line)
 
 
 def _require_members(table: Mapping[str, Any], kinds: Mapping[str, type]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from repro.arm import Arm, Run
 from repro.core.device import machine
 from repro.evidence import EvidenceError
-from repro.evidence.again import Again, NotTrained
+from repro.evidence.audit import Again, NotTrained
 from repro.evidence.file import FORMAT, FORMERLY, SEALED, decoded, require_head, texts
 from repro.runs.identity import Identity
 from repro.runs.identity import engine_of as usual_engine

@@ -10,9 +10,18 @@ Each file of claims has a ledger of its own, in the folder `ledger` beside it. A
 """
 
 from repro.ledger.entry import KINDS, VERDICTS, Change, Entry, Kind, LedgerError, short_source
-from repro.ledger.file import Ledger, held, leave_one_file, write_ledgers
-from repro.ledger.place import NAME, folders_with_ledgers
-from repro.ledger.read import Ledgers, entries_at, read_ledgers
+from repro.ledger.file import (
+    NAME,
+    Ledger,
+    Ledgers,
+    entries_at,
+    folders_with_ledgers,
+    held,
+    leave_one_file,
+    ledgers_in,
+    read_ledgers,
+    write_ledgers,
+)
 
 __all__ = [
     "KINDS",
@@ -28,6 +37,7 @@ __all__ = [
     "folders_with_ledgers",
     "held",
     "leave_one_file",
+    "ledgers_in",
     "read_ledgers",
     "short_source",
     "write_ledgers",

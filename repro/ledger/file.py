@@ -1,4 +1,8 @@
-"""A ledger as a file: what it holds of each claim, and how it is written."""
+"""Ledgers as files: where they are, what they hold of each claim, and how they are written.
+
+The claims of `test_depth.py` have `ledger/test_depth.toml`. An older `ledger.toml` beside the
+claims is read too; it may have entries of all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,21 @@ import fcntl
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from repro.files import explained, write_beside
 from repro.ledger.entry import Entry, LedgerError, entries_in, text_of
-from repro.ledger.place import FOLDER, NAME, is_package, ledger_of
+from repro.store import has_stored_runs
 from repro.text import shown
+
+NAME = "ledger.toml"
+"""The ledger of all claims in a folder, as earlier versions wrote it."""
+
+FOLDER = "ledger"
+"""The folder in which each file of claims has a ledger of its own."""
+
+_NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
 
 MOST_BYTES = 64 * 2**20
 """The most that is read of a file; a thousand claims take one megabyte."""
@@ -119,6 +132,167 @@ def write_ledgers(ledgers: Iterable[Ledger]) -> None:
             elif not path.is_file() or path.read_bytes() != text:
                 path.parent.mkdir(exist_ok=True)
                 write_beside(path, text)
+
+
+def ledger_of(file: Path) -> Path:
+    """Return where the ledger of the claims in a file is, or will be.
+
+    >>> ledger_of(Path("claims/test_depth_ladder.py"))
+    PosixPath('claims/ledger/test_depth_ladder.toml')
+    """
+    return file.parent / FOLDER / f"{file.stem}.toml"
+
+
+def ledgers_in(folder: Path) -> list[Path]:
+    """Return the ledgers of a folder's claims, as far as there are any; raises LedgerError.
+
+    >>> ledgers_in(Path("claims/documents"))[0]
+    PosixPath('claims/documents/ledger/test_000_early_exit.toml')
+    """
+    place = folder / FOLDER
+    whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
+    names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
+    found = sorted(place / name for name in names)
+    if not is_package(place):
+        return [*whole, *found]
+    if any(map(_has_entries, found)):
+        raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
+    return whole
+
+
+def _has_entries(path: Path) -> bool:
+    try:
+        return path.is_file() and b"[[claim]]" in path.read_bytes()
+    except OSError:  # which its reader will say
+        return True
+
+
+def is_package(folder: Path) -> bool:
+    """Return whether a folder has modules of Python in it, and so no ledgers; raises LedgerError.
+
+    >>> is_package(Path("claims/ledger"))
+    False
+    """
+    return any(name.endswith(".py") for name in _names(folder))
+
+
+def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]:
+    """Yield a folder and those below it, as pytest walks them, that seem to have ledgers.
+
+    Not looked into: hidden folders, environments, the runs of stores and the folder to leave out.
+
+    >>> list(folders_with_ledgers(Path("claims")))
+    [PosixPath('claims'), PosixPath('claims/documents')]
+    """
+    for folder, below, files in os.walk(at):
+        if not {NAME, FOLDER}.isdisjoint([*files, *below]):
+            yield Path(folder)
+        below[:] = sorted(
+            x
+            for x in below
+            if not x.startswith(".")
+            and x not in _NOT_LOOKED_INTO
+            and Path(folder, x) != but
+            and not has_stored_runs(Path(folder, x))
+        )
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names of what is in a folder, if there is one."""
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise LedgerError(
+            f"The folder {folder} cannot be read ({error.strerror}); allow reading it."
+        ) from error
+
+
+def read_ledgers(place: Path) -> list[Ledger]:
+    """Return the ledgers of the claims in a folder, or in one file of it, as far as there are any.
+
+    Raises LedgerError where one cannot be read, and where two have entries of the same claim.
+
+    >>> [len(ledger.entries) for ledger in read_ledgers(Path("claims"))]
+    """
+    if place.is_dir():
+        paths = ledgers_in(place)
+    else:
+        own = (place.parent / NAME, ledger_of(place))
+        paths = [path for path in ledgers_in(place.parent) if path in own]
+    ledgers = [Ledger.read(path) for path in paths]
+    _claims_by_ledger(ledgers)
+    return ledgers
+
+
+def entries_at(path: Path) -> list[Entry]:
+    """Return the entries of a ledger, which is a file or a folder of them; raises LedgerError.
+
+    >>> len(entries_at(Path("claims/ledger")))
+    """
+    ledgers: list[Ledger] = []
+    if path.is_file():
+        ledgers = [Ledger.read(path)]
+    elif path.is_dir() and path.name == FOLDER:
+        ledgers = read_ledgers(path.parent)
+    if not ledgers:
+        raise LedgerError(f"There is no ledger {path}; pytest --update-ledger writes one.")
+    return [entry for ledger in ledgers for entry in ledger.entries.values()]
+
+
+class Ledgers:
+    """The ledgers of a session, each read once, when a claim of it asks.
+
+    >>> Ledgers().of(Path("claims/test_depth_ladder.py")).path
+    PosixPath('claims/ledger/test_depth_ladder.toml')
+    """
+
+    def __init__(self) -> None:
+        self._at = cache(Ledger.read)
+        self._of = cache(self._with_older)
+        self._claims_in = cache(lambda folder: _claims_by_ledger(read_ledgers(folder)))
+
+    def of(self, file: Path) -> Ledger:
+        """Return the ledger of the claims in a file; raises LedgerError.
+
+        It has the entries of an older `ledger.toml` too, which may be about other files.
+        """
+        return self._of(file)
+
+    def _with_older(self, file: Path) -> Ledger:
+        own, older = self._at(ledger_of(file)), self._at(file.parent / NAME)
+        if not older.entries:
+            return own
+        return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
+
+    def require_in_place(self, claim: str, file: Path) -> None:
+        """Raise LedgerError where a claim has its entries in the ledger of another file.
+
+        The other ledgers are read only where the claim has none in its own.
+        """
+        ledger = self.of(file)
+        if ledger.of_claim(claim):
+            return
+        places = self._claims_in(file.parent)
+        if claim in places:
+            raise LedgerError(
+                f"The ledger {places[claim]} has {claim}, whose claim is in {file.name}: move it"
+                f" into {ledger.path.name}; where {file.name} was renamed, rename the ledger too."
+            )
+
+
+def _claims_by_ledger(ledgers: list[Ledger]) -> dict[str, Path]:
+    """Return the path of the ledger that has a claim; raises LedgerError where two have it."""
+    places: dict[str, Path] = {}
+    for ledger in ledgers:
+        for entry in ledger.entries.values():
+            if (other := places.setdefault(entry.claim, ledger.path)) != ledger.path:
+                raise LedgerError(
+                    f"The ledgers {other} and {ledger.path} both have {entry.claim}: remove it from"
+                    " the one that is not called as its claim's file."
+                )
+    return places
 
 
 @contextmanager

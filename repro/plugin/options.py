@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.ledger import LedgerError, folders_with_ledgers, read_ledgers
-from repro.ledger.place import ledgers_in
+from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
 from repro.plugin.command_line import OPTIONS, by_hand, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
 from repro.store import RUNS

@@ -165,12 +165,24 @@ def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
     }
     for metric in sorted(metrics):
         for arm, other in (arms, arms[::-1]):
-            found = arm.source.rivals.rank(arm.chosen, metric, beside=other.chosen)
-            if found is not None and not found.lowest <= found.own <= found.highest:
-                extreme = "highest" if found.own > found.highest else "lowest"
+            mean, rivals = means_of(arm, other, metric)
+            if mean is not None and len(rivals) > 1 and not min(rivals) <= mean <= max(rivals):
+                extreme = "highest" if mean > max(rivals) else "lowest"
                 return (
-                    f"{arm.label} has the {extreme} {metric} of {found.rivals + 1} arms that could"
+                    f"{arm.label} has the {extreme} {metric} of {len(rivals) + 1} arms that could"
                     f" be compared with {other.label}: if it was chosen for that, this level does"
                     " not hold; claim it of all of them, or on runs that are new"
                 )
     return ""
+
+
+def means_of(arm: RecordedArm, other: RecordedArm, metric: str) -> tuple[float | None, list[float]]:
+    """Return the mean of an arm, and those of the arms that `other` could be compared with instead.
+
+    An arm of which a run has no number is no rival. Nothing is compared with itself.
+    """
+    means = arm.source.means(metric)
+    if arm.chosen == other.chosen or arm.chosen not in means:
+        return None, []
+    rivals = (each for each in arm.source.rivals(arm.chosen) if each != other.chosen)
+    return means[arm.chosen], [means[each] for each in rivals if each in means]

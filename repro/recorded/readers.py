@@ -118,21 +118,21 @@ def lightning_csv(path: Path) -> Iterator[Cells]:
         except ImportError:
             raise lacks("PyYAML", "lightning") from None
         text = (path / "hparams.yaml").read_text(encoding="utf-8")
-        settings = _flat(yaml.safe_load(text) or {})
+        settings = flat(yaml.safe_load(text) or {})
     for _, cells in read_csv(path / "metrics.csv"):
         yield {**settings, **cells}
 
 
-def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, object]:
+def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, object]:
     """Return settings in which those of a mapping are called by their path.
 
-    >>> _flat({"lr": 0.1, "model": {"width": 8}})
+    >>> flat({"lr": 0.1, "model": {"width": 8}})
     {'lr': 0.1, 'model.width': 8}
     """
     columns: dict[str, object] = {}
     for name, value in settings.items():
         is_nested = isinstance(value, Mapping)
-        columns |= _flat(value, f"{before}{name}.") if is_nested else {f"{before}{name}": value}
+        columns |= flat(value, f"{before}{name}.") if is_nested else {f"{before}{name}": value}
     return columns
 
 

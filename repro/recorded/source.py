@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any, ClassVar, Self, cast
 
 from repro.arm import Arm, Metric, Settings
-from repro.recorded.rivals import Rivals
 from repro.recorded.rows import Read, RecordedError, rows_of
 from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
 
@@ -121,7 +121,7 @@ class Recorded:
     read: Read | None
     _located: dict[Chosen, RecordedArm] = field(default_factory=dict)
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
-    _known: dict[tuple[str, ...], dict[Chosen, list[Chosen]]] = field(default_factory=dict)
+    _means: dict[str, dict[Chosen, float]] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
         """Return the arm with these settings; those that all such rows share can be left out.
@@ -194,19 +194,39 @@ class Recorded:
 
     def _with(self, given: Chosen) -> list[Chosen]:
         """Return the arms that have the given settings."""
-        names = tuple(name for name, _ in given)
-        if names not in self._known:
-            places = [self.columns.arm.index(name) for name in names]
-            known: dict[Chosen, list[Chosen]] = {}
-            for chosen in self.arms:
-                known.setdefault(tuple(chosen[place] for place in places), []).append(chosen)
-            self._known[names] = known
-        return self._known[names].get(given, [])
+        if given in self.arms:
+            return [given]
+        return [chosen for chosen in self.arms if set(given) <= set(chosen)]
+
+    def means(self, metric: str) -> dict[Chosen, float]:
+        """Return the mean of a metric over the runs of each arm of which no run lacks a number."""
+        if metric not in self._means:
+            self._means[metric] = {}
+            for chosen, arm in self.arms.items():
+                values = [run.measures.get(metric) for run in arm.runs.values()]
+                numbers = [value for value in values if isinstance(value, float)]
+                if numbers and len(numbers) == len(values):
+                    self._means[metric][chosen] = fmean(numbers)
+        return self._means[metric]
+
+    def rivals(self, chosen: Chosen) -> list[Chosen]:
+        """Return the arms that differ from one in a single setting, and could take its place."""
+        return [
+            other
+            for place, value in enumerate(chosen)
+            for other in self._alike[place, chosen[:place], chosen[place + 1 :]]
+            if other[place] != value
+        ]
 
     @cached_property
-    def rivals(self) -> Rivals:
-        """The arms that could have been compared in the place of others."""
-        return Rivals(self.arms)
+    def _alike(self) -> dict[tuple[int, Chosen, Chosen], list[Chosen]]:
+        """The arms that are the same but for the setting at one place."""
+        alike: dict[tuple[int, Chosen, Chosen], list[Chosen]] = {}
+        for chosen in self.arms:
+            for place in range(len(chosen)):
+                others = chosen[:place], chosen[place + 1 :]
+                alike.setdefault((place, *others), []).append(chosen)
+        return alike
 
     def label_of(self, chosen: Chosen) -> str:
         """Return the settings that differ among the arms, a number with its name."""

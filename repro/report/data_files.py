@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, deciding_effect
@@ -38,8 +38,12 @@ def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
     paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
     paths[0].write_text(results_text(results), encoding="utf-8")
     paths[1].write_text(schema_text(), encoding="utf-8")
-    _write_table(paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims))
-    _write_table(paths[3], SEED_COLUMNS, _seed_rows(results.claims))
+    for path, columns, rows in (
+        (paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims)),
+        (paths[3], SEED_COLUMNS, _seed_rows(results.claims)),
+    ):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_table(file, columns, rows)
     return paths
 
 
@@ -70,12 +74,14 @@ def schema_text() -> str:
     return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
-def _write_table(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        # Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
-        table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
-        table.writeheader()
-        table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+def write_table(file: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as CSV under these columns.
+
+    Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
+    """
+    table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
+    table.writeheader()
+    table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
 
 
 def _cell(value: Any) -> Any:

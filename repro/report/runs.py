@@ -50,8 +50,7 @@ def read_runs(arms: Mapping[str, ArmData], *places: StoredRuns) -> dict[str, Arm
 def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
     runs = ArmRuns()
     for key in arm.keys:
-        found = (place.measured(key) for place in places)
-        result = next((each for each in found if each is not None), None)
+        result = stored(key, places)
         if result is None:
             continue
         runs.seconds += result.provenance.get("seconds", 0.0)
@@ -61,8 +60,7 @@ def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
             runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                given = result.values.get("epochs", {}).get(metric)
-                epochs = given or _epochs(arm, metric, most=len(values))
+                epochs = epochs_known(arm, metric, result)
                 if metric not in runs.curves:
                     runs.curves[metric] = TrainingCurve(epochs)
                 elif len(epochs) > len(runs.curves[metric].epochs):
@@ -72,13 +70,22 @@ def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
     return runs
 
 
-def _epochs(arm: ArmData, metric: str, *, most: int) -> list[int]:
-    """Return the epochs at whose end a metric is known; all of them where nobody says which."""
-    given = arm.settings.get("recipe")
-    if given is None:
-        return list(range(1, most + 1))
+def stored(key: str, places: Sequence[StoredRuns]) -> Result | None:
+    """Return the run of a key in the first place that has it; None where none has."""
+    found = (place.measured(key) for place in places)
+    return next((each for each in found if each is not None), None)
+
+
+def epochs_known(arm: ArmData, metric: str, result: Result) -> list[int]:
+    """Return the epochs at whose end a run tells a metric; all of them where nobody says which."""
+    given: list[int] | None = result.values.get("epochs", {}).get(metric)
+    if given:
+        return given
+    settings = arm.settings.get("recipe")
+    if settings is None:
+        return list(range(1, len(result.values["history"].get(metric, [])) + 1))
     own = {each.name for each in fields(Recipe)} - {"clip"}  # its stages are lists by now
-    recipe = Recipe(**{name: value for name, value in given.items() if name in own})
+    recipe = Recipe(**{name: value for name, value in settings.items() if name in own})
     return [e + 1 for e in range(recipe.epochs) if metric == LOSS or recipe.measures(e)]
 
 

@@ -7,7 +7,6 @@ wrote it, and is none of this report's.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
 
 LIST = "files.sha256"
-_LINE = re.compile(r"([0-9a-f]{64})  ((?:claims/)?[^/\\]+)")  # older reports had pages in `claims`
+_LINE = re.compile(r"([0-9a-f]{64})  ([^/\\]+)")
 
 
 class NothingToDrawWith(Exception):
@@ -56,10 +55,9 @@ def replace_report(folder: Path, written: Iterable[Path]) -> Path:
     listed = folder / LIST
     for name, content in _read(listed).items():
         path = folder / name
-        if name not in hashes and _is_own(path) and _hash(path) == content:
+        is_own = path.is_file() and not path.is_symlink()  # a link may lead anywhere
+        if name not in hashes and is_own and _hash(path) == content:
             path.unlink()
-    with contextlib.suppress(OSError):  # it is not empty, or was never there
-        (folder / "claims").rmdir()
     lines = (f"{content}  {name}\n" for name, content in sorted(hashes.items()))
     listed.write_text("".join(lines), encoding="utf-8")
     return listed
@@ -72,11 +70,6 @@ def _read(listed: Path) -> dict[str, str]:
         return {}
     found = filter(None, map(_LINE.fullmatch, lines))
     return {match[2]: match[1] for match in found}
-
-
-def _is_own(path: Path) -> bool:
-    """Return False for links, which may lead anywhere, and for what is no file."""
-    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
 
 
 def _hash(path: Path) -> str:

@@ -13,7 +13,7 @@ from repro.runs.identity import roots
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from faults import FAULTS, faults_of  # noqa: E402
+from teeth import FAULTS, faults_of  # noqa: E402
 
 ARMS = {
     "context_vector": ["ContextArm"],

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import repro.document
-from repro.document import Document, agrees_with, decimals, grim, percent_drop, perplexity, printed
-from repro.document.order import climbs, exceeds, falls_below, mostly_exceed, peaks
+from repro.document import Document, agrees_with, check, grim, percent_drop, perplexity, printed
 from repro.judge import Outcome
+
+stated = Document()
 
 
 def shown(share, places, rule):
@@ -118,31 +119,31 @@ def test_an_order_is_possible_or_not_or_open_as_far_as_the_digits_say():
         (3, 3, False),
         (3, 2, True),
     ):
-        assert bool(exceeds(high, low)) is possible, (high, low)
+        assert bool(stated(high) > low) is possible, (high, low)
     still_open = "70.05 > 70.05: agrees, as the digits leave it open"
-    assert exceeds("70.05", "70.05").measured == still_open
-    assert exceeds("9.84", "8.93").measured == "9.84 > 8.93: agrees"
-    assert falls_below("9.84", "8.93").measured == "9.84 < 8.93: disagrees"
+    assert (stated("70.05") > "70.05").measured == still_open
+    assert (stated("9.84") > "8.93").measured == "9.84 > 8.93: agrees"
+    assert (stated("9.84") < "8.93").measured == "9.84 < 8.93: disagrees"
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=5), st.integers(0, 4))
 def test_ladders_of_exact_numbers_are_as_python_sorts_them(values, place):
     at = place % len(values)
     others = values[:at] + values[at + 1 :]
-    assert bool(climbs(values)) == (sorted(set(values)) == values)
+    assert bool(stated(values).climbs()) == (sorted(set(values)) == values)
     for index in (at, at - len(values)):
-        assert bool(peaks(values, index)) == all(values[at] > other for other in others)
+        assert bool(stated(values).peaks_at(index)) == all(values[at] > other for other in others)
 
 
 def test_a_ladder_is_possible_only_as_a_whole():
-    assert climbs(["0.3", "0.3", "0.3"])
-    assert not climbs([3, "3.0", 3])  # each neighbour alone could do
-    assert "40.57 < 40.48" not in str(climbs(["40.48", "40.57"]))
-    assert "40.48 > 40.57: disagrees" in str(climbs(["40.57", "40.48"]))
+    assert stated(["0.3", "0.3", "0.3"]).climbs()
+    assert not stated([3, "3.0", 3]).climbs()  # each neighbour alone could do
+    assert "40.57 < 40.48" not in str(stated(["40.48", "40.57"]).climbs())
+    assert "40.48 > 40.57: disagrees" in str(stated(["40.57", "40.48"]).climbs())
     with pytest.raises(ValueError, match="give two or more"):
-        climbs(["1"])
-    assert mostly_exceed([2, 2, 0], [1, 1, 1])
-    assert not mostly_exceed([2, 0], [1, 1])  # most is more than half
+        stated(["1"]).climbs()
+    assert stated([2, 2, 0]).mostly_exceeds([1, 1, 1])
+    assert not stated([2, 0]).mostly_exceeds([1, 1])  # most is more than half
 
 
 def test_a_document_keeps_what_it_finds():
@@ -174,7 +175,7 @@ def test_every_public_word_has_an_example_and_all_of_them_run():
     made_by_others = {"Interval", "Number"}  # by `printed` and by formulas
     words = {name for name, value in public.items() if callable(value)} - made_by_others
     assert [name for name in sorted(words) if ">>>" not in public[name].__doc__] == []
-    names = {**vars(decimals), **public, "document": Document()}
+    names = {**vars(check), **public, "document": Document()}
     modules = pkgutil.iter_modules(repro.document.__path__, "repro.document.")
     loaded = [importlib.import_module(module.name) for module in modules]
     failed = [x.__name__ for x in loaded if doctest.testmod(x, extraglobs=dict(names)).failed]

@@ -58,7 +58,7 @@ def line(run=RUN, **changes):
     """Return the line of a run, with other members."""
     identity = changes.pop("identity", identity_of(run))
     result = Result(run_key(identity), identity, values_of(run), MADE)
-    return {**record_of(run, result).line(), **changes}
+    return {**record_of(run, result).line, **changes}
 
 
 def file_of(folder, *lines, runs=None, name="evidence.jsonl.gz"):

@@ -9,10 +9,11 @@ from scipy import stats
 from repro.arm import Run
 from repro.evidence import audit as audit_module
 from repro.evidence import results as results_module
-from repro.evidence.again import Again, NotTrained
 from repro.evidence.audit import (
+    Again,
     Checked,
     Finding,
+    NotTrained,
     audit,
     audit_lines,
     chance_to_find,

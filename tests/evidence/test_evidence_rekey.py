@@ -7,7 +7,7 @@ import pytest
 from repro.arm import Run
 from repro.core.device import machine
 from repro.evidence import rekey
-from repro.evidence.again import NotTrained
+from repro.evidence.audit import NotTrained
 from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note, runs_of_file
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from repro.evidence.file import EvidenceFile
-from tests.evidence.packs import FILE, compressed, evidence, lines_of, packed
+from tests.evidence.packs import FILE, command, compressed, evidence, lines_of, packed
 from tests.plugin.sessions import change, run, run_apart
 from tests.plugin.sessions import trained as counts
 
@@ -123,6 +123,28 @@ def test_a_session_trains_only_what_was_not_added(trained):
     store = ["--store", str(trained.path / "store")]
     for number, arguments in enumerate(([], [".", *store], [*store, "."])):
         assert packed(trained, *arguments, file=f"{number}.jsonl.gz").read_bytes() == first
+
+
+def test_the_table_of_runs_is_the_same_from_the_store_and_from_a_file(trained):
+    packed(trained)
+    assert command("table", "--into", "stored.csv").ret == 0
+    without_store(trained)
+    assert command("table", "--evidence", FILE, "--into", "packed.csv").ret == 0
+    stored, packed_ = ((trained.path / f"{x}.csv").read_text() for x in ("stored", "packed"))
+    assert stored == packed_
+    assert "900/steeper" in stored
+    nothing = command("table")
+    assert (nothing.ret, nothing.stdout.str()) == (1, "")
+    nothing.stderr.fnmatch_lines(["The table is empty: none of these claims has a run*"])
+
+
+def test_two_files_are_compared_by_the_verdicts_that_claims_have_from_them(trained):
+    path = packed(trained)
+    (trained.path / "other.jsonl.gz").write_bytes(path.read_bytes())
+    forge(trained.path / "other.jsonl.gz")
+    same = command("diff", FILE, "other.jsonl.gz", ".")
+    same.stdout.fnmatch_lines(["* verdicts the same, * of them with other numbers; 0 other, *"])
+    assert same.ret == 0
 
 
 def audit(*arguments):

@@ -14,7 +14,7 @@ from repro.ledger import (
     leave_one_file,
     read_ledgers,
 )
-from repro.ledger.place import folders_with_ledgers, ledger_of, ledgers_in
+from repro.ledger.file import folders_with_ledgers, ledger_of, ledgers_in
 from repro.store import Store
 
 
@@ -98,23 +98,6 @@ def test_a_ledger_is_read_only_for_the_files_that_ask(tmp_path):
         ledgers.of(tmp_path / "test_b.py")
     with pytest.raises(LedgerError, match=r"test_b\.toml cannot be read"):
         read_ledgers(tmp_path)
-
-
-def test_a_bad_ledger_is_read_once(tmp_path, monkeypatch):
-    write(tmp_path / "ledger" / "test_a.toml", "900/a")
-    (tmp_path / "ledger" / "test_b.toml").write_text("<<<<<<<")
-    read = []
-    usual = Path.open
-    monkeypatch.setattr(
-        Path, "open", lambda path, *how: read.append(path.name) or usual(path, *how)
-    )
-    ledgers = Ledgers()
-    for _ in range(3):
-        with pytest.raises(LedgerError):
-            ledgers.of(tmp_path / "test_b.py")
-        with pytest.raises(LedgerError):
-            ledgers.require_in_place("900/new", tmp_path / "test_a.py")
-    assert read.count("test_a.toml") == read.count("test_b.toml") == 2
 
 
 def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):

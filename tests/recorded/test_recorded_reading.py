@@ -17,9 +17,8 @@ from scipy import stats
 from repro.__main__ import main
 from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
-from repro.recorded.judging import require_same_ends
+from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rivals import Rank, Rivals
 from repro.recorded.rows import File, Pattern, Row
 from repro.recorded.runs import RecordedArmRuns, RecordedRun, listed
 from repro.store import run_key
@@ -453,7 +452,7 @@ def arm_of(values):
 
 
 def expected(arms, chosen, beside):
-    """How an arm stands, from a look at every other one; None where it has no rivals."""
+    """The mean of an arm and those of its rivals, from a look at every other one."""
     means = {}
     for each, arm in arms.items():
         values = [run.measures["accuracy"] for run in arm.runs.values()]
@@ -461,16 +460,16 @@ def expected(arms, chosen, beside):
         if apart <= 1 and each != beside and values and None not in values:
             means[each] = fmean(values)
     own = means.pop(chosen, None)
-    if own is None or len(means) < 2:
-        return None
-    return Rank(own, min(means.values()), max(means.values()), len(means))
+    return (None, []) if own is None else (own, sorted(means.values()))
 
 
 @given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
 def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, data):
+    names = ["method", "width", "deep"]
+    results = recorded("results.csv", arm=names, seed="seed", metrics=ACCURACY)
     arms = {chosen_of(settings): arm_of(values) for settings, values in tables.items()}
-    rivals = Rivals(arms)
+    results.arms = arms
     for _ in range(3):
         chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
-        found = rivals.rank(chosen, "accuracy", beside=beside)
-        assert found == expected(arms, chosen, beside)
+        mean, rivals = means_of(results.arm_of(chosen), results.arm_of(beside), "accuracy")
+        assert (mean, sorted(rivals)) == expected(arms, chosen, beside)

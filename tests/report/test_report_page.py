@@ -179,13 +179,3 @@ def test_the_sentence_comes_before_the_name_and_the_values_beside_what_is_docume
     shown = " ".join(re.sub(r"<[^>]+>", " ", row).split())
     assert shown.startswith("Every trained block adds to the accuracy 004/value")
     assert "0.389 → 0.617 BP k=1 0.4" in shown
-
-
-def test_there_is_one_p_and_a_list_of_words(results, store):
-    page = Reader(page_of(results, store))
-    heads = re.search(r"<thead>.*?</thead>", page_of(results, store), re.S)[0]
-    assert re.findall(r">([^<>\s][^<>]*)<", heads).count("p") == 1
-    assert "p, all claims" not in heads
-    words = page.text[page.text.index("\nWords\n") :].splitlines()
-    for word in ("claim", "arm", "interval", "level", "ledger", "twin"):
-        assert any(line.startswith(word) for line in words), word

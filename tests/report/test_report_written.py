@@ -9,10 +9,10 @@ from repro.report.write import LIST, replace_report
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with the report of two pages, and the list of them."""
+    """A folder with a report of two files, and the list of them."""
     report = tmp_path / "report"
-    (report / "claims").mkdir(parents=True)
-    replace_report(report, [page(report, "index.html"), page(report, "claims/0001.html")])
+    report.mkdir()
+    replace_report(report, [page(report, "index.html"), page(report, "figure.svg")])
     return report
 
 
@@ -33,15 +33,15 @@ def test_what_the_next_report_does_not_have_is_removed(folder):
 
 
 def test_what_others_wrote_or_changed_stays(folder):
-    page(folder, "claims/notes.txt")
-    page(folder, "claims/0001.html", "changed by hand")
+    page(folder, "notes.txt")
+    page(folder, "figure.svg", "changed by hand")
     replace_report(folder, [])
-    assert names(folder) == {"claims", "claims/notes.txt", "claims/0001.html", LIST}
+    assert names(folder) == {"notes.txt", "figure.svg", LIST}
 
 
 def test_the_list_is_that_of_sha256sum(folder):
     known = hashlib.sha256(b"written here").hexdigest()
-    assert (folder / LIST).read_text() == f"{known}  claims/0001.html\n{known}  index.html\n"
+    assert (folder / LIST).read_text() == f"{known}  figure.svg\n{known}  index.html\n"
 
 
 def test_a_list_that_names_other_places_removes_nothing_there(folder):
@@ -53,19 +53,15 @@ def test_a_list_that_names_other_places_removes_nothing_there(folder):
         assert outside.exists(), name
 
 
-def test_a_link_is_not_followed(folder, tmp_path):
-    there = tmp_path / "there"
-    there.mkdir()
-    kept = page(there, "0001.html")
-    (folder / "claims" / "0001.html").unlink()
-    (folder / "claims").rmdir()
-    (folder / "claims").symlink_to(there)
+def test_a_link_is_not_removed(folder):
+    (folder / "figure.svg").unlink()
+    (folder / "figure.svg").symlink_to(page(folder.parent, "there.svg"))
     replace_report(folder, [])
-    assert kept.exists()
+    assert (folder / "figure.svg").is_symlink()
 
 
 def test_a_damaged_list_is_none(folder):
     for content in (b"", b"\xff\xfe", b"not a list\n"):
         (folder / LIST).write_bytes(content)
         replace_report(folder, [])
-        assert "claims/0001.html" in names(folder), content
+        assert "figure.svg" in names(folder), content

@@ -14,8 +14,7 @@ from repro.report.counts import ONE, count_lines, verdicts_of
 from repro.report.curves import figure_plot
 from repro.report.figure import caption
 from repro.report.intervals import seeds
-from repro.report.page.arms import ranges
-from repro.report.page.view import Page, anchor, claim_anchor
+from repro.report.page.view import Page, anchor, claim_anchor, ranges
 from repro.report.results import ResultsDocument
 from repro.report.runs import ArmRuns
 from repro.report.values import measurement_of
