@@ -41,19 +41,17 @@ STUDY = OutsideStudy(lambda arm, seed: {"seed": seed})
 
 def seconds(pool, store, count: int, *, first: int) -> float:
     """How long a pool takes for so many batches of seeds that it has not seen."""
-    from lines import Session
+    from cluster_lines import Session
     from tiny import Tiny
 
     from repro.arm import Run
-    from repro.backends.node import identity_here
+    from repro.backends.cluster import identity_here
     from repro.runs.pool import Batch
-    from repro.store import run_key
 
     batches = []
     for number in range(first, first + count):
-        batch = Batch(number, [Run(Tiny(), number)], [], "loop")
-        key = run_key(identity_here(batch.runs[0], batch, "cpu"))
-        batches.append(Batch(number, batch.runs, [key], "loop"))
+        run = Run(Tiny(), number)
+        batches.append(Batch(number, [run], [identity_here(run, None, "cpu")], "loop"))
     began = time.monotonic()
     session = Session(store, pool, batches)
     session.finish()
@@ -83,8 +81,8 @@ def main() -> None:
 
             pool = RayPool(store, address=cluster.address, device="cpu", project=folder)
         else:
+            from repro.backends.cluster import SlurmSettings
             from repro.backends.slurm import SlurmPool
-            from repro.backends.slurm_settings import SlurmSettings
 
             pool = SlurmPool(store, SlurmSettings(), device="cpu", project=folder)
         print(f"{'batches':>10}{'seconds':>10}{'ms each':>10}")

@@ -1,9 +1,9 @@
-"""The files of a batch: they lie in the store, or last as long as its training."""
+"""The files of a batch, which lie in the store or last as long as its training; its results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from repro.arm import Run
@@ -11,7 +11,7 @@ from repro.backends.opened import unwatched
 from repro.core.progress import Progress
 from repro.own.training_run import PassingFiles
 from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Start
+from repro.runs.pool import Batch, Failed, Narrowed, Start, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
@@ -30,7 +30,7 @@ class StoreFiles:
         devices: Mapping[str, str],
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._store, self._start, self._show = store, batch.start, show
+        self._store, self._batch, self._show = store, batch, show
         self._keys = dict(zip(batch.runs, batch.keys, strict=True))
         self.devices = devices
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
@@ -65,10 +65,21 @@ class StoreFiles:
             self._show(progress)
 
     def load_weights(self, run: Run) -> bytes:
-        assert self._start is not None
-        assert self._start.run == run
+        start = self._batch.start
+        assert start is not None
+        assert start.run == run
         with unwatched():
-            return stored_weights(self._store, self._start)
+            return stored_weights(self._store, start)
+
+    def stored(
+        self, events: Iterable[Progress | Trained | Failed | Narrowed]
+    ) -> Iterator[Progress | Stored | Failed | Narrowed]:
+        """Yield events, and put the result of each run that is trained into the store."""
+        for event in events:
+            if isinstance(event, Trained):
+                yield stored(event, self._batch, self._store)
+            else:
+                yield event
 
 
 class FilesWithoutCheckpoints(PassingFiles):
@@ -85,6 +96,17 @@ class FilesWithoutCheckpoints(PassingFiles):
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
         pass
+
+
+def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
+    """Put the result of a run into the store; it fails if no file can hold a value of it."""
+    [identity] = batch.part([event.run]).identities
+    how = {**event.provenance, **batch.origin}
+    try:
+        store.put(identity, event.values, how, weights=event.weights)
+    except (TypeError, ValueError) as error:
+        return Failed(event.run, f"{name_of(event.run)}, has no result to store: {error}")
+    return Stored(event.run)
 
 
 def stored_weights(store: Store, start: Start) -> bytes:
