@@ -45,13 +45,13 @@ def seconds(pool, store, count: int, *, first: int) -> float:
     from tiny import Tiny
 
     from repro.arm import Run
-    from repro.backends.cluster import identity_here
+    from repro.runs.identity import identity
     from repro.runs.pool import Batch
 
     batches = []
     for number in range(first, first + count):
         run = Run(Tiny(), number)
-        batches.append(Batch(number, [run], [identity_here(run, None, "cpu")], "loop"))
+        batches.append(Batch(number, {run: identity(run, device="cpu")}, "loop"))
     began = time.monotonic()
     session = Session(store, pool, batches)
     session.finish()

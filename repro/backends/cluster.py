@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from repro.arm import Run
 from repro.backends.trainer import Files, train_batch
 from repro.core.progress import Progress
-from repro.runs.identity import Identity, identity, name_of
-from repro.runs.pool import Batch, Failed, Narrowed, Start, Trained
+from repro.runs.identity import identity, name_of
+from repro.runs.pool import Batch, Failed, Narrowed, Trained
 from repro.store import run_key
 
 NOT_INSTALLED = (
@@ -117,24 +116,19 @@ def require_somebody(address: str) -> None:
         ) from error
 
 
-def identity_here(run: Run, start: Start | None, device: str) -> Identity:
-    """Return the identity that a run has on this machine."""
-    return identity(run, device=device, starts_from=start.key if start else None)
-
-
 def train_here(
     batch: Batch, *, device: str, files: Files
 ) -> Iterator[Progress | Trained | Failed | Narrowed]:
     """Train the runs of a batch that have the same key on this node; the others fail."""
     runs = []
-    for run, key in zip(batch.runs, batch.keys, strict=True):
+    for run, asked in batch.runs.items():
         try:
-            here = identity_here(run, batch.start, device)
+            here = identity(run, device=device, starts_from=asked.get("starts_from"))
         except Exception as error:  # an arm reads its data, and users write arms
             why = f"cannot be trained on the node that it was sent to: {error}"
             yield Failed(run, f"{name_of(run)}, {why}")
             continue
-        if run_key(here) == key:
+        if run_key(here) == run_key(asked):
             runs.append(run)
         else:
             about = {name: here[name] for name in ("torch", "data", "code")}

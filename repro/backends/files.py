@@ -11,7 +11,7 @@ from repro.backends.opened import unwatched
 from repro.core.progress import Progress
 from repro.own.training_run import PassingFiles
 from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Failed, Narrowed, Start, Stored, Trained
+from repro.runs.pool import Batch, Failed, Narrowed, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
@@ -31,7 +31,7 @@ class StoreFiles:
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store, self._batch, self._show = store, batch, show
-        self._keys = dict(zip(batch.runs, batch.keys, strict=True))
+        self._keys = batch.keys
         self.devices = devices
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self.has_saved_last = False
@@ -65,11 +65,9 @@ class StoreFiles:
             self._show(progress)
 
     def load_weights(self, run: Run) -> bytes:
-        start = self._batch.start
-        assert start is not None
-        assert start.run == run
+        assert self._batch.arm.starts_from == run
         with unwatched():
-            return stored_weights(self._store, start)
+            return stored_weights(self._store, self._batch)
 
     def stored(
         self, events: Iterable[Progress | Trained | Failed | Narrowed]
@@ -100,19 +98,21 @@ class FilesWithoutCheckpoints(PassingFiles):
 
 def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
     """Put the result of a run into the store; it fails if no file can hold a value of it."""
-    [identity] = batch.part([event.run]).identities
     how = {**event.provenance, **batch.origin}
     try:
-        store.put(identity, event.values, how, weights=event.weights)
+        store.put(batch.runs[event.run], event.values, how, weights=event.weights)
     except (TypeError, ValueError) as error:
         return Failed(event.run, f"{name_of(event.run)}, has no result to store: {error}")
     return Stored(event.run)
 
 
-def stored_weights(store: Store, start: Start) -> bytes:
-    """Return the parameters that a stored run ended with; raises ValueError if it has none."""
-    stored = store.at(start.key)
+def stored_weights(store: Store, batch: Batch) -> bytes:
+    """Return the parameters that a batch starts from; raises ValueError if there are none."""
+    [start] = {run.arm.starts_from for run in batch.runs}
+    [key] = {identity["starts_from"] for identity in batch.runs.values()}
+    assert start is not None
+    stored = store.at(key)
     if stored is None or stored.weights is None:
         what = "diverged" if stored and "diverged_at" in stored.values else "is not stored"
-        raise ValueError(f"{name_of(start.run)}, which this starts from, {what}")
+        raise ValueError(f"{name_of(start)}, which this starts from, {what}")
     return stored.weights

@@ -190,7 +190,7 @@ class ProcessPool(LocalPool):
             case Progress():
                 self._came.append(Advanced(job.batch.number, event))
             case Stored(place) | Failed(place):
-                run = job.batch.runs[place]  # type: ignore[call-overload]
+                run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
                 self._came.append(replace(event, run=run))
             case Narrowed():
@@ -276,7 +276,7 @@ class InProcessPool(LocalPool):
             devices={} if self.device == "cpu" else devices,
         )
         events = files.stored(
-            train_batch(batch.runs, engine=batch.engine, device=self.device, files=files)
+            train_batch(list(batch.runs), engine=batch.engine, device=self.device, files=files)
         )
         while True:
             with exit_refused():

@@ -126,7 +126,7 @@ class RayPool(Pool[RayJob]):
     def _weights(self, batch: Batch) -> bytes | None:
         """Return the parameters that a batch starts from; raises ValueError if there are none."""
         try:
-            return None if batch.start is None else stored_weights(self._store, batch.start)
+            return stored_weights(self._store, batch) if batch.arm.starts_from else None
         except ValueError as error:
             raise ValueError(f"failed to train: ValueError: {error}") from error
 

@@ -128,12 +128,12 @@ class SlurmPool(Pool[QueuedJob]):
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
         self._look()
         for id_, state in (self._states or {}).items():
-            keys = zip(batch.runs, batch.keys, strict=True)
+            keys = batch.keys.items()
             theirs = [run for run, key in keys if state.has(key) and not state.is_over]
             if theirs:
                 part = batch.part(theirs)
                 self._jobs.append(QueuedJob(part, is_last_try, id=id_))
-                batch = batch.part([run for run in batch.runs if run not in theirs])
+                batch = batch.part(run for run in batch.runs if run not in theirs)
         if batch.runs:
             work = BatchJob(self._store.root, batch, self.device, self._settings.minutes)
             self._jobs.append(QueuedJob(batch, is_last_try, id=self._queue.submit(work)))
@@ -154,7 +154,7 @@ class SlurmPool(Pool[QueuedJob]):
             self._look()
         for job in list(self._jobs):
             returned = self._queue.returned(job.id)  # by now its results are in the store
-            keys = dict(zip(job.batch.runs, job.batch.keys, strict=True))
+            keys = job.batch.keys
             stored = [run for run in job.left if self._store.measured(keys[run]) is not None]
             for event in [*map(Stored, stored), *returned]:
                 if isinstance(event, Narrowed):
@@ -221,8 +221,8 @@ class BatchJob:
     def __call__(self) -> list[Failed | Narrowed]:
         self._began = time.monotonic()
         store = Store(self.root)
-        keys = zip(self.batch.runs, self.batch.keys, strict=True)
-        batch = self.batch.part([run for run, key in keys if store.at(key) is None])
+        keys = self.batch.keys.items()
+        batch = self.batch.part(run for run, key in keys if store.at(key) is None)
         devices = numbered_accelerators(self.device)
         files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
         told: list[Failed | Narrowed] = []
@@ -251,7 +251,7 @@ class BatchJob:
         store = Store(self.root)
         return any(
             store.measured(key) or store.checkpoints.load(key) or any(store.folder(key).iterdir())
-            for key in self.batch.keys
+            for key in self.batch.keys.values()
         )
 
 
@@ -320,7 +320,7 @@ class SlurmQueue:
         memory = wishes.memory and f"{max(1, round(wishes.memory * 1024))}M"
         parameters: dict[str, object] = {
             "job_name": self._name,
-            "comment": ",".join(key[:KEY_LETTERS] for key in batch.keys),
+            "comment": ",".join(key[:KEY_LETTERS] for key in batch.keys.values()),
             "time": wishes.minutes,
             "nodes": 1,
             "ntasks_per_node": 1,

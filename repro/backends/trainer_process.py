@@ -224,7 +224,7 @@ def _train(
         is_stopping=stopping.is_set,
     )
     places = {run: place for place, run in enumerate(batch.runs)}
-    training = train_batch(batch.runs, engine=batch.engine, device=device, files=files)
+    training = train_batch(list(batch.runs), engine=batch.engine, device=device, files=files)
     try:
         for event in files.stored(training):
             if isinstance(event, Progress):

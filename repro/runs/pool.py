@@ -8,7 +8,7 @@ locks of runs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -24,39 +24,28 @@ class TrainingStopped(Exception):
 
 
 @dataclass(frozen=True)
-class Start:
-    """The stored run whose parameters the runs of a batch start from."""
-
-    run: Run
-    key: str
-
-
-@dataclass(frozen=True)
 class Batch:
     """Runs of one program that are trained together, each with the identity of its result."""
 
     number: int
-    runs: Sequence[Run]
-    identities: Sequence[Identity]
+    runs: Mapping[Run, Identity]
     engine: str
-    start: Start | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
     """The commit of the project, which the provenance of each result has."""
 
     @property
     def arm(self) -> Arm:
         """An arm of the program, which the batch is called after."""
-        return self.runs[0].arm
+        return next(iter(self.runs)).arm
 
     @cached_property
-    def keys(self) -> Sequence[str]:
+    def keys(self) -> dict[Run, str]:
         """The keys that the results of the runs are stored under."""
-        return [run_key(identity) for identity in self.identities]
+        return {run: run_key(identity) for run, identity in self.runs.items()}
 
-    def part(self, runs: Sequence[Run]) -> Batch:
+    def part(self, runs: Iterable[Run]) -> Batch:
         """Return the same batch with these of its runs alone."""
-        of = dict(zip(self.runs, self.identities, strict=True))
-        return replace(self, runs=runs, identities=[of[run] for run in runs])
+        return replace(self, runs={run: self.runs[run] for run in runs})
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repro.arm import Arm, Run
 from repro.runs.identity import engine_of, name_of
-from repro.runs.pool import Batch, Start
+from repro.runs.pool import Batch
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results
 from repro.store import Store
@@ -131,7 +131,7 @@ class Queue:
 
     def _batch(self, part: list[Run], trainers: int) -> Batch | None:
         """Take a batch off the front of a part; None where others hold all that was taken off."""
-        arm, engine = part[0].arm, self._engine_of(part[0].arm)
+        engine = self._engine_of(part[0].arm)
         width = self._width(part, trainers)
         runs: list[Run] = []
         with ExitStack() as held:
@@ -143,15 +143,8 @@ class Queue:
                 return None
             number = next(self._numbers)
             self._held[number] = held.pop_all()
-        start = arm.starts_from
-        self.batches[number] = Batch(
-            number,
-            runs,
-            [self._results.identity(run) for run in runs],
-            engine,
-            start=None if start is None else Start(start, self._results.key(start)),
-            origin=commit_of(self._project),
-        )
+        identities = {run: self._results.identity(run) for run in runs}
+        self.batches[number] = Batch(number, identities, engine, commit_of(self._project))
         return self.batches[number]
 
     def _hold(self, run: Run, held: ExitStack) -> bool:

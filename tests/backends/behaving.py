@@ -72,8 +72,9 @@ LONG = SMALL.but(recipe=SMALL.recipe.but(epochs=300))
 
 def batch(arm, seeds=range(2), *, number=1, engine="loop"):
     runs = [Run(arm, seed) for seed in seeds]
-    identities.update({run: {"number": number, "seed": run.seed} for run in runs})
-    return Batch(number, runs, [identities[run] for run in runs], engine)
+    of = {run: {"number": number, "seed": run.seed} for run in runs}
+    identities.update(of)
+    return Batch(number, of, engine)
 
 
 identities = {}

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
-from repro.backends.cluster import identity_here, train_here
+from repro.backends.cluster import train_here
 from repro.backends.files import StoreFiles
 from repro.recipe import Recipe
+from repro.runs.identity import identity
 from repro.runs.pool import Batch, Ended, Failed, Stored
 from repro.store import Store
 
@@ -116,8 +117,7 @@ class Project:
         found = []
         for first in range(0, len(runs), width):
             of = runs[first : first + width]
-            identities = [identity_here(run, None, "cpu") for run in of]
-            found.append(Batch(first, of, identities, "loop"))
+            found.append(Batch(first, {run: identity(run, device="cpu") for run in of}, "loop"))
         return found
 
     @contextmanager

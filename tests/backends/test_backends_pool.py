@@ -42,7 +42,7 @@ def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
     assert here.room() == 0
     *_, last = events = heard(here)
     study, device = study_of(SMALL), torch.device("cpu")
-    plain = driver.train(study, batch(SMALL).runs, engine="stacked", device=device)
+    plain = driver.train(study, list(batch(SMALL).runs), engine="stacked", device=device)
     assert trained(events) == {run.seed: values for run, values in plain}
     assert last == Ended(7)
     assert any(isinstance(event, Advanced) for event in events)
@@ -158,7 +158,7 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
 def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):
     reports = []
     pool = InProcessPool(Store(tmp_path, report=reports.append), device="cpu")
-    key = batch(SMALL).keys[0]
+    key = next(iter(batch(SMALL).keys.values()))
     pool._store.checkpoints.save(key, b"loop:of another torch")
     assert trained(result_of(pool, SMALL)).keys() == {0, 1}
     assert ["seed 0 cannot be used" in line for line in reports] == [True]
@@ -196,7 +196,7 @@ class MadeUp(trainer_process.TrainerProcess):
         if self.ends:
             self.theirs.close()
         elif not self.is_slow:
-            for place, identity in enumerate(batch.identities):
+            for place, identity in enumerate(batch.runs.values()):
                 self.store.put(identity, {}, {})
                 self.theirs.send(Stored(place))
             self.theirs.send(None)

@@ -7,15 +7,13 @@ from cluster_lines import LONG, Project, Session, entries
 from ray_cluster import Cluster
 
 from repro.arm import Run
-from repro.runs.pool import Batch, Ended, Start, TrainingStopped
+from repro.runs.pool import Batch, Ended, TrainingStopped
 from repro.store import Store
-from repro.studies.depth_ladder.arms import D256_L4
 from tests.backends.behaving import Behaving
+from tests.runs.fake_pool import Tuned
 
 if find_spec("ray") is None:
     pytest.skip("not installed: ray", allow_module_level=True)
-
-RUNS = [Run(D256_L4.at("ci"), 1)]
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +115,12 @@ def joined(tmp_path, monkeypatch):
 
 
 def test_tasks_are_given_what_their_runs_ask_for(joined):
-    batch = Batch(1, [Run(Behaving(devices=3, threads=32), 1)], [{"seed": 1}], "loop")
+    batch = Batch(1, {Run(Behaving(devices=3, threads=32), 1): {}}, "loop")
     assert joined("cuda")._resources(batch) == {"num_cpus": 4, "num_gpus": 3}
     assert joined("cpu")._resources(batch) == {"num_cpus": 4, "num_gpus": 0}
     assert joined("cuda").room() == 16
     pool = joined("cpu")
-    pool.submit(Batch(1, [Run(Behaving(devices=5), 1)], [{"seed": 1}], "loop"))
+    pool.submit(Batch(1, {Run(Behaving(devices=5), 1): {}}, "loop"))
     failed, ended = pool.events(0)
     assert "asks for 5 devices, and the largest node of the Ray cluster has 4 c" in failed.why
     assert ended == Ended(1)
@@ -130,10 +128,10 @@ def test_tasks_are_given_what_their_runs_ask_for(joined):
 
 def test_what_starts_from_nothing_fails(joined):
     pool = joined("cpu")
-    pool.submit(Batch(1, RUNS, [{"seed": 1}], "loop", Start(RUNS[0], "0" * 64)))
+    pool.submit(Batch(1, {Run(Tuned(), 1): {"starts_from": "0" * 64}}, "loop"))
     failed, _ = pool.events(0)
     assert "failed to train: ValueError: " in failed.why
-    assert "seed 1, which this starts from, is not stored" in failed.why
+    assert "seed 7, which this starts from, is not stored" in failed.why
 
 
 def test_what_is_no_code_stays_here(tmp_path, monkeypatch):

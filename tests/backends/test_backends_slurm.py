@@ -85,7 +85,7 @@ def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_pat
     store = Store(tmp_path / "store")
     killed = Session(store, pool(project, store), [batch])
     with project.slowly():
-        killed.until(lambda: store.checkpoints.load(batch.keys[0]))
+        killed.until(lambda: all(map(store.checkpoints.load, batch.keys.values())))
         (job,) = cluster.jobs()
         cluster.run("scancel", "--signal=USR2", job)
         killed.until(lambda: not cluster.jobs())
@@ -127,8 +127,8 @@ def test_a_session_that_stops_cancels_its_jobs(cluster, project, tmp_path):
 # --- Without a Slurm.
 
 RUNS = [Run(D256_L4.at("ci"), seed) for seed in (1, 2)]
-BATCH = Batch(1, RUNS, [{"seed": run.seed} for run in RUNS], "loop")
-KEYS = BATCH.keys
+BATCH = Batch(1, {run: {"seed": run.seed} for run in RUNS}, "loop")
+KEYS = list(BATCH.keys.values())
 
 
 class Queue:
@@ -141,7 +141,7 @@ class Queue:
 
     def submit(self, work):
         name = str(len(self.jobs) + 1)
-        comment = ",".join(key[:KEY_LETTERS] for key in work.batch.keys)
+        comment = ",".join(key[:KEY_LETTERS] for key in work.batch.keys.values())
         self.jobs[name] = JobState("PENDING", "PartitionDown", comment)
         return name
 
@@ -242,7 +242,7 @@ def test_a_node_refuses_runs_that_have_another_key_there(monkeypatch):
     assert [event.run for event in refused] == RUNS
     assert all("stored under another key by the node" in event.why for event in refused)
     there = mock.Mock(side_effect=OSError("no such data"))
-    monkeypatch.setattr("repro.backends.cluster.identity_here", there)
+    monkeypatch.setattr("repro.backends.cluster.identity", there)
     first, _ = train_here(BATCH, device="cpu", files=None)
     assert first.why.endswith("cannot be trained on the node that it was sent to: no such data")
 
@@ -270,8 +270,7 @@ def sbatch(tmp_path, monkeypatch):
 
 def submit(tmp_path, settings, **asks):
     queue = SlurmQueue(Store(tmp_path / "store"), settings, project=tmp_path)
-    runs = [Run(Behaving(**asks), run.seed) for run in RUNS]
-    batch = Batch(1, runs, BATCH.identities, "loop")
+    batch = Batch(1, {Run(Behaving(**asks), run.seed): BATCH.runs[run] for run in RUNS}, "loop")
     return queue.submit(BatchJob(tmp_path / "store", batch, "cpu", 30))
 
 

@@ -73,7 +73,7 @@ def test_stopped_training_goes_on_from_one_checkpoint_to_the_same_bits(pool, her
     began = time.monotonic()
     pool.stop()
     assert time.monotonic() - began < local.SECONDS_TO_STOP / 2
-    saved = [pool._store.checkpoints.load(key) for key in batch(LONG, number=2).keys]
+    saved = [pool._store.checkpoints.load(key) for key in batch(LONG, number=2).keys.values()]
     assert all(saved)
     events = result_of(pool, LONG, engine="stacked", number=2)
     assert first_step(events) > 2

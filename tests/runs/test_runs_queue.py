@@ -35,13 +35,14 @@ TUNED = runs_of(Tuned())
 def test_runs_wait_for_what_they_start_from(tmp_path):
     work, queue = session(tmp_path)
     (first,) = taken(queue, [*TUNED, BASE])
-    assert (first.runs, first.keys, first.start) == ([BASE], [work.results.key(BASE)], None)
+    assert first.keys == {BASE: work.results.key(BASE)}
     assert taken(queue, TUNED) == []
     stored(work, BASE)
     queue.over(first.number)
     batches = taken(queue, TUNED)
     assert [run for batch in batches for run in batch.runs] == TUNED
-    assert {batch.start.key for batch in batches} == {work.results.key(BASE)}
+    starts = {batch.runs[run]["starts_from"] for batch in batches for run in batch.runs}
+    assert starts == {work.results.key(BASE)}
 
 
 def test_what_others_start_from_comes_before_cheaper_claims(tmp_path):

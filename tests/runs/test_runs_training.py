@@ -77,7 +77,7 @@ def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_p
 
 
 def test_what_a_batch_leaves_is_handed_over_again(tmp_path):
-    pool = FakePool(outcome=lambda batch: batch.runs[-1:])
+    pool = FakePool(outcome=lambda batch: list(batch.runs)[-1:])
     trained(tmp_path, pool, STACKED[:3])
     assert pool.seeds == [[0, 1, 2], [0, 1], [0]]
 
