@@ -7,7 +7,6 @@ says that it needs (cores, or accelerators) is free before it begins.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,7 +48,6 @@ class LocalPool(Pool[LocalJob]):
     def __init__(self, store: Store, device: str, trainers: int) -> None:
         super().__init__(resolve_device(device), trainers)
         self._store = store
-        self._came: deque[Event] = deque()
 
     @property
     def machine(self) -> str:
@@ -69,8 +67,7 @@ class LocalPool(Pool[LocalJob]):
             require_devices(batch.arm, most, where="this machine", device=self.device)
             job.content = self._sent(batch)
         except ValueError as error:
-            job.is_last_try = True
-            self._came.extend(self._over(job, str(error)))
+            self._refuse(job, str(error))
 
     @cached_property
     def _places(self) -> Places:
@@ -124,8 +121,7 @@ class ProcessPool(LocalPool):
             for job in list(self._jobs):
                 if job.trainer is not None:
                     self._hear(job, job.trainer)
-        while self._came:
-            yield self._came.popleft()
+        yield from self._told()
 
     def stop(self) -> None:
         trainers = [job.trainer for job in self._jobs if job.trainer]
@@ -248,8 +244,7 @@ class InProcessPool(LocalPool):
         super().__init__(store, device, trainers=1)
 
     def events(self, seconds: float) -> Iterator[Event]:
-        while self._came:
-            yield self._came.popleft()
+        yield from self._told()
         if not self._jobs or not seconds:  # what is ready is judged before
             return
         [job] = self._jobs
@@ -281,8 +276,7 @@ class InProcessPool(LocalPool):
         while True:
             with exit_refused():
                 event = next(events, None)
-            while self._came:
-                yield self._came.popleft()
+            yield from self._told()
             if event is None:
                 break
             yield Advanced(batch.number, event) if isinstance(event, Progress) else event

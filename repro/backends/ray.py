@@ -48,10 +48,9 @@ NO_CODE = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cac
 
 @dataclass(eq=False)
 class RayJob(Job):
-    """A job, and Ray's task of it; none where it was refused, with the reason."""
+    """A job, and Ray's task of it."""
 
     task: Any = None
-    refused: str = ""
 
 
 class RayPool(Pool[RayJob]):
@@ -85,7 +84,7 @@ class RayPool(Pool[RayJob]):
                 require_devices(batch.arm, most(self._unit), where=where, device=self.device)
                 weights = self._weights(batch)
             except ValueError as error:
-                job.refused = str(error)
+                self._refuse(job, str(error))
                 return
             # packed by us: Ray would look for the modules of arms before their folders are known
             sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
@@ -93,20 +92,17 @@ class RayPool(Pool[RayJob]):
             job.task = _train.options(**options).remote(*sent)
 
     def events(self, seconds: float) -> Iterator[Event]:
-        refused = [job for job in self._jobs if job.task is None]
-        for job in refused:
-            yield from self._over(job, job.refused)
+        yield from self._told()
         if not self._jobs:
             return
         with self._explained():
-            ray.wait([job.task for job in self._jobs], timeout=0 if refused else seconds)
-            for job in self._ended():
+            for job in self._ended(seconds):
                 yield from self._come_of(job)
             self._require_head()
 
     def stop(self) -> None:
         with suppress(RayError, ConnectionError):
-            for job in self._ended():
+            for job in self._ended(0):
                 for _ in self._come_of(job):  # which stores it
                     pass
             for job in self._jobs:
@@ -130,10 +126,14 @@ class RayPool(Pool[RayJob]):
         except ValueError as error:
             raise ValueError(f"failed to train: ValueError: {error}") from error
 
-    def _ended(self) -> list[RayJob]:
-        tasks = {job.task: job for job in self._jobs if job.task is not None}
-        ended, _ = ray.wait(list(tasks), num_returns=len(tasks), timeout=0) if tasks else ([], [])
-        return [tasks[task] for task in ended]
+    def _ended(self, seconds: float) -> list[RayJob]:
+        """Return the jobs that have ended; wait for the first of them for some seconds at most."""
+        jobs = {job.task: job for job in self._jobs}
+        if jobs:
+            ray.wait(list(jobs), timeout=seconds)
+            ended, _ = ray.wait(list(jobs), num_returns=len(jobs), timeout=0)
+            return [jobs[task] for task in ended]
+        return []
 
     def _come_of(self, job: RayJob) -> Iterator[Event]:
         why = ""

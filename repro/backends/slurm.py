@@ -301,11 +301,10 @@ class SlurmQueue:
     def end_of_log(self, job: str) -> str:
         """Return the last lines that a job wrote; or that there are none."""
         path = SlurmJob(self.folder, job).paths.stdout
-        try:
-            lines = path.read_text(errors="replace").splitlines()
-        except OSError:
+        if not path.exists():
             return f"It left no log at {path}; that has to be on a disk that all nodes share."
-        return "\n".join([f"The end of its log, {path}:", *lines[-LOG_LINES:]])
+        lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        return "\n".join([f"The end of its log, {path}:", *lines])
 
     def _python(self) -> str:
         """Return Python as a command of the shell, which finds the modules that are found here."""

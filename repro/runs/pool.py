@@ -8,6 +8,7 @@ locks of runs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -134,6 +135,8 @@ class Pool(ABC, Generic[J]):
         self.trainers = trainers
         """The number of batches that are trained at the same time."""
         self._jobs: list[J] = []
+        self._came: deque[Event] = deque()
+        """The events that are not told yet."""
 
     @property
     def machine(self) -> str | None:
@@ -166,6 +169,15 @@ class Pool(ABC, Generic[J]):
 
         The pool can be used again afterwards: it starts anew when a batch is submitted.
         """
+
+    def _refuse(self, job: J, why: str) -> None:
+        """Let all runs of a job fail that cannot be trained."""
+        job.is_last_try = True
+        self._came.extend(self._over(job, why))
+
+    def _told(self) -> Iterator[Event]:
+        while self._came:
+            yield self._came.popleft()
 
     def _over(self, job: J, why: str = "", details: str = "") -> Iterator[Event]:
         """Take leave of a job: try the runs again that it has left, or let them fail."""
