@@ -216,6 +216,8 @@ class BatchJob:
     minutes: int
 
     _began: float = field(default=0.0, init=False)
+    _begun_with: list[str] = field(default_factory=list, init=False)
+    """The keys of the runs that were missing when it began."""
     _is_ending: bool = field(default=False, init=False)
 
     def __call__(self) -> list[Failed | Narrowed]:
@@ -223,6 +225,7 @@ class BatchJob:
         store = Store(self.root)
         keys = self.batch.keys.items()
         batch = self.batch.part(run for run, key in keys if store.at(key) is None)
+        self._begun_with = list(batch.keys.values())
         devices = numbered_accelerators(self.device)
         files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
         told: list[Failed | Narrowed] = []
@@ -251,7 +254,7 @@ class BatchJob:
         store = Store(self.root)
         return any(
             store.measured(key) or store.checkpoints.load(key) or any(store.folder(key).iterdir())
-            for key in self.batch.keys.values()
+            for key in self._begun_with
         )
 
 
