@@ -104,10 +104,14 @@ class ProcessPool(LocalPool):
         super().__init__(store, device, trainers)
         self._idle: list[TrainerProcess] = []
 
+    @property
+    def trainers(self) -> int:
+        return max(1, min(self._trainers, len(self._places.names)))
+
     def room(self) -> int:
         if any(not job.places for job in self._jobs):  # they wait, and nothing overtakes them
             return 0
-        return min(self.trainers, len(self._places.names)) - len(self._jobs)
+        return super().room()
 
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
         super().submit(batch, is_last_try=is_last_try)

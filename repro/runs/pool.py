@@ -132,11 +132,15 @@ class Pool(ABC, Generic[J]):
     def __init__(self, device: str, trainers: int) -> None:
         self.device = device
         """The kind of device that it trains on: `cpu`, `cuda` or `mps`."""
-        self.trainers = trainers
-        """The number of batches that are trained at the same time."""
+        self._trainers = trainers
         self._jobs: list[J] = []
         self._came: deque[Event] = deque()
         """The events that are not told yet."""
+
+    @property
+    def trainers(self) -> int:
+        """The number of batches that are trained at the same time."""
+        return self._trainers
 
     @property
     def machine(self) -> str | None:

@@ -10,7 +10,7 @@ import torch._dynamo  # as the first optimiser does: a second that is no test's 
 
 from repro.backends import local, trainer_process
 from repro.backends.files import stored
-from repro.backends.local import InProcessPool
+from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.packed import unpacked
 from repro.backends.places import Places
 from repro.core import train as driver
@@ -280,6 +280,12 @@ def test_more_devices_than_there_are_fail_their_runs_alone(pool, here, made):
         each._places = Places(["0", "1"])
         why = failed(result_of(each, Behaving(devices=3)))[0].why
         assert "seed 0, asks for 3 devices, and this machine has 2 cores" in why
+
+
+def test_there_are_no_more_trainers_than_places_whatever_was_asked_for(tmp_path):
+    pool = ProcessPool(Store(tmp_path), device="cpu", trainers=4)
+    pool._places = Places(["0"])
+    assert (pool.trainers, pool.room()) == (1, 1)
 
 
 def test_a_trainer_sees_its_accelerators_alone_and_no_two_share_one(pool, made):
