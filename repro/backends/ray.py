@@ -76,7 +76,6 @@ class RayPool(Pool[RayJob]):
 
     def submit(self, batch: Batch, *, is_last_try: bool = True) -> None:
         job = RayJob(batch, is_last_try)  # Ray itself tries again what a node was lost with
-        self._jobs.append(job)
         with self._explained():
             self._join()
             try:
@@ -84,12 +83,14 @@ class RayPool(Pool[RayJob]):
                 require_devices(batch.arm, most(self._unit), where=where, device=self.device)
                 weights = self._weights(batch)
             except ValueError as error:
+                self._jobs.append(job)
                 self._refuse(job, str(error))
                 return
             # packed by us: Ray would look for the modules of arms before their folders are known
             sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
             options = {"max_retries": RETRIES, **self._resources(batch)}
             job.task = _train.options(**options).remote(*sent)
+            self._jobs.append(job)
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._told()
