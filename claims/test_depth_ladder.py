@@ -118,6 +118,18 @@ def test_bp_climbs(trials, shape, documented):
     assert trials(shape.ladder()).accuracy.climbs()
 
 
+@claim(
+    "BP climbs with every trained block, on fresh seeds",
+    source=SOURCE,
+    documented="0.389, 0.565, 0.598, 0.608, 0.617",
+    only_at="ci",
+    looks=(35,),  # twenty seeds had left the last block open
+    after=20,
+)
+def test_bp_climbs_on_fresh_seeds(trials):
+    assert trials(D256_L4.ladder()).accuracy.climbs()
+
+
 @claim("BP's largest step is the first", source=SOURCE, documented="{documented}")
 @per_shape("+0.176, then +0.033 at most", "+0.197, then +0.020")
 def test_bp_gains_most_from_the_first_block(trials, shape, documented):

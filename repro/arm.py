@@ -236,8 +236,15 @@ class Arm:
 
     @property
     def stacks(self) -> bool:
-        """True if the study can train this arm in its stacked form."""
+        """True if the study trains this arm in its stacked form on a CPU."""
         return False
+
+    def stacks_on(self, device: str) -> bool:
+        """Return whether the study trains this arm in its stacked form on a kind of device.
+
+        A study may stack more on an accelerator, which one small network does not fill.
+        """
+        return self.stacks
 
     @property
     def starts_from(self) -> Run | None:

@@ -22,6 +22,7 @@ def claim(
     kind: Kind = "source",
     only_at: str | None = None,
     looks: Looks | None = None,
+    after: int = 0,
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
@@ -35,7 +36,8 @@ def claim(
     the documented size. `looks` are the numbers of seeds at which this claim is judged, where its
     effect is known to be small or its source used few: `(5, 12, 40)`, or by profile
     `{"ci": (5, 12, 40), "paper": (3, 5)}`. Choose them before anything is trained: changed after
-    a look, they do not keep the level.
+    a look, they do not keep the level. `after=20` leaves the first 20 seeds of each arm to whoever
+    chose the claim or its looks by them, and judges it on seeds that nobody has seen.
 
     >>> @claim("Accuracy climbs with depth", source="Ours, Table 2", documented="0.70 → 0.82")
     ... def test_depth_helps(trials):
@@ -44,7 +46,13 @@ def claim(
     import pytest  # here, so that training code can import repro without it
 
     mark: Callable[[Test], Test] = pytest.mark.claim(
-        sentence, source=source, documented=documented, kind=kind, only_at=only_at, looks=looks
+        sentence,
+        source=source,
+        documented=documented,
+        kind=kind,
+        only_at=only_at,
+        looks=looks,
+        after=after,
     )
     return mark
 

@@ -32,8 +32,8 @@ class Moment:
         return self.step // self.per_epoch
 
 
-Optimiser = Literal["adamw", "adam"]
-Schedule = Literal["constant", "cosine"]
+Optimiser = Literal["adamw", "adam", "sgd"]
+Schedule = Literal["constant", "cosine", "linear", "step", "onecycle"]
 Precision = Literal["float32", "tf32", "bfloat16", "float16"]
 
 _CHOICES = {
@@ -41,8 +41,14 @@ _CHOICES = {
     "schedule": get_args(Schedule),
     "precision": get_args(Precision),
 }
-_WHOLE = {"epochs": 0, "batch": 1, "warmup": 0, "measure_every": 1, "patience": 0}
+_WHOLE = {
+    "epochs": 0, "batch": 1, "warmup": 0, "measure_every": 1, "patience": 0, "drop_every": 1,
+}  # fmt: skip
 """The settings that are whole numbers, with the least that each may be."""
+
+WARM, DIVIDED, FINALLY = 0.3, 25.0, 1e4
+"""The numbers of torch's `OneCycleLR`: the share of steps that the rate rises for, what it starts
+from below its highest, and what it ends at below its start."""
 
 
 def _is_number(value: object) -> bool:
@@ -58,6 +64,10 @@ class Recipe:
     """Optimiser, schedule and stopping rule of a run.
 
     >>> RECIPE = Recipe(epochs=100, batch=128, lr=1e-3, weight_decay=0.01, schedule="cosine")
+    >>> RECIPE = Recipe(
+    ...     epochs=10, batch=64, lr=0.1, optimiser="sgd", momentum=0.9, nesterov=True,
+    ...     schedule="onecycle",
+    ... )
     """
 
     PER_RUN: ClassVar[frozenset[str]] = frozenset(
@@ -90,6 +100,14 @@ class Recipe:
     """The type of matrix products; `float16` also scales the loss to keep small gradients.
 
     `tf32` is float32 whose factors an NVIDIA card rounds to 10 bits; elsewhere it is float32."""
+    momentum: float = 0.0
+    """The momentum of SGD."""
+    nesterov: bool = False
+    """True for Nesterov's momentum."""
+    drop_every: int = 30
+    """Epochs after which a step schedule drops the rate, and again after as many."""
+    drop_to: float = 0.1
+    """The factor by which a step schedule drops the rate."""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -114,6 +132,17 @@ class Recipe:
         elif not (self.clip is None or _is_norm(self.clip)):
             raise self._refused("clip", "give a positive norm, or None")
 
+        if not (_is_number(self.momentum) and 0 <= self.momentum < 1):
+            raise self._refused("momentum", "give a number from 0 to below 1")
+        if type(self.nesterov) is not bool or (self.nesterov and not self.momentum):
+            raise self._refused("nesterov", "give True only with a momentum, or False")
+        if self.momentum and self.optimiser != "sgd":
+            raise self._refused("momentum", 'give one only with optimiser="sgd"')
+        if not (_is_number(self.drop_to) and 0 < self.drop_to < 1):
+            raise self._refused("drop_to", "give a number between 0 and 1")
+        if self.schedule in ("step", "onecycle") and self.warmup:
+            raise self._refused("warmup", f'give 0 with schedule="{self.schedule}"')
+
     def _refused(self, name: str, instead: str) -> ValueError:
         return ValueError(f"Recipe: {name} is {getattr(self, name)!r}; {instead}.")
 
@@ -131,7 +160,13 @@ class Recipe:
             return (step + 1) / self.warmup
         if self.schedule == "constant":
             return 1.0
+        if self.schedule == "onecycle":
+            return _one_cycle(step, total)
+        if self.schedule == "step":
+            return float(self.drop_to ** (step // (max(1, total // self.epochs) * self.drop_every)))
         progress = (step - self.warmup) / max(1, total - self.warmup)
+        if self.schedule == "linear":
+            return 1.0 - progress
         return 0.5 * (1.0 + math.cos(math.pi * progress))
 
     def clip_at(self, epoch: int) -> float | None:
@@ -147,3 +182,15 @@ class Recipe:
     def measures(self, epoch: int) -> bool:
         """Return True if the end of this epoch (counted from 0) is measured."""
         return (epoch + 1) % self.measure_every == 0 or epoch + 1 == self.epochs
+
+
+def _one_cycle(step: int, total: int) -> float:
+    """Return the factor of torch's `OneCycleLR`: up and down again by half a cosine each."""
+    top, end = WARM * total - 1.0, total - 1.0
+    if step <= top:
+        return _between(1 / DIVIDED, 1.0, step / top)
+    return _between(1.0, 1 / DIVIDED / FINALLY, (step - top) / (end - top))
+
+
+def _between(first: float, last: float, share: float) -> float:
+    return last + (first - last) / 2.0 * (1.0 + math.cos(math.pi * share))

@@ -15,7 +15,10 @@ from repro.runs.pool import Batch, Failed, Narrowed, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
-"""Seconds between two checkpoints."""
+"""Seconds between two checkpoints, if they cost little."""
+
+SHARE_OF_SAVING = 0.02
+"""The share of the time that checkpoints may take: large ones are written less often."""
 
 
 class StoreFiles:
@@ -34,14 +37,17 @@ class StoreFiles:
         self._keys = batch.keys
         self.devices = devices
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
+        self._cost = 0.0
+        """The seconds that the last checkpoint of all runs has taken."""
         self.has_saved_last = False
         """True once a checkpoint was saved because training is to stop."""
 
     def wants_checkpoint(self) -> bool:
         self.has_saved_last = self._is_stopping()
-        is_due = self.has_saved_last or time.monotonic() - self._saved_at > SAVE_SECONDS
+        since = time.monotonic() - self._saved_at
+        is_due = self.has_saved_last or since > max(SAVE_SECONDS, self._cost / SHARE_OF_SAVING)
         if is_due:
-            self._saved_at = time.monotonic()
+            self._saved_at, self._cost = time.monotonic(), 0.0
         return is_due
 
     def load_checkpoint(self, run: Run) -> bytes | None:
@@ -50,6 +56,7 @@ class StoreFiles:
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
         self._store.checkpoints.save(self._keys[run], payload)
+        self._cost = time.monotonic() - self._saved_at
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
         self._store.checkpoints.drop(self._keys[run])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repro.arm import Run
 from repro.backends.opened import Opened
-from repro.core.device import one_thread, ran_out_of_memory
+from repro.core.device import free_memory, one_thread, ran_out_of_memory
 from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.imports import import_whole
@@ -54,6 +54,10 @@ def train_batch(
     """
     together = _Together(runs, engine, device, files)
     yield from together.train()
+    if together.shortage and len(runs) == 1:
+        free_memory(device)  # of what trained before, which may have been all that was in the way
+        together = _Together(runs, engine, device, files)
+        yield from together.train()
     if together.not_stacked:
         why, left = together.not_stacked, together.left
         together = _Together(left, "loop", device, files, stacking_failed=why)
@@ -67,6 +71,7 @@ def train_batch(
             " some, or train it on a larger device.",
         )
         return
+    free_memory(device)
     half = -(-len(runs) // 2)
     yield Narrowed(runs[0].arm.program, half)
     for first in range(0, len(together.left), half):
@@ -121,7 +126,11 @@ class _Together:
             why = said_in_full(error)
             if ran_out_of_memory(error):
                 self.shortage = said(error) or why
-            elif self._engine == "stacked" and self.runs[0].arm.stacks and not has_begun:
+            elif (
+                self._engine == "stacked"
+                and self.runs[0].arm.stacks_on(self._device)
+                and not has_begun
+            ):
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
             else:

@@ -30,6 +30,7 @@ from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
 from repro.backends.trainer import MOST, Printed, details_of, train_batch
+from repro.core.device import free_memory
 from repro.core.progress import Progress
 from repro.own.outside import THREADS, VISIBLE
 from repro.runs.pool import Failed, Stored, TrainingStopped
@@ -237,7 +238,4 @@ def _train(
                 send(event)
     except StoreError as error:
         send(error)
-    if device == "cuda":  # others may train here before this process does again
-        import torch
-
-        torch.cuda.empty_cache()
+    free_memory(device)  # others may train here before this process does again

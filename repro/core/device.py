@@ -7,6 +7,8 @@ are stored already costs no import.
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import platform
 import sys
 from functools import cache
@@ -61,6 +63,29 @@ def one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+def compute_alike(device: str) -> None:
+    """Let CUDA's kernels compute the same numbers again, wherever they have a way to.
+
+    >>> compute_alike("cuda")
+    """
+    if device != "cuda":
+        return
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read with the first product
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def free_memory(device: str) -> None:
+    """Give back what this process holds of a device's memory and does not use."""
+    gc.collect()
+    if device == "cuda":
+        import torch
+
+        torch.cuda.empty_cache()
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

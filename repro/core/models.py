@@ -24,6 +24,10 @@ class StackedBase:
     parameters: dict[str, Tensor]
 
     @property
+    def can_be_recorded(self) -> bool:
+        return True
+
+    @property
     def rows(self) -> int:
         """R, the number of runs."""
         return len(next(iter(self.parameters.values())))

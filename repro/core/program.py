@@ -7,15 +7,16 @@ and stopping exist once. A program holds one row a run; rows leave when their ru
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from repro.arm import Run
-from repro.core.replay import replayed
-from repro.core.stacked_optimiser import StackedOptimiser
+from repro.core.replay import replay_on
+from repro.core.stacked_optimiser import StackedAdam
+from repro.core.stacked_sgd import StackedSgd
 from repro.core.study import Data, Measures, Study
 from repro.recipe import Moment, Recipe
 
@@ -69,14 +70,12 @@ class LoopProgram:
         by_scale: dict[float, list[Tensor]] = {}
         for name, p in self.trained.items():
             by_scale.setdefault(scales.get(name, 1.0), []).append(p)
-        kind = torch.optim.AdamW if self.recipe.optimiser == "adamw" else torch.optim.Adam
-        self.optimiser = kind(
+        self.optimiser = _optimiser(
             [
                 {"params": group, "lr": 0.0, "base": self.recipe.lr * scale}
                 for scale, group in by_scale.items()
             ],
-            weight_decay=self.recipe.weight_decay,
-            fused=True,
+            self.recipe,
         )
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.recipe.precision == "float16")
 
@@ -107,7 +106,8 @@ class LoopProgram:
         state |= {f"buffer/{name}": x for name, x in self.model.module.named_buffers()}
         for name, p in self.trained.items():
             for part, value in self.optimiser.state[p].items():
-                state[f"{part}/{name}"] = value
+                if value is not None:
+                    state[f"{part}/{name}"] = value
         if self.scaler.is_enabled():
             known = self.scaler.state_dict()
             state["loss_scale"] = torch.tensor([known["scale"], known["_growth_tracker"]])
@@ -123,7 +123,7 @@ class LoopProgram:
         for name, p in self.trained.items():
             self.optimiser.state[p] = {
                 part: state[f"{part}/{name}"].to(p.device, copy=True)
-                for part in ("step", "exp_avg", "exp_avg_sq")
+                for part in ("step", "exp_avg", "exp_avg_sq", "momentum_buffer")
                 if f"{part}/{name}" in state
             }
         if self.scaler.is_enabled():
@@ -138,6 +138,15 @@ class LoopProgram:
         self.measured = [self.measured[row] for row in rows]
 
 
+def _optimiser(groups: list[dict[str, Any]], recipe: Recipe) -> torch.optim.Optimizer:
+    decay = recipe.weight_decay
+    if recipe.optimiser == "sgd":
+        momentum, nesterov = recipe.momentum, recipe.nesterov
+        return torch.optim.SGD(groups, momentum=momentum, nesterov=nesterov, weight_decay=decay)
+    kind = torch.optim.AdamW if recipe.optimiser == "adamw" else torch.optim.Adam
+    return kind(groups, weight_decay=decay, fused=True)
+
+
 class StackedProgram:
     """Many runs as one: batched matrix products, and an optimiser over row spans."""
 
@@ -150,27 +159,38 @@ class StackedProgram:
             )
         self.device = device
         self.model = study.stacked(runs, data, device)
-        self.optimiser = StackedOptimiser(self.model, self._recipes())
+        kind = StackedSgd if runs[0].arm.recipe.optimiser == "sgd" else StackedAdam
+        self.optimiser = kind(self.model, self._recipes())
         self._prepare()
 
     def _prepare(self) -> None:
         """After the tensors that a step works on were made, or made anew."""
         self.clips = any(recipe.clip is not None for recipe in self._recipes())
         self.limits = torch.zeros(len(self.runs), device=self.device)  # [R] of gradient norms
-        self.step = replayed(self._step, self.device)
+        self.limits_now: list[float] = []
+        self.replay = replay_on(self.device)
 
     def _recipes(self) -> list[Recipe]:
         return [run.arm.recipe for run in self.runs]
 
     def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
         if self.clips:
-            limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
-            self.limits.copy_(torch.tensor([math.inf if x is None else x for x in limits]))
-        self.optimiser.set_rates(at)
+            self._set_limits(at)
+        self.optimiser.rates.set(at)
         with torch.no_grad():
-            return self.step(*batch)
+            if self.replay is None or not self.model.can_be_recorded:
+                return self.take_step(*batch)
+            return self.replay(self.take_step, *batch)
 
-    def _step(self, *batch: Tensor) -> Tensor:
+    def _set_limits(self, at: Moment) -> None:
+        """Write the limits of an epoch to the device, which waits for it, where they are others."""
+        limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
+        now = [math.inf if x is None else x for x in limits]
+        if now != self.limits_now:
+            self.limits.copy_(torch.tensor(now))
+            self.limits_now = now
+
+    def take_step(self, *batch: Tensor) -> Tensor:
         """Carry out a step on the device; all that changes from step to step is in tensors."""
         losses, gradients = self.model.gradients(*batch)
         if self.clips:
@@ -191,12 +211,9 @@ class StackedProgram:
             return self.model.measure()
 
     def states(self) -> list[RunState]:
-        moments = self.optimiser.moments
         return [
             {f"parameter/{name}": p[row] for name, p in self.model.parameters.items()}
-            | {f"exp_avg/{name}": m[row] for name, (m, _) in moments.items()}
-            | {f"exp_avg_sq/{name}": v[row] for name, (_, v) in moments.items()}
-            | {"step": self.optimiser.steps}
+            | self.optimiser.state(row)
             for row in range(len(self.runs))
         ]
 
@@ -204,10 +221,7 @@ class StackedProgram:
         for row, state in enumerate(states):
             for name, parameter in self.model.parameters.items():
                 parameter[row] = state[f"parameter/{name}"]
-            for name, (m, v) in self.optimiser.moments.items():
-                m[row] = state[f"exp_avg/{name}"]
-                v[row] = state[f"exp_avg_sq/{name}"]
-        self.optimiser.steps.copy_(states[0]["step"])
+            self.optimiser.restore(row, state)
 
     def keep(self, rows: Sequence[int]) -> None:
         self.runs = [self.runs[row] for row in rows]
@@ -217,7 +231,21 @@ class StackedProgram:
         self._prepare()
 
 
-ENGINES: dict[str, type[LoopProgram] | type[StackedProgram]] = {
-    "loop": LoopProgram,
+@runtime_checkable
+class BringsLoop(Protocol):
+    """A study whose runs are trained one at a time in a way of its own."""
+
+    def loop(self, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
+        """Return the program of one training."""
+
+
+def _loop(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
+    if isinstance(study, BringsLoop):
+        return study.loop(runs, data, device)
+    return LoopProgram(study, runs, data, device)
+
+
+ENGINES: dict[str, Callable[[Study, Sequence[Run], Data, torch.device], Program]] = {
+    "loop": _loop,
     "stacked": StackedProgram,
 }

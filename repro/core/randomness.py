@@ -23,23 +23,28 @@ class BadRandomness(Exception):
     """A study draws where it must not, or nothing where it should; says what to do."""
 
 
+def _uses_cuda() -> bool:
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
 @contextmanager
 def drawing_from(seed: int) -> Iterator[None]:
     """Let torch's global generators draw from a seed; afterwards they are as before."""
-    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    # where nothing has used CUDA it draws nothing, as in a process that was forked to load data
+    cuda = [torch.cuda.current_device()] if _uses_cuda() else []
     with torch.random.fork_rng(devices=cuda):
         torch.manual_seed(seed)
         yield
 
 
 @contextmanager
-def no_global_draws(arm: Arm, doing: str) -> Iterator[None]:
-    """Raises `BadRandomness` where the block drew from torch's global generator."""
-    before = torch.get_rng_state()
+def no_global_draws(arm: Arm, doing: str, device: torch.device) -> Iterator[None]:
+    """Raises `BadRandomness` where the block drew from torch's global generators."""
+    before = _states_of_generators(device)
     yield
-    if not torch.equal(before, torch.get_rng_state()):
+    if not _same(before, _states_of_generators(device)):
         raise BadRandomness(
-            f"{arm.study} draws from torch's global generator while {doing}, so its results would"
+            f"{arm.study} draws from torch's global generators while {doing}, so its results would"
             " depend on what else was trained; draw from stream(run.seed, NAME) instead, with"
             " generator=…"
         )
@@ -67,6 +72,11 @@ def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.dev
             " them from stream(seed, NAME)."
         )
     _LOOKED_AT.add(run.training.arm)
+
+
+def _states_of_generators(device: torch.device) -> list[torch.Tensor]:
+    here = [torch.get_rng_state()]
+    return [*here, torch.cuda.get_rng_state(device)] if device.type == "cuda" else here
 
 
 def _state(study: Study, run: Run, data: Data, device: torch.device) -> list[torch.Tensor]:

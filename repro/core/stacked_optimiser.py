@@ -10,7 +10,7 @@ where networks are small.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,9 @@ from repro.recipe import Moment, Recipe
 
 CACHE_LINE = 64  # bytes
 
+STEPS_AHEAD = 256
+"""Steps whose learning rates are copied to the device at once: each copy waits for the device."""
+
 UPDATES = {
     "adam": torch.ops.aten._fused_adam_.tensor_lr,
     "adamw": torch.ops.aten._fused_adamw_.tensor_lr,
@@ -29,6 +32,28 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8  # torch.optim's own
 
 Kind = tuple[float, float, int]
 """Learning rate, weight decay and steps of warm-up: rows alike in these are updated as one."""
+
+
+class Rates:
+    """The learning rates of a step, in a tensor that stays where it is.
+
+    >>> rates = Rates(lambda step, total: [1e-3 * (1 - step / total)], torch.zeros(1))
+    >>> rates.set(Moment(step=30, per_epoch=25, total=100))
+    >>> rates.now
+    tensor([0.0007])
+    """
+
+    def __init__(self, of: Callable[[int, int], list[float]], now: Tensor) -> None:
+        self.of, self.now = of, now
+        self._first, self._ahead = 0, now.new_zeros(0, len(now))
+
+    def set(self, at: Moment) -> None:
+        """Write the rates of a moment to `now`."""
+        if not 0 <= at.step - self._first < len(self._ahead):
+            steps = range(at.step, min(at.step + STEPS_AHEAD, at.total))
+            rows = [self.of(step, at.total) for step in steps]
+            self._first, self._ahead = at.step, self.now.new_tensor(rows)
+        self.now.copy_(self._ahead[at.step - self._first])
 
 
 @dataclass(frozen=True)
@@ -43,8 +68,8 @@ class Span:
     exp_avg_sq: Tensor
 
 
-class StackedOptimiser:
-    """One fused optimiser for all runs of a program."""
+class StackedAdam:
+    """One fused Adam or AdamW for all runs of a program."""
 
     def __init__(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         self.moments = {
@@ -73,23 +98,21 @@ class StackedOptimiser:
                 assert kind is not None
                 rows = [x[start:stop] for x in (parameter, m, v)]
                 self.groups.setdefault(kind, []).append(Span(name, start, stop, *rows))
-        self.schedules = {recipe.warmup: recipe for recipe in recipes}
+        schedules = {recipe.warmup: recipe for recipe in recipes}
+        groups = list(self.groups)
         # CUDA's update reads the rate as float32; on a CPU it is as exact as a Python number
         exact = torch.float64 if self.steps.device.type == "cpu" else torch.float32
-        self.rates = torch.zeros(len(self.groups), dtype=exact, device=self.steps.device)
-
-    def set_rates(self, at: Moment) -> None:
-        """Write the learning rates of a moment to where the update reads them."""
-        now = [
-            lr * self.schedules[warmup].lr_factor(at.step, at.total)
-            for lr, _, warmup in self.groups
-        ]
-        self.rates.copy_(torch.tensor(now, dtype=self.rates.dtype))
+        self.rates = Rates(
+            lambda step, total: [
+                lr * schedules[warmup].lr_factor(step, total) for lr, _, warmup in groups
+            ],
+            torch.zeros(len(groups), dtype=exact, device=self.steps.device),
+        )
 
     def step(self, gradients: Mapping[str, Tensor]) -> None:
         """Update every trained row, by the rates that were set."""
         self.steps += 1
-        rates = self.rates.unbind()
+        rates = self.rates.now.unbind()
         for ((_, decay, _), spans), rate in zip(self.groups.items(), rates, strict=True):
             self.update(
                 [span.rows for span in spans],
@@ -107,6 +130,18 @@ class StackedOptimiser:
                 amsgrad=False,
                 maximize=False,
             )
+
+    def state(self, row: int) -> dict[str, Tensor]:
+        """Return what a run goes on from."""
+        first = {f"exp_avg/{name}": m[row] for name, (m, _) in self.moments.items()}
+        second = {f"exp_avg_sq/{name}": v[row] for name, (_, v) in self.moments.items()}
+        return first | second | {"step": self.steps}
+
+    def restore(self, row: int, state: Mapping[str, Tensor]) -> None:
+        """Go on from what was kept of a run."""
+        for name, (m, v) in self.moments.items():
+            m[row], v[row] = state[f"exp_avg/{name}"], state[f"exp_avg_sq/{name}"]
+        self.steps.copy_(state["step"])
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone; call `rebuild` after."""

@@ -58,6 +58,10 @@ class StackedModel(Protocol):
 
     parameters: dict[str, Tensor]
 
+    @property
+    def can_be_recorded(self) -> bool:
+        """True where Python waits for nothing that a step computes, so that CUDA can replay it."""
+
     def trained_rows(self, name: str) -> Sequence[bool]:
         """Return for each of the R runs whether it trains this parameter."""
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from repro.arm import Run, Values
+from repro.core.device import compute_alike
 from repro.core.files import RunFiles
 from repro.core.program import ENGINES, Program, RunState, parameters_of
 from repro.core.progress import Progress
@@ -113,7 +114,7 @@ def training(
 
     Without `files` a run cannot go on from a checkpoint or start from another run's parameters.
     """
-    if engine == "stacked" and not runs[0].arm.stacks:
+    if engine == "stacked" and not runs[0].arm.stacks_on(device.type):
         raise ValueError(
             f"{runs[0].arm.label} has no stacked form; leave --engine out, or use --engine loop."
         )
@@ -124,6 +125,7 @@ def training(
             yield Finished(run, {"measures": measures, "history": {}, "steps": 0})
         return
     allow_tf32(runs[0].arm.recipe.precision == "tf32")
+    compute_alike(device.type)
     data = load_data(study, runs[0].arm, device, files)
     look_at_initialisation(study, runs[0], data, device)
     for step, group in _by_step(runs, files).items():
@@ -287,14 +289,14 @@ class _Training:
         moment = Moment(step=self.step, per_epoch=self.per_epoch, total=self.total)
         products = PRODUCTS[self.recipe.precision]
         with (
-            no_global_draws(self.program.runs[0].arm, "training"),
+            no_global_draws(self.program.runs[0].arm, "training", self.device),
             torch.autocast(self.device.type, products, enabled=products is not None),
         ):
             self.window.append(self.program.advance(batch, moment))
         self.step += 1
 
     def _drop_diverged(self) -> Iterator[Finished]:
-        losses = torch.stack(self.window).double().cpu()  # [steps, R]
+        losses = torch.stack(self.window).cpu().double()  # [steps, R]; MPS has no doubles
         first_step = self.step - len(self.window)
         self.window.clear()
         gone = []
@@ -324,7 +326,7 @@ class _Training:
 
     def _measure(self) -> list[int]:
         """Measure every run; return the rows that should stop early."""
-        with no_global_draws(self.program.runs[0].arm, "measuring"):
+        with no_global_draws(self.program.runs[0].arm, "measuring", self.device):
             measures = self.program.measure()
         return [
             row

@@ -16,12 +16,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, Protocol
 
 from repro.data.disk import explained
 from repro.data.download import SourceFailed
 from repro.data.registry import File
-from repro.data.tar import Stream, tar_members
 from repro.text import shown
 
 MOST_MEMBERS = 10_000
@@ -45,6 +44,12 @@ _DAMAGE = (
     RuntimeError,  # an encrypted member
 )
 """The errors of the standard library's readers on bytes that are no archive."""
+
+
+class Stream(Protocol):
+    """Bytes that can be read, at most so many at a time; none at their end."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -> None:
@@ -95,14 +100,20 @@ def _unpack_zip(opened: IO[bytes], files: dict[str, File], into: Path, at_most: 
 
 
 def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:
-    def members(stream: Stream) -> Iterator[tuple[str, int, Stream]]:
-        for count, member in enumerate(tar_members(stream), 1):
+    def members(archive: tarfile.TarFile) -> Iterator[tuple[str, int, Stream]]:
+        for count, member in enumerate(archive, 1):
+            archive.members = []  # type: ignore[attr-defined]  # all of them would be kept
             _refuse_crowd(count)
-            _refuse(member.name, not member.is_plain)
-            if member.is_file and _base(member.name) in files:
-                yield member.name, member.size, member.content
+            is_plain = (member.isfile() or member.isdir()) and not member.issparse()
+            _refuse(member.name, not is_plain)
+            if member.isfile() and _base(member.name) in files:
+                content = archive.extractfile(member)
+                assert content is not None
+                yield member.name, member.size, content
 
-    return _write(members(_Bounded(gzip.GzipFile(fileobj=opened), at_most)), files, into)
+    stream: Any = _Bounded(gzip.GzipFile(fileobj=opened), at_most)
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        return _write(members(archive), files, into)
 
 
 def _write(

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import http.client
 import re
+import stat
+import time
 import urllib.error
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.data.answers import SLOWEST, Dripping, answer
 from repro.data.disk import explained
 from repro.data.locate import DataError
 from repro.text import shown
 
 DownloadProgress = Callable[[int, int | None], None]
 """A function that takes the bytes that are here and those of the file, None if not known."""
+
+SCHEMES = ("http", "https", "file")
+
+SLOWEST = 1000
+"""Bytes that a server has to send in a second, on average over a timeout."""
 
 ATTEMPTS = 5
 """Attempts at a file whose transfer breaks off, as long as each brings bytes."""
@@ -92,8 +99,15 @@ def _transfer(
         with explained(to.parent), to.open("ab" if have else "wb") as file:
             _remember(to, response)
             watch(have, total)
+            began, before = time.monotonic(), have
             while chunk := _read(response, address, timeout, have):
                 have += len(chunk)
+                if (waited := time.monotonic() - began) > timeout:
+                    if have - before < SLOWEST * waited:
+                        raise _BrokenOff(
+                            f"{address} sent less than {SLOWEST} bytes a second after {have} bytes"
+                        )
+                    began, before = time.monotonic(), have
                 if have > limit:
                     discard(to)
                     raise SourceFailed(f"{address} sends more than the {limit} bytes it may")
@@ -109,7 +123,7 @@ def _open(address: str, have: int, tag: str | None, timeout: float, to: Path) ->
     if have and tag is not None:  # else nothing says that the server still has the same file
         headers = {"Range": f"bytes={have}-", "If-Range": tag}
     try:
-        return answer(address, headers, timeout)
+        return _answer(address, headers, timeout)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and have:  # there is no more than we have: begin again
@@ -127,14 +141,21 @@ def _open(address: str, have: int, tag: str | None, timeout: float, to: Path) ->
         raise SourceFailed(f"{address} gives no proper answer ({_said(error)})") from error
 
 
+def _answer(address: str, headers: Mapping[str, str], timeout: float) -> Any:
+    request = urllib.request.Request(address, headers={"User-Agent": "repro", **headers})
+    if request.type not in SCHEMES:
+        raise urllib.error.URLError(f"it is no address of {', '.join(SCHEMES)}")
+    if request.type == "file":  # a pipe or a device would never end
+        path = Path(urllib.request.url2pathname(request.selector))
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise urllib.error.URLError("it is no plain file")
+    return urllib.request.urlopen(request, timeout=timeout)
+
+
 def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
     try:
         chunk: bytes = response.read1(_CHUNK)  # `read` would lose bytes that came before a stall
         return chunk
-    except Dripping as error:
-        raise _BrokenOff(
-            f"{address} sent less than {SLOWEST} bytes a second after {have} bytes"
-        ) from error
     except TimeoutError as error:
         raise _BrokenOff(f"{address} sent nothing for {timeout:g} s after {have} bytes") from error
     except (OSError, http.client.HTTPException, ValueError) as error:

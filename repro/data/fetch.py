@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from repro.data.answers import SCHEMES
 from repro.data.archives import unpack
 from repro.data.disk import explained, locked
-from repro.data.download import SourceFailed, discard, download
+from repro.data.download import SCHEMES, SourceFailed, discard, download
 from repro.data.inventory import SUMS, fault, faults, recorded_sums, sha256_of
 from repro.data.locate import DataError, data_folder
 from repro.data.registry import DataSet, File, Source, find

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from repro.arm import Arm, Needs, Settings
+from repro.code.imported import imported_by
 from repro.recipe import Recipe
 
 
@@ -30,7 +32,8 @@ class OwnArm(Arm):
     reads: ClassVar[tuple[str, ...]] = ()
     """The files that its runs read, as paths from the folder of its study.
 
-    A run is trained again where one has changed: `reads = ("config.json", "data/digits.npz")`."""
+    A run is trained again where one has changed: `reads = ("config.json", "data/digits.npz")`. With
+    a Python file come those of the project that it imports."""
 
     def at_ci(self) -> Self:
         """Return the arm as it is; override it where the documented size is too large for CI.
@@ -55,14 +58,23 @@ class OwnArm(Arm):
         return Path(spec.origin).parent if spec and spec.origin else Path()
 
     def files_read(self) -> Sequence[Path]:
-        """Return where the files in `reads` are."""
-        return [self.study_folder / name for name in self.reads]
+        """Return where the files in `reads` are, and what the scripts among them import."""
+        folder = self.study_folder
+        named = [folder / name for name in self.reads]
+        imported = [
+            file
+            for script in named
+            if script.suffix == ".py"
+            for file in imported_by(script, places=(script.parent, folder))
+        ]
+        return list(dict.fromkeys([*named, *imported]))
 
     def settings(self) -> Settings:
         """Return the settings, and the hashes of the files that it reads, as plain data."""
         if not self.reads:
             return super().settings()
-        hashes = {n: self._hash(f) for n, f in zip(self.reads, self.files_read(), strict=True)}
+        folder = self.study_folder
+        hashes = {os.path.relpath(file, folder): self._hash(file) for file in self.files_read()}
         return {**super().settings(), "reads": hashes}
 
     def _hash(self, file: Path) -> str:

@@ -59,12 +59,14 @@ class Loader:
     def __init__(self, examples: Any, *, workers: int, device: torch.device) -> None:
         self._examples, self._workers, self._device = _Drawn(examples), workers, device
         self._expected: Lines = []
+        self._places: dict[tuple[int, int], int] = {}
         self._coming: Iterator[Any] = iter(())
         self._next: Lines = []
 
     def expect(self, lines: Tensor) -> None:
         """Take note of an epoch that batches will be asked for of, in its order."""
         self._expected = _as_lines(lines)
+        self._places = {line: place for place, line in enumerate(self._expected)}
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
         """Return the tensors [R, B, ...] of lines [R, B, 2]."""
@@ -74,20 +76,22 @@ class Loader:
             parts = self._loaded_ahead(wanted)
         else:
             parts = default_collate([self._examples[line] for line in wanted])
-        return tuple(part.to(self._device).reshape(runs, size, *part.shape[1:]) for part in parts)
+        moved = (part.to(self._device, non_blocking=True) for part in parts)
+        return tuple(part.reshape(runs, size, *part.shape[1:]) for part in moved)
 
     def _loaded_ahead(self, wanted: Lines) -> Sequence[Tensor]:
         """Return what workers have loaded; let them begin here where it is something else."""
         if wanted != self._next:
             self._coming = self._from(wanted)
         parts: Sequence[Tensor] = next(self._coming)
-        place = self._expected.index(wanted[0]) + len(wanted) if wanted[0] in self._expected else 0
-        self._next = self._expected[place : place + len(wanted)] if place else []
+        begin = self._places.get(wanted[0])
+        after = len(self._expected) if begin is None else begin + len(wanted)
+        self._next = self._expected[after : after + len(wanted)]
         return parts
 
     def _from(self, wanted: Lines) -> Iterator[Any]:
         """Let workers load an epoch from a batch on; that batch alone where no epoch has it."""
-        begin = self._expected.index(wanted[0]) if wanted[0] in self._expected else None
+        begin = self._places.get(wanted[0])
         left = wanted if begin is None else self._expected[begin:]
         size = len(wanted)
         batches = [left[at : at + size] for at in range(0, len(left) - size + 1, size)]
@@ -95,6 +99,7 @@ class Loader:
             self._examples,
             batch_sampler=batches,
             num_workers=self._workers,
+            pin_memory=self._device.type == "cuda",  # or each copy would wait for the device
             generator=torch.Generator(),  # or it would draw from the global one
         )
         return iter(loader)

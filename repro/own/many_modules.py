@@ -66,15 +66,21 @@ class ManyModules(StackedBase):
         self.parameters = stacked([_held_by(model.module) for model in models])
         self.goes_row_by_row: bool | None = None  # until a step has told
 
+    @property
+    def can_be_recorded(self) -> bool:
+        """True once a step went row by row nowhere, for which Python reads the seeds of rows."""
+        return self.goes_row_by_row is False
+
     def trained_rows(self, name: str) -> Sequence[bool]:
         return [name in self.trained] * self.rows
 
-    def gradients(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Named]:
+    def gradients(self, *batch: Tensor) -> tuple[Tensor, Named]:
+        draws, *rest = batch
         groups = self._rows_by_arm()
         if len(groups) == 1:
-            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, batch)
+            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, rest)
         else:
-            losses, gradients, buffers = self._by_arm(groups, draws, batch)
+            losses, gradients, buffers = self._by_arm(groups, draws, rest)
         for name, buffer in buffers.items():
             self.parameters[name].copy_(buffer)
         return losses, gradients

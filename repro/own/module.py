@@ -18,13 +18,14 @@ from torch.utils.data import Dataset
 
 from repro.arm import Run
 from repro.core.models import ReferenceBase
+from repro.core.program import LoopProgram
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream
 from repro.core.study import Measures
+from repro.own.brought import Brought, BroughtLoop
 from repro.own.loaded import Loader
 from repro.own.many_modules import ManyModules
 from repro.own.measured import checked
-from repro.own.programs import Brought
 
 SEEDS = 2**62
 
@@ -109,9 +110,17 @@ class ModuleStudy:
     def reference(self, run: Run[Any], data: Examples, device: torch.device) -> OneModule:
         return OneModule(self, run, device)
 
+    def loop(self, runs: Sequence[Run[Any]], data: Examples, device: torch.device) -> LoopProgram:
+        """Return the program of one training, by what the study brings, if anything."""
+        if not self.brought:
+            return LoopProgram(self, runs, data, device)
+        return BroughtLoop(self, runs, data, device, brought=self.brought)
+
     def stacked(
         self, runs: Sequence[Run[Any]], data: Examples, device: torch.device
     ) -> ManyModules:
+        if self.brought:
+            raise ValueError("its study brings an optimiser or a schedule of its own")
         return ManyModules([OneModule(self, run, device) for run in runs])
 
     def measure(self, module: nn.Module, run: Run[Any]) -> Measures:
@@ -191,9 +200,10 @@ class OneModule(ReferenceBase):
         with drawing_from(stream(run.seed, "initial").initial_seed()):
             self.module = study.module(run.arm).to(device)
 
-    def loss(self, draws: Tensor, *batch: Tensor) -> tuple[Tensor, Tensor]:
+    def loss(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
+        draws, *rest = batch
         with drawing_from(int(draws)):
-            loss = self.study.loss_of(self.module, self.run.arm, *batch)
+            loss = self.study.loss_of(self.module, self.run.arm, *rest)
         return loss, loss
 
     def measure(self) -> Measures:

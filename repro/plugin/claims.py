@@ -43,6 +43,7 @@ class ClaimMark:
     kind: Kind = "source"
     only_at: str | None = None
     looks: Looks | None = None
+    after: int = 0
 
     def looks_at(self, profile: Profile) -> tuple[int, ...]:
         """Return the numbers of seeds at which the claim is judged at a profile."""
@@ -89,6 +90,8 @@ def _mark_of(item: pytest.Item, given: pytest.Mark) -> ClaimMark:
             f" {', '.join(PROFILES)}."
         )
     _require_looks(mark.looks)
+    if not (type(mark.after) is int and 0 <= mark.after <= MOST_SEEDS):
+        raise BadClaim(f"The claim has after={mark.after!r}; write a number of seeds: after=20.")
     return replace(mark, documented=_filled_in(mark.documented, item))
 
 

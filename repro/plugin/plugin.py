@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from repro.plugin.trials import Trials
 
 MARKERS = (
-    "claim(sentence, *, source, documented='', kind='source', only_at=None, looks=None): a"
+    "claim(sentence, *, source, documented='', kind='source', only_at=None, looks=None, after=0): a"
     " sentence of a write-up that the test states; written @claim(...), from repro",
     "figure(title, *, source, x, y): a figure of a write-up, drawn with --report; written"
     " @figure(...), from repro.marks",

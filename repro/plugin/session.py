@@ -185,6 +185,7 @@ class ClaimSession:
             profile.within(option(self.config, "seed-budget")),
             self.asked,
             only_at=mark.only_at,
+            after=mark.after,
             spared=partial(self.gate.spared, item),
             train=self._train_now if trains and self.training is not None else None,
         )

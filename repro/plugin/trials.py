@@ -42,11 +42,12 @@ class Trials:
         asked: dict[Run, None],
         *,
         only_at: str | None = None,
+        after: int = 0,
         spared: Callable[[str, Sequence[str]], str | None] | None = None,
         train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
         self.results, self.profile, self.asked = results, profile, asked
-        self.only_at, self.spared, self._train = only_at, spared, train
+        self.only_at, self.after, self.spared, self._train = only_at, after, spared, train
         self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
@@ -179,7 +180,7 @@ class Trials:
         return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
 
     def _data_of(self, arm: Arm, count: int) -> ArmData:
-        seeds, settings = arm.seeds(count), arm.settings()
+        seeds, settings = self._seeds(arm, count), arm.settings()
         if isinstance(arm, RecordedArm):  # files of other folders may be called alike
             settings["data"] = arm.content()
         return ArmData(
@@ -212,7 +213,11 @@ class Trials:
         """Remarks on the verdicts: the runs that diverged, and what their origin leaves open."""
         read = self._seeds_read.items()
         recorded = [(arm, count) for arm, count in read if isinstance(arm, RecordedArm)]
-        trained = [] if recorded else [Run(arm, s) for arm, count in read for s in arm.seeds(count)]
+        trained = (
+            []
+            if recorded
+            else [Run(arm, seed) for arm, count in read for seed in self._seeds(arm, count)]
+        )
         return [
             *dict.fromkeys(self.diverged),
             *(line for arm, count in recorded for line in not_finite(arm, arm.seeds(count))),
@@ -251,6 +256,10 @@ class Trials:
             self._read_off[arm] = is_read_off
             self._complete.clear()
 
+    def _seeds(self, arm: Arm, count: int) -> list[int]:
+        """Return the first seeds of an arm that the claim is judged on."""
+        return arm.seeds(self.after + count)[self.after :]
+
     def _missing(self, runs: Iterable[Run]) -> list[Run]:
         return [self._lacking(run) for run in runs if self.results.get(run) is None]
 
@@ -259,7 +268,7 @@ class Trials:
         found = self._found.setdefault(arm, [])
         if len(found) >= count:
             return []
-        seeds = arm.seeds(count)[len(found) :]
+        seeds = self._seeds(arm, count)[len(found) :]
         missing: list[Run] = []
         for seed, result in zip(seeds, self.results.of(arm, seeds), strict=True):
             if result is None:
@@ -294,7 +303,7 @@ class Trials:
         for arm in seeds:
             known = len(self._found.get(arm, ()))
             if known < seeds[arm]:
-                new = (Run(arm, seed) for seed in arm.seeds(seeds[arm])[known:])
+                new = (Run(arm, seed) for seed in self._seeds(arm, seeds[arm])[known:])
                 self.asked.update(dict.fromkeys(new))
         self.asked.update(dict.fromkeys(starts))
         missing = [run for arm in seeds for run in self._missing_of(arm, seeds[arm])]

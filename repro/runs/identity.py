@@ -57,12 +57,12 @@ def _of_arm(arm: Arm) -> Identity:
     return {"arm": arm.given(), "data": arm.content(), "code": code_of(arm)}
 
 
-def engine_of(arm: Arm) -> str:
+def engine_of(arm: Arm, *, device: str = "cpu") -> str:
     """Return the engine that trains an arm: many runs as one program, or one after the other.
 
-    The study says it, by the size of the arm; see `repro.arm.Arm.stacks`.
+    The study says it, by the size of the arm and the kind of device: `repro.arm.Arm.stacks_on`.
     """
-    return "stacked" if arm.stacks else "loop"
+    return "stacked" if arm.stacks_on(device) else "loop"
 
 
 def code_of(arm: Arm) -> str:

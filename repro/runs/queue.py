@@ -127,7 +127,7 @@ class Queue:
         self._narrowed[program] = width
 
     def _engine_of(self, arm: Arm) -> str:
-        return engine_of(arm) if self._engine == "auto" else self._engine
+        return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
 
     def _batch(self, part: list[Run], trainers: int) -> Batch | None:
         """Take a batch off the front of a part; None where others hold all that was taken off."""

@@ -2,6 +2,7 @@
 
 import math
 import os
+from itertools import pairwise
 from multiprocessing import Pipe
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import torch._dynamo  # as the first optimiser does: a second that is no test's own
 
 from repro.backends import local, trainer_process
-from repro.backends.files import stored
+from repro.backends.files import StoreFiles, stored
 from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.packed import unpacked
 from repro.backends.places import Places
@@ -141,6 +142,7 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
                 raise KeyboardInterrupt
 
     monkeypatch.setattr("repro.backends.files.SAVE_SECONDS", -1)
+    monkeypatch.setattr("repro.backends.files.SHARE_OF_SAVING", math.inf)
     monkeypatch.setattr(driver, "training", stops)
     with pytest.raises(KeyboardInterrupt):
         result_of(here, arm, engine="stacked", number=2)
@@ -153,6 +155,36 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
         assert first_step(events) == 3
     events = result_of(here, arm, [seed], engine="loop", number=2)
     assert first_step(events) == 1  # the other engine has another form of it
+
+
+def test_a_run_alone_is_tried_once_more_in_memory_that_was_given_back(here, monkeypatch):
+    tries = []
+
+    def trains(*given, **options):
+        tries.append(1)
+        if len(tries) == 1:
+            raise torch.OutOfMemoryError("a neighbour was there")
+        yield from training(*given, **options)
+
+    monkeypatch.setattr(driver, "training", trains)
+    assert trained(result_of(here, SMALL, [1])).keys() == {1}
+
+
+@pytest.mark.parametrize(("cost", "apart"), [(0.01, 5.0), (2.0, 100.0)])
+def test_checkpoints_take_a_fiftieth_of_the_time(cost, apart, tmp_path, monkeypatch):
+    clock, due = [0.0], []
+    monkeypatch.setattr("repro.backends.files.time.monotonic", lambda: clock[0])
+    of = batch(SMALL)
+    files = StoreFiles(Store(tmp_path), of, show=lambda progress: None, devices={})
+    while clock[0] < 4 * apart:
+        clock[0] += apart / 50
+        if files.wants_checkpoint():
+            due.append(clock[0])
+            clock[0] += cost
+            files.save_checkpoint(next(iter(of.runs)), b"state")
+    gaps = [later - sooner for sooner, later in pairwise(due)]
+    assert gaps == pytest.approx([apart] * len(gaps), rel=0.05)
+    assert len(gaps) >= 2
 
 
 def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):

@@ -68,8 +68,8 @@ def trained(draws):
 
 def test_what_is_drawn_in_the_wrong_place_is_refused():
     for draws, sentence in {
-        "training": "global generator while training.*draw from stream",
-        "measuring": "global generator while measuring.*draw from stream",
+        "training": "global generators while training.*draw from stream",
+        "measuring": "global generators while measuring.*draw from stream",
         "initial": "initialises its parameters from torch's global generator",
         "alike": "trains every seed alike",
     }.items():

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.core.stacked_optimiser import StackedOptimiser
+from repro.core.stacked_optimiser import StackedAdam
 from repro.recipe import Moment, Recipe
 
 RUNS, SHAPE, STEPS = 4, (3, 16), 3
@@ -59,9 +59,9 @@ def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
         }
         for _ in range(STEPS)
     ]
-    together = StackedOptimiser(stack, recipes)
+    together = StackedAdam(stack, recipes)
     for step, gradient in enumerate(gradients):
-        together.set_rates(Moment(step=step, per_epoch=STEPS, total=STEPS))
+        together.rates.set(Moment(step=step, per_epoch=STEPS, total=STEPS))
         together.step(gradient)
     for row, recipe in enumerate(recipes):
         for name in trained:

@@ -74,6 +74,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(half)
             self.wfile.flush()
             self.server.stop.wait()
+        elif behaviour == "drips":
+            for byte in body:
+                if self.server.stop.wait(0.02):
+                    return
+                self.wfile.write(bytes([byte]))
         elif behaviour == "slow":
             time.sleep(0.2)
             self.wfile.write(body)

@@ -111,6 +111,7 @@ MISBEHAVIOUR = [
     pytest.param(  # taken up again four times
         "stalls", "sent nothing for 0.1 s after 290625 bytes", marks=pytest.mark.thorough
     ),
+    pytest.param("drips", "sent less than 1000 bytes a second after", marks=pytest.mark.thorough),
     ("breaks off", "broke off after 290625 of 300000 bytes"),
     ("longer than it says", "has 299995 bytes where 300000 are published"),
 ]

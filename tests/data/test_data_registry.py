@@ -19,7 +19,7 @@ from repro.data.files import file_names, read_file, resolve
 from repro.data.inventory import take_inventory
 from repro.data.locate import DataError, fixtures
 from repro.data.registry import data_sets, find
-from repro.data.twins import images as twin
+from scripts.twins import images as twin
 
 WEIGHTS = {"gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl"}
 

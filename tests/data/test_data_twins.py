@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from repro.data import twins
 from repro.data.files import file_names, read_file
 from repro.data.pairs import read_pairs
 from repro.data.passages import read_passages
-from repro.data.twins.lexicon import TOPICS
-from repro.data.twins.messages import messages
+from scripts import twins
+from scripts.twins.lexicon import TOPICS
+from scripts.twins.messages import messages
 
 pytestmark = pytest.mark.thorough  # they are about files that change with their generators alone
 

@@ -128,3 +128,30 @@ def test_what_it_printed_is_shown_where_it_fails(tmp_path, monkeypatch):
     )
     assert "script.py ended with status 1" in event.why
     assert "It had printed:\nepoch 1\nno such data\n" in event.details
+
+
+def test_what_its_script_imports_is_read_with_it(tmp_path, monkeypatch):
+    @dataclass(frozen=True, kw_only=True)
+    class Scripted(OutsideArm):
+        study: ClassVar[str] = "scripted"
+        reads: ClassVar[tuple[str, ...]] = ("jobs/train.py",)
+        data: str = "points"
+
+    files = {
+        "scripted.py": "",
+        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n",
+        "jobs/model_lib.py": "SIGN = 1",
+        "jobs/unused.py": "",
+        "pkg/__init__.py": "from . import sizes",
+        "pkg/data.py": "from .sizes import N",
+        "pkg/sizes.py": "N = 3",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = Scripted().given()["reads"]
+    assert before.keys() == files.keys() - {"scripted.py", "jobs/unused.py"}
+    (tmp_path / "jobs/model_lib.py").write_text("SIGN = -1")
+    changed = [name for name, text in Scripted().given()["reads"].items() if before[name] != text]
+    assert changed == ["jobs/model_lib.py"]

@@ -10,8 +10,7 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
-from repro.own.recipe import OwnRecipe
-from repro.recipe import Moment
+from repro.recipe import Moment, Recipe
 from tests.own.modules import FEATURES, KINDS, STUDY, Small, engine_and_why, measure, network, study
 from tests.run_files import KeptFiles, train_until
 
@@ -23,7 +22,7 @@ each_kind = pytest.mark.parametrize(
 )
 RECIPES = {
     "adamw": Small().recipe.but(epochs=2),
-    "sgd": OwnRecipe(epochs=2, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, clip=1.0),
+    "sgd": Recipe(epochs=2, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, clip=1.0),
 }
 
 

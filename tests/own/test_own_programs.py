@@ -8,18 +8,16 @@ from torch.optim.lr_scheduler import OneCycleLR
 
 from repro.arm import Run
 from repro.core import train as driver
-from repro.core.program import LoopProgram, StackedProgram
+from repro.core.program import ENGINES, LoopProgram, StackedProgram
 from repro.core.train import train
-from repro.own.programs import _loop, _stacked
-from repro.own.recipe import OwnRecipe
-from repro.recipe import Moment
+from repro.recipe import Moment, Recipe
 from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
 from tests.own.modules import STUDY, Small, engine_and_why, study
 from tests.run_files import KeptFiles, train_until
 from tests.studies.small import LADDER
 
 CPU = torch.device("cpu")
-RECIPE = OwnRecipe(epochs=3, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, weight_decay=0.01)
+RECIPE = Recipe(epochs=3, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, weight_decay=0.01)
 ARM = Small(recipe=RECIPE)
 STEPS = ARM.steps
 
@@ -62,7 +60,7 @@ def trained(program, run):
     }
 
 
-@pytest.mark.parametrize("build", [_loop, _stacked], ids=["loop", "stacked"])
+@pytest.mark.parametrize("build", ENGINES.values(), ids=ENGINES)
 def test_a_recipe_trains_as_torch_does(build):
     for changed in (
         {},
@@ -134,7 +132,7 @@ def test_what_a_study_brings_trains_as_torch_does():
         lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
         lambda o: Cycle(OneCycleLR(o, max_lr=0.05, total_steps=STEPS)),
     )
-    found = trained(lambda data: _loop(study(**BROUGHT), [run], data, CPU), run)
+    found = trained(lambda data: ENGINES["loop"](study(**BROUGHT), [run], data, CPU), run)
     for name, tensor in wanted.items():
         torch.testing.assert_close(found[name], tensor)
 
@@ -185,5 +183,5 @@ def test_the_recipes_schedule_goes_with_an_optimiser_that_is_brought():
 def test_others_get_the_programs_of_the_core_as_they_are():
     run = Run(LADDER, 1)
     data = LADDER_STUDY.load(run.arm, CPU)
-    assert type(_loop(LADDER_STUDY, [run], data, CPU)) is LoopProgram
-    assert type(_stacked(LADDER_STUDY, [run], data, CPU)) is StackedProgram
+    assert type(ENGINES["loop"](LADDER_STUDY, [run], data, CPU)) is LoopProgram
+    assert type(ENGINES["stacked"](LADDER_STUDY, [run], data, CPU)) is StackedProgram

@@ -31,6 +31,7 @@ BAD = {
         f'@claim("it", source="900", looks={looks})': "write growing numbers of seeds"
         for looks in ("(8, 5)", "(1, 5)", "(5, 5)", "()", "5", "[5, 8]", "(5.0,)", "(5, 10**9)")
     },
+    '@claim("it", source="900", after=-1)': "write a number of seeds: after=20",
     '@claim("it", source="900", looks={"papr": (3, 5)})': "looks for the profile 'papr'",
     **{
         f'@claim("it", source="900", documented="{braces}")': "cannot be filled in"

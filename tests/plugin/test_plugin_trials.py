@@ -41,6 +41,14 @@ class ToldTheTruth(Reader):
         return super().is_exact(metric, index) or (metric == "alignment" and index == 1)
 
 
+def test_a_claim_may_leave_the_first_seeds_to_whoever_chose_it():
+    asked = {}
+    trials = Trials(stored({}), Profile("ci", (3, 5)), asked, after=20)
+    with pytest.raises(RunsMissing):
+        bool(trials(Reader()).perplexity > 10.0)
+    assert [run.seed for run in asked] == Reader.seeds(23)[20:]
+
+
 def test_one_value_of_a_list_can_be_exact_and_the_others_not():
     runs = {1: {"measures": {"alignment": [0.3, 1.0]}}}
     told = Trials(stored(runs), Profile("ci", (8,)), {})(ToldTheTruth())

@@ -3,6 +3,7 @@
 import errno
 import io
 import itertools
+import math
 import os
 import re
 
@@ -34,6 +35,7 @@ def said_by_a_session(folder):
 def _saving(monkeypatch):
     """Keeps a checkpoint wherever there may be one."""
     monkeypatch.setattr(batch_files, "SAVE_SECONDS", -1.0)
+    monkeypatch.setattr(batch_files, "SHARE_OF_SAVING", math.inf)
 
 
 @pytest.mark.usefixtures("_saving")

@@ -11,7 +11,7 @@ from repro.arm import Run
 from repro.core import program
 from repro.core import train as driver
 from repro.core.program import StackedProgram
-from repro.core.replay import ReplayedStep
+from repro.core.replay import Replay
 from repro.core.train import train
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
@@ -166,9 +166,9 @@ def test_replayed_steps_are_the_steps(names, monkeypatch):
     for study, arm in (STACKS[name] for name in names):
         with monkeypatch.context() as patched:
             expected, losses = stepped(study, arm)
-            patched.setattr(program, "replayed", lambda step, _: ReplayedStep(step, tape))
+            patched.setattr(program, "replay_on", lambda _: Replay(tape))
             replayed, replayed_losses = stepped(study, arm)
-        assert replayed.step.replay is not None
+        assert replayed.replay.replay is not None
         for one, other in zip(losses, replayed_losses, strict=True):
             assert torch.equal(one.cpu(), other.cpu())
         for one, other in zip(expected.states(), replayed.states(), strict=True):

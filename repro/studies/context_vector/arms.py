@@ -159,6 +159,9 @@ class ContextArm(Arm):
         fills = fills_lines(self.width, self.embedding, self.context, self.vocabulary)
         return fills and self.recipe.batch % 8 == 0 and self.recipe.precision == "float32"
 
+    def stacks_on(self, device: str) -> bool:
+        return self.stacks if device == "cpu" else self.recipe.precision == "float32"
+
     @property
     def products(self) -> int:
         """The number of multiplications of the forward pass for one word."""

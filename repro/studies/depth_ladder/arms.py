@@ -143,6 +143,9 @@ class LadderArm(Arm):
     def stacks(self) -> bool:
         return fills_lines(self.width) and self.recipe.batch % 8 == 0
 
+    def stacks_on(self, device: str) -> bool:
+        return self.stacks or device != "cpu"
+
     def located(self) -> Self:
         here = resolved(self, "data")
         if here != self and self.pixels != PIXELS["ci"]:

@@ -167,7 +167,10 @@ class ExitArm(Arm):
         """True if a step is small enough for stacking to pay, and its matrices fill cache lines."""
         is_small = self.recipe.batch * self.width <= LARGEST_STACKED
         in_lines = fills_lines(self.width, self.hidden)
-        return is_small and in_lines and self.confidence == "max-softmax"
+        return is_small and in_lines and self.stacks_on("")
+
+    def stacks_on(self, device: str) -> bool:
+        return self.stacks if device == "cpu" else self.confidence == "max-softmax"
 
     @property
     def steps(self) -> int:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from repro.arm import Run
 from repro.core.models import StackOfModels
@@ -42,7 +44,9 @@ class StackedExit(StackOfModels[ExitModel]):
     def gradients(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         weights = self.weights.take_along_dim(epochs[:, :1, None], 1)[:, 0]  # [R, L]
         leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
-        with torch.enable_grad(), warnings.catch_warnings():
+        # CUDA's kernels of attention do not take what is cut out of a stack, nor do they repeat
+        attention = sdpa_kernel(SDPBackend.MATH) if x.is_cuda else nullcontext()
+        with torch.enable_grad(), warnings.catch_warnings(), attention:
             # attention has no batching rule and is called run by run: it is a small part
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
             losses = (self.losses(leaves, x, y) * weights).sum(1)  # [R, L] -> [R]

@@ -76,7 +76,7 @@ class SharingModel(ReferenceBase):
         if arm.pruned:
             prune(self.module.sets, share=arm.pruned)
         mask = data.mask if arm.kind == "encoder" else None
-        reader = Reader(lambda tokens: self.module(tokens.to(data.device)).cpu(), data.end, mask)
+        reader = Reader(self.module, data.end, mask, device=data.device)
         rows = [
             first + n
             for first in range(0, len(data.pairs.paradigm), self._pairs_each)

@@ -23,6 +23,8 @@ Logits = Callable[[Tensor], Tensor]
 
 TOKENS_AT_ONCE = 4096
 
+CPU = torch.device("cpu")
+
 Texts = Sequence[NDArray[np.uint16]]
 
 
@@ -42,6 +44,9 @@ class Reader:
     """The token in place of those that an encoder is to predict; None for a decoder."""
 
     at_once: int = TOKENS_AT_ONCE
+
+    device: torch.device = CPU
+    """Where the model is: what is read of its logits there is all that leaves it."""
 
     @torch.no_grad()
     def scores(self, texts: Texts) -> Tensor:
@@ -71,7 +76,7 @@ class Reader:
             asked = tokens[:, -count:]  # [B, n]
             logits = self._of_last(tokens, count)  # [B, n, V]
             score[rows] = _told(logits, asked).sum(1)
-            first[rows] = (logits.argmax(2) == asked).all(1)
+            first[rows] = (logits.argmax(2) == asked).all(1).cpu()
         return LastWords(score, first)
 
     def _of_last(self, tokens: Tensor, count: int) -> Tensor:
@@ -88,13 +93,13 @@ class Reader:
     def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
         assert self.mask is not None
         count = tokens.shape[1]
-        place = torch.arange(count).repeat(len(tokens))[:, None]  # [B T, 1]
+        place = torch.arange(count, device=self.device).repeat(len(tokens))[:, None]  # [B T, 1]
         hidden = tokens.repeat_interleave(count, 0)  # [B T, T]
         asked = hidden.gather(1, place)
         framed = self._framed(hidden.scatter(1, place, self.mask))
         size = max(1, self.at_once // framed.shape[1])
         told = [
-            _told(self.logits(some)[torch.arange(len(some)), at[:, 0] + 1], wanted[:, 0])
+            _told(self.logits(some).take_along_dim(at[:, :, None] + 1, 1), wanted)[:, 0]
             for some, at, wanted in zip(
                 *(torch.split(x, size) for x in (framed, place, asked)), strict=True
             )
@@ -116,13 +121,13 @@ class Reader:
             for at in range(0, len(rows), size):
                 some = rows[at : at + size]
                 stacked = np.stack([texts[row].astype(np.int64) for row in some])
-                yield some, torch.from_numpy(stacked)
+                yield some, torch.from_numpy(stacked).to(self.device)
 
 
 def _told(logits: Tensor, tokens: Tensor) -> Tensor:
     """Return the log-probability of each token: [..., V], [...] -> [...]."""
     log_p = logits.float().log_softmax(-1)
-    return log_p.gather(-1, tokens[..., None]).squeeze(-1).double()
+    return log_p.gather(-1, tokens[..., None]).squeeze(-1).cpu().double()
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from repro.data.twins.grammar import Grammar, Words, written
-from repro.data.twins.lexicon import TOPICS
+from scripts.twins.grammar import Grammar, Words, written
+from scripts.twins.lexicon import TOPICS
 
 PASSAGES = 400
 

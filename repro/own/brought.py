@@ -1,23 +1,17 @@
-"""Programs of arms whose optimiser or schedule is not the core's: SGD, or what a study brings.
-
-`ENGINES` builds the programs of all studies. Those of others get the core's own from here, as it
-is, so that nothing of this is in their keys.
-"""
+"""An optimiser or a schedule that a study brings of its own: its runs are trained one at a time."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from repro.arm import Run
-from repro.core.program import ENGINES, LoopProgram, Program, RunState, StackedProgram
+from repro.core.program import LoopProgram, RunState
 from repro.core.study import Data, Study
-from repro.own.recipe import OwnRecipe
-from repro.own.stacked_sgd import StackedSgd
 from repro.recipe import Moment, Recipe
 
 OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
@@ -55,7 +49,7 @@ class Brought:
             )
 
 
-class OwnLoop(LoopProgram):
+class BroughtLoop(LoopProgram):
     """One training by an optimiser and a schedule that are brought."""
 
     def __init__(
@@ -67,6 +61,7 @@ class OwnLoop(LoopProgram):
         *,
         brought: Brought,
     ) -> None:
+        brought.require_heard(runs[0].arm.recipe)
         super().__init__(study, runs, data, device)
         arm = runs[0].arm
         if brought.optimiser is not None:
@@ -112,31 +107,6 @@ class OwnLoop(LoopProgram):
                 self.schedule.load_state_dict(_from_bytes(state[SCHEDULE]))
 
 
-class SgdStacked(StackedProgram):
-    """Many runs as one, by SGD."""
-
-    def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
-        self.runs, self.device = list(runs), device
-        self.model = study.stacked(runs, data, device)
-        recipes = cast("list[OwnRecipe]", self._recipes())
-        self.optimiser = StackedSgd(self.model, recipes)  # type: ignore[assignment]
-        self._prepare()
-
-    def states(self) -> list[RunState]:
-        return [
-            {f"parameter/{name}": p[row] for name, p in self.model.parameters.items()}
-            | {f"momentum/{name}": m[row] for name, m in self.optimiser.moments.items()}
-            for row in range(len(self.runs))
-        ]
-
-    def restore(self, states: Sequence[RunState]) -> None:
-        for row, state in enumerate(states):
-            for name, parameter in self.model.parameters.items():
-                parameter[row] = state[f"parameter/{name}"]
-            for name, momentum in self.optimiser.moments.items():
-                momentum[row] = state[f"momentum/{name}"]  # type: ignore[index]
-
-
 def _as_bytes(state: Any) -> torch.Tensor:
     """Return what an optimiser keeps as a tensor of bytes, which a checkpoint can hold."""
     buffer = io.BytesIO()
@@ -146,42 +116,3 @@ def _as_bytes(state: Any) -> torch.Tensor:
 
 def _from_bytes(saved: torch.Tensor) -> Any:
     return torch.load(io.BytesIO(saved.cpu().numpy().tobytes()), weights_only=True)
-
-
-def _sgd(parameters: Sequence[torch.Tensor], arm: Any) -> torch.optim.Optimizer:
-    recipe: OwnRecipe = arm.recipe
-    return torch.optim.SGD(
-        parameters,
-        lr=recipe.lr,
-        momentum=recipe.momentum,
-        nesterov=recipe.nesterov,
-        weight_decay=recipe.weight_decay,
-    )
-
-
-def _trains_by_sgd(recipe: Recipe) -> bool:
-    return isinstance(recipe, OwnRecipe) and recipe.optimiser == "sgd"
-
-
-def _loop(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
-    """Return the program of the plain loop for runs of any study."""
-    recipe = runs[0].arm.recipe
-    brought: Brought = getattr(study, "brought", Brought())
-    if brought:
-        brought.require_heard(recipe)
-    elif _trains_by_sgd(recipe):
-        brought = Brought(optimiser=_sgd)
-    else:
-        return LoopProgram(study, runs, data, device)
-    return OwnLoop(study, runs, data, device, brought=brought)
-
-
-def _stacked(study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
-    """Return the stacked program for runs of any study."""
-    if getattr(study, "brought", None):
-        raise ValueError("its study brings an optimiser or a schedule of its own")
-    kind = SgdStacked if _trains_by_sgd(runs[0].arm.recipe) else StackedProgram
-    return kind(study, runs, data, device)
-
-
-cast("dict[str, Callable[..., Program]]", ENGINES).update(loop=_loop, stacked=_stacked)

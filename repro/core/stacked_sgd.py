@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from repro.core.stacked_optimiser import Rates
 from repro.core.study import StackedModel
-from repro.own.recipe import OwnRecipe
-from repro.recipe import Moment
+from repro.recipe import Recipe
 
 
 class StackedSgd:
     """One update for all runs of a program, row by row as `torch.optim.SGD`."""
 
-    def __init__(self, model: StackedModel, recipes: Sequence[OwnRecipe]) -> None:
+    def __init__(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         self.moments = {
             name: torch.zeros_like(p)
             for name, p in model.parameters.items()
@@ -28,11 +28,14 @@ class StackedSgd:
         }
         self.rebuild(model, recipes)
 
-    def rebuild(self, model: StackedModel, recipes: Sequence[OwnRecipe]) -> None:
+    def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         """Take the rows anew, after some have gone."""
         self.model, self.recipes = model, list(recipes)
         device = next(iter(model.parameters.values())).device
-        self.rates = torch.zeros(len(recipes), device=device)
+        self.rates = Rates(
+            lambda step, total: [recipe.lr * recipe.lr_factor(step, total) for recipe in recipes],
+            torch.zeros(len(recipes), device=device),
+        )
         self.decays = torch.tensor([r.weight_decay for r in recipes], device=device)
         self.scales = {
             name: torch.tensor(
@@ -47,11 +50,6 @@ class StackedSgd:
             for name in self.moments
         }
 
-    def set_rates(self, at: Moment) -> None:
-        """Write the learning rates of a moment to where the update reads them."""
-        now = [recipe.lr * recipe.lr_factor(at.step, at.total) for recipe in self.recipes]
-        self.rates.copy_(torch.tensor(now))
-
     def step(self, gradients: Mapping[str, Tensor]) -> None:
         """Update every trained row, by the rates that were set."""
         momentum, nesterov = self.recipes[0].momentum, self.recipes[0].nesterov
@@ -65,8 +63,17 @@ class StackedSgd:
             if momentum:
                 buffer[:count].mul_(momentum).add_(gradient)
                 gradient = gradient + momentum * buffer[:count] if nesterov else buffer[:count]
-            rates = self.rates[:count] * self.scales[name][:count]
+            rates = self.rates.now[:count] * self.scales[name][:count]
             parameter.sub_(rates.view(by_row) * gradient)
+
+    def state(self, row: int) -> dict[str, Tensor]:
+        """Return what a run goes on from."""
+        return {f"momentum/{name}": buffer[row] for name, buffer in self.moments.items()}
+
+    def restore(self, row: int, state: Mapping[str, Tensor]) -> None:
+        """Go on from what was kept of a run."""
+        for name, buffer in self.moments.items():
+            buffer[row] = state[f"momentum/{name}"]
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone; call `rebuild` after."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from repro.data.twins.grammar import Grammar, capitalised
+from scripts.twins.grammar import Grammar, capitalised
 
 ARTICLES = {"wiki.train.tokens": 800, "wiki.valid.tokens": 80, "wiki.test.tokens": 80}
 RARE = 3

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from repro.data.twins.grammar import Grammar, Words, written
+from scripts.twins.grammar import Grammar, Words, written
 
 GROUPS = 200
 """Number of pairs of each paradigm, with all counterparts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from repro.data.twins.grammar import Grammar, Words
+from scripts.twins.grammar import Grammar, Words
 
 HAM, SPAM = 2_000, 747
 BY_WORD = 2

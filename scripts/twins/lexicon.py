@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repro.data.twins.draws import Draws
+from scripts.twins.draws import Draws
 
 Forms = tuple[str, str]
 """A word in the singular and in the plural."""

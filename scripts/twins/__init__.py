@@ -1,11 +1,11 @@
-"""Generators of the twins in `fixtures/`; run `python -m repro.data.twins` to make them again."""
+"""Generators of the twins in `fixtures/`; run `python -m scripts.twins` to make them again."""
 
 from __future__ import annotations
 
-from repro.data.twins import messages, pairs, passages, text, vocabulary
-from repro.data.twins.draws import Draws
-from repro.data.twins.grammar import Grammar
-from repro.data.twins.lexicon import Lexicon
+from scripts.twins import messages, pairs, passages, text, vocabulary
+from scripts.twins.draws import Draws
+from scripts.twins.grammar import Grammar
+from scripts.twins.lexicon import Lexicon
 
 LEXICON_SEED = 20_000
 SEEDS = {"wikitext-2": 20_001, "blimp": 20_002, "lambada": 20_003, "sms-spam": 20_004}

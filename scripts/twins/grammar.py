@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from repro.data.twins.draws import Draws
-from repro.data.twins.lexicon import TOPICS, Forms, Lexicon
+from scripts.twins.draws import Draws
+from scripts.twins.lexicon import TOPICS, Forms, Lexicon
 
 Words = list[str]
 

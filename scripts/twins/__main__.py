@@ -1,11 +1,11 @@
-"""Makes the twins in `fixtures/` again: `python -m repro.data.twins`."""
+"""Makes the twins in `fixtures/` again: `python -m scripts.twins`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from repro.data.locate import fixtures
-from repro.data.twins import images, texts
+from scripts.twins import images, texts
 
 
 def main() -> None:

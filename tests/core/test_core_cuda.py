@@ -1,0 +1,173 @@
+"""What only an NVIDIA card can show: `pytest tests -m cuda`, a minute on one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from repro.arm import Run
+from repro.backends.trainer import train_batch
+from repro.core.program import StackedProgram
+from repro.core.replay import Replay, cuda_graph
+from repro.core.train import train
+from repro.core.weights import load_data
+from repro.own.loaded import Loader
+from repro.recipe import Moment
+from repro.runs.pool import Narrowed, Trained
+from repro.studies.context_vector.study import STUDY as CONTEXT
+from repro.studies.depth_ladder.study import STUDY as LADDER
+from repro.studies.early_exit.arms import STANDARD, ExitArm
+from repro.studies.early_exit.study import STUDY as EXIT
+from tests.own.modules import STUDY as MODULES
+from tests.own.modules import Small
+from tests.run_files import KeptFiles, train_until
+from tests.studies import small
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA card here"),
+]
+CUDA = torch.device("cuda")
+EXIT_ARM = ExitArm(
+    layer_weights=(0.5, 0.0, 0.5), width=16, heads=2, hidden=16, data="wikitext-2-twin",
+    characters=2_000, recipe=STANDARD.recipe.but(batch=2, epochs=2),
+)  # fmt: skip
+STACKS = {
+    "ladder": (LADDER, small.LADDER),
+    "ladder, fa": (LADDER, small.LADDER.but(rule="fa", trained=1)),
+    "context": (CONTEXT, small.CONTEXT.but(dropout=0.1)),
+    "exit": (EXIT, EXIT_ARM),
+    "module": (MODULES, Small()),
+}
+each_stack = pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
+
+
+def values_of(study, arm, *, engine, files=None):
+    runs = [Run(arm, seed) for seed in (1, 2, 3)]
+    return dict(train(study, runs, engine=engine, device=CUDA, files=files))
+
+
+def final_losses(values):
+    return torch.tensor([found["history"]["loss"][-1] for found in values.values()])
+
+
+@each_stack
+def test_a_stack_is_replayed_and_trains_as_the_loop_does(study, arm):
+    runs = [Run(arm, seed) for seed in (1, 2)]
+    data = load_data(study, arm, CUDA, None)
+    program = StackedProgram(study, runs, data, CUDA)
+    lines = torch.stack([data.epoch(run.seed, 0)[: arm.recipe.batch] for run in runs]).to(CUDA)
+    for step in range(5):
+        program.advance(data.batch(lines), Moment(step=step, per_epoch=5, total=10))
+    assert program.replay.replay is not None
+    stacked, loop = (values_of(study, arm, engine=engine) for engine in ("stacked", "loop"))
+    torch.testing.assert_close(final_losses(stacked), final_losses(loop), rtol=1e-3, atol=1e-4)
+
+
+@each_stack
+def test_the_same_stack_trains_to_the_same_numbers_twice(study, arm):
+    first, again = (values_of(study, arm, engine="stacked") for _ in range(2))
+    assert first == again
+
+
+def test_a_stack_goes_on_from_its_checkpoint():
+    arm = small.LADDER.but(recipe=small.LADDER.recipe.but(epochs=3))
+    runs, files = [Run(arm, seed) for seed in (1, 2, 3)], KeptFiles()
+    train_until(15, LADDER, runs, engine="stacked", device=CUDA, files=files)
+    assert len(files) == 3
+    resumed = values_of(LADDER, arm, engine="stacked", files=files)
+    whole = values_of(LADDER, arm, engine="stacked")
+    torch.testing.assert_close(final_losses(resumed), final_losses(whole), rtol=1e-4, atol=1e-5)
+
+
+def test_a_module_that_draws_is_not_recorded_and_trains_on():
+    values = values_of(MODULES, Small(kind="dropout"), engine="stacked")
+    assert torch.isfinite(final_losses(values)).all()
+
+
+def test_a_recording_that_fails_leaves_the_stream_as_it_was():
+    def waits(x):
+        return x * float(x.sum())
+
+    replay, stream, x = Replay(cuda_graph), torch.cuda.current_stream(), torch.ones(3, device=CUDA)
+    found = [replay(waits, x) for _ in range(4)]
+    assert replay.replay is None
+    assert torch.cuda.current_stream() == stream
+    assert torch.stack(found).tolist() == [[3.0] * 3] * 4
+    values_of(LADDER, small.LADDER, engine="stacked")  # and what comes after is recorded again
+
+
+def test_a_full_card_narrows_the_stack_and_is_given_back():
+    runs = [Run(small.LADDER.but(width=512, images=64), seed) for seed in range(16)]
+    _, total = torch.cuda.mem_get_info()
+    torch.cuda.empty_cache()
+    room = torch.cuda.memory_reserved() + 400 * 2**20  # 16 runs take more than a GiB
+    torch.cuda.set_per_process_memory_fraction(room / total)
+    try:
+        events = list(train_batch(runs, engine="stacked", device="cuda", files=KeptFiles()))
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    kinds = [type(event) for event in events]
+    assert Narrowed in kinds, [e for e in events if not isinstance(e, Trained)][-1]
+    assert kinds.count(Trained) == 16
+
+
+def test_workers_load_while_a_card_trains():
+    torch.ones(1, device=CUDA)  # CUDA is in use: a forked worker may not touch it
+    examples = [(torch.full((4,), float(n)), n) for n in range(64)]
+    loader = Loader(examples, workers=2, device=CUDA)
+    lines = torch.stack([torch.arange(64), torch.arange(64)], 1)
+    loader.expect(lines)
+    for at in range(0, 64, 16):
+        x, y = loader.batch(lines[None, at : at + 16].to(CUDA))
+        assert x.device.type == "cuda"
+        assert y.tolist() == [list(range(at, at + 16))]
+
+
+PROJECT = """
+from dataclasses import dataclass
+from typing import ClassVar
+import torch
+from torch import nn
+from repro import claim
+from repro.arm import Metric
+from repro.own.arm import ModuleArm
+from repro.own.module import ModuleStudy
+from repro.recipe import Recipe
+
+@dataclass(frozen=True, kw_only=True)
+class Line(ModuleArm):
+    study: ClassVar[str] = "{module}"
+    metrics: ClassVar[dict[str, Metric]] = {{"error": Metric("log")}}
+    data: str = "a line"
+    examples: int = 64
+    recipe: Recipe = Recipe(epochs=2, batch=8, lr=1e-2)
+
+def examples(arm):
+    x = torch.linspace(-1, 1, 64)[:, None]
+    return x, 2 * x + 0.1 * torch.sin(40 * x)
+
+def measure(module, arm):
+    x, y = (part.cuda() for part in examples(arm))
+    return {{"error": (module(x) - y).square().mean().item()}}
+
+STUDY = ModuleStudy(module=lambda arm: nn.Linear(1, 1), examples=examples,
+                    loss=lambda module, arm, x, y: (module(x) - y).square().mean(),
+                    measure=measure)
+
+@claim("a larger rate is better", source="a project")
+def test_rate(trials):
+    line = Line()
+    assert trials(line.but(recipe=line.recipe.but(lr=1e-1))).error < trials(line).error
+"""
+
+
+def test_a_session_trains_on_the_card_with_one_trainer(tmp_path):
+    (tmp_path / "test_line.py").write_text(PROJECT.format(module="test_line"))
+    command = [sys.executable, "-m", "pytest", "test_line.py", "-n", "4", "--device", "cuda", "-v"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    results = list(Path(tmp_path, ".repro").rglob("*.json"))
+    assert any('"device":"cuda"' in path.read_text().replace(" ", "") for path in results)
