@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that is no test's own
 
-from repro.backends.in_process import InProcessPool
+from repro.backends.local import InProcessPool
 from repro.runs.plan import Plan
 from repro.runs.results import Results, RunsMissing
 from repro.runs.training import Training
@@ -17,6 +17,7 @@ class LocalWork:
     def __init__(self, folder, *, engine="auto", same_machine=False, pool=None, **options):
         self.store = Store(folder, **options)
         self.pool = pool or InProcessPool(self.store, device="cpu")
+        self.pool.store = self.store
         machine = self.pool.machine if same_machine else None
         self.results = Results(self.store, device="cpu", machine=machine)
         self.training = Training(

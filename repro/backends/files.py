@@ -1,9 +1,9 @@
-"""The files of a batch: they lie in the store, or last as long as its training."""
+"""The files of a batch, which lie in the store or last as long as its training; its results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from repro.arm import Run
@@ -11,7 +11,7 @@ from repro.backends.opened import unwatched
 from repro.core.progress import Progress
 from repro.own.training_run import PassingFiles
 from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Start
+from repro.runs.pool import Batch, Failed, Narrowed, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
@@ -33,8 +33,8 @@ class StoreFiles:
         devices: Mapping[str, str],
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._store, self._start, self._show = store, batch.start, show
-        self._keys = dict(zip(batch.runs, batch.keys, strict=True))
+        self._store, self._batch, self._show = store, batch, show
+        self._keys = batch.keys
         self.devices = devices
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self._cost = 0.0
@@ -72,10 +72,19 @@ class StoreFiles:
             self._show(progress)
 
     def load_weights(self, run: Run) -> bytes:
-        assert self._start is not None
-        assert self._start.run == run
+        assert self._batch.arm.starts_from == run
         with unwatched():
-            return stored_weights(self._store, self._start)
+            return stored_weights(self._store, self._batch)
+
+    def stored(
+        self, events: Iterable[Progress | Trained | Failed | Narrowed]
+    ) -> Iterator[Progress | Stored | Failed | Narrowed]:
+        """Yield events, and put the result of each run that is trained into the store."""
+        for event in events:
+            if isinstance(event, Trained):
+                yield stored(event, self._batch, self._store)
+            else:
+                yield event
 
 
 class FilesWithoutCheckpoints(PassingFiles):
@@ -94,10 +103,23 @@ class FilesWithoutCheckpoints(PassingFiles):
         pass
 
 
-def stored_weights(store: Store, start: Start) -> bytes:
-    """Return the parameters that a stored run ended with; raises ValueError if it has none."""
-    stored = store.at(start.key)
+def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
+    """Put the result of a run into the store; it fails if no file can hold a value of it."""
+    how = {**event.provenance, **batch.origin}
+    try:
+        store.put(batch.runs[event.run], event.values, how, weights=event.weights)
+    except (TypeError, ValueError) as error:
+        return Failed(event.run, f"{name_of(event.run)}, has no result to store: {error}")
+    return Stored(event.run)
+
+
+def stored_weights(store: Store, batch: Batch) -> bytes:
+    """Return the parameters that a batch starts from; raises ValueError if there are none."""
+    [start] = {run.arm.starts_from for run in batch.runs}
+    [key] = {identity["starts_from"] for identity in batch.runs.values()}
+    assert start is not None
+    stored = store.at(key)
     if stored is None or stored.weights is None:
         what = "diverged" if stored and "diverged_at" in stored.values else "is not stored"
-        raise ValueError(f"{name_of(start.run)}, which this starts from, {what}")
+        raise ValueError(f"{name_of(start)}, which this starts from, {what}")
     return stored.weights

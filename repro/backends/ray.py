@@ -6,11 +6,15 @@ here: a cluster that somebody else runs is joined, and left at the end.
 
 from __future__ import annotations
 
+import logging
+import os
 import pickle
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +22,12 @@ import ray
 from ray.exceptions import RayError
 
 from repro.arm import Run
-from repro.backends.files import FilesWithoutCheckpoints, stored_weights
-from repro.backends.node import code_paths, train_here
-from repro.backends.places import Demand, numbered_accelerators
-from repro.backends.ray_address import ClusterError, answers
-from repro.backends.ray_cluster import device_for, environment_of, in_short, join, most
+from repro.backends.cluster import ClusterError, require_somebody, train_here
+from repro.backends.files import FilesWithoutCheckpoints, stored, stored_weights
+from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
 from repro.core.progress import Progress
-from repro.runs.pool import (
-    Batch,
-    Ended,
-    Event,
-    Failed,
-    Narrowed,
-    Trained,
-    TrainingStopped,
-    failures,
-)
+from repro.data.locate import data_folder
+from repro.runs.pool import Batch, Event, Failed, Job, Narrowed, Pool, Trained, TrainingStopped
 from repro.store import Store
 
 TASKS_A_TRAINER = 2
@@ -48,122 +42,126 @@ LOOK_SECONDS = 2.0
 PATIENCE_SECONDS = 10.0
 """The silence of a cluster's head after which the cluster is taken for lost."""
 
+NO_CODE = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cache")
+"""Patterns of what no node needs."""
 
-class RayPool:
+
+@dataclass(eq=False)
+class RayJob(Job):
+    """A job, and Ray's task of it."""
+
+    task: Any = None
+
+
+class RayPool(Pool[RayJob]):
     """A cluster, as a session sees it.
 
     >>> pool = RayPool(store, address="10.0.0.1:6379", device="auto", project=folder)
     """
 
     def __init__(self, store: Store, *, address: str, device: str, project: Path) -> None:
-        self.machine = None  # each node has its own
-        self.remarks: Sequence[str] = ()
-        self.waits_for = ""  # how busy a cluster is has a place of its own to look at
         self._store, self._address, self._project = store, address, project.absolute()
         self._join()
-        self.device = device_for(device)
-        self._unit = "GPU" if self.device == "cuda" else "CPU"
+        kind = device_for(device)
+        self._unit = "GPU" if kind == "cuda" else "CPU"
         if not most(self._unit):
             raise ClusterError(
                 f"The Ray cluster at {address} has no node with a {self._unit}; add one."
             )
-        self.trainers = int(ray.cluster_resources()[self._unit])  # type: ignore[no-untyped-call]
-        self._tasks: dict[Any, Batch] = {}
-        self._weights: dict[str, Any] = {}
-        self._refused: list[Event] = []
+        super().__init__(kind, int(ray.cluster_resources()[self._unit]))  # type: ignore[no-untyped-call]
         self._looked = self._answered = time.monotonic()
 
-    def plan_lines(self, batches: int) -> Sequence[str]:
-        return ()  # the plan has said it all
-
     def room(self) -> int:
-        return TASKS_A_TRAINER * self.trainers - len(self._tasks)
+        return TASKS_A_TRAINER * self.trainers - len(self._jobs)
 
-    def submit(self, batch: Batch) -> None:
+    def submit(self, batch: Batch, *, is_last_try: bool = True) -> None:
+        job = RayJob(batch, is_last_try)  # Ray itself tries again what a node was lost with
         with self._explained():
             self._join()
             try:
-                why, weights = self._lacking(batch), self._sent_weights(batch)
-            except ValueError as error:  # it starts from parameters that there are none of
-                why, weights = f"failed to train: ValueError: {error}", None
-            if why:
-                self._refused += failures(batch, why)
-                self._refused.append(Ended(batch.number))
+                where = "the largest node of the Ray cluster"
+                require_devices(batch.arm, most(self._unit), where=where, device=self.device)
+                weights = self._weights(batch)
+            except ValueError as error:
+                self._jobs.append(job)
+                self._refuse(job, str(error))
                 return
             # packed by us: Ray would look for the modules of arms before their folders are known
             sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
-            task = _train.options(max_retries=RETRIES, **self._resources(batch)).remote(*sent)
-            self._tasks[task] = batch
+            options = {"max_retries": RETRIES, **self._resources(batch)}
+            job.task = _train.options(**options).remote(*sent)
+            self._jobs.append(job)
 
     def events(self, seconds: float) -> Iterator[Event]:
-        refused, self._refused = self._refused, []
-        yield from refused
-        if not self._tasks:
+        yield from self._told()
+        if not self._jobs:
             return
         with self._explained():
-            ray.wait(list(self._tasks), timeout=0 if refused else seconds)
-            for task in self._ended():
-                yield from self._come_of(task)
-                yield Ended(self._tasks.pop(task).number)
+            for job in self._ended(seconds):
+                yield from self._come_of(job)
             self._require_head()
 
-    def stop(self) -> Sequence[Event]:
-        told: list[Event] = []
+    def stop(self) -> None:
         with suppress(RayError, ConnectionError):
-            if self._tasks:
-                told += [event for task in self._ended() for event in self._come_of(task)]
-            for task in self._tasks:
-                ray.cancel(task, force=True)
-        self._tasks.clear()
-        self._weights.clear()
+            for job in self._ended(0):
+                for _ in self._come_of(job):  # which stores it
+                    pass
+            for job in self._jobs:
+                ray.cancel(job.task, force=True)
+        self._jobs.clear()
         ray.shutdown()
-        return told
 
     def _join(self) -> None:
         if not ray.is_initialized():
             join(self._address, environment_of(self._project, self._store.root))
 
-    def _lacking(self, batch: Batch) -> str:
-        """Return in words that no node has as many devices; nothing where one has."""
-        where = "the largest node of the Ray cluster"
-        return Demand.of(batch.arm).lacking(most(self._unit), where=where, device=self.device)
-
     def _resources(self, batch: Batch) -> dict[str, Any]:
         """Return what a task is given: all devices that it asks for, of cores what a node has."""
-        demand = Demand.of(batch.arm)
-        cores = max(1, min(demand.cores(self.device), most("CPU")))
-        return {"num_cpus": cores, "num_gpus": demand.devices if self.device == "cuda" else 0}
+        cores = max(1, min(cores_of(batch.arm, self.device), most("CPU")))
+        return {"num_cpus": cores, "num_gpus": devices_of(batch.arm) * (self.device == "cuda")}
 
-    def _sent_weights(self, batch: Batch) -> Any:
-        """Return where in the cluster the parameters are that a batch starts from."""
-        if batch.start is None:
-            return None
-        key = batch.start.key
-        if key not in self._weights:
-            weights = stored_weights(self._store, batch.start)
-            self._weights[key] = ray.put(weights)
-        return self._weights[key]
-
-    def _ended(self) -> list[Any]:
-        ended, _ = ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
-        return ended
-
-    def _come_of(self, task: Any) -> Iterator[Event]:
+    def _weights(self, batch: Batch) -> bytes | None:
+        """Return the parameters that a batch starts from; raises ValueError if there are none."""
         try:
-            yield from ray.get(task)
+            return stored_weights(self._store, batch) if batch.arm.starts_from else None
+        except ValueError as error:
+            raise ValueError(f"failed to train: ValueError: {error}") from error
+
+    def _ended(self, seconds: float) -> list[RayJob]:
+        """Return the jobs that have ended; wait for the first of them for some seconds at most."""
+        jobs = {job.task: job for job in self._jobs}
+        if jobs:
+            ray.wait(list(jobs), timeout=seconds)
+            ended, _ = ray.wait(list(jobs), num_returns=len(jobs), timeout=0)
+            return [jobs[task] for task in ended]
+        return []
+
+    def _come_of(self, job: RayJob) -> Iterator[Event]:
+        why = ""
+        try:
+            for event in ray.get(job.task):
+                if isinstance(event, Narrowed):
+                    yield event
+                    continue
+                job.left.remove(event.run)
+                is_trained = isinstance(event, Trained)
+                yield stored(event, job.batch, self._store) if is_trained else event
         except RayError as error:
-            yield from failures(self._tasks[task], f"failed on the cluster: {in_short(error)}")
+            why = f"failed on the cluster: {in_short(error)}"
+        yield from self._over(job, why)
 
     def _require_head(self) -> None:
-        """Raise ConnectionError where the head is silent for long: Ray would wait for it."""
+        """Raise `ClusterError` where the head is silent for long: Ray would wait for it."""
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        if answers(self._address):
+        try:
+            require_somebody(self._address)
             self._answered = now
-        elif now - self._answered > PATIENCE_SECONDS:
-            raise ConnectionError("its head does not answer")
+        except ClusterError:
+            if now - self._answered > PATIENCE_SECONDS:
+                raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -200,3 +198,79 @@ class _NodeFiles(FilesWithoutCheckpoints):
     def load_weights(self, run: Run) -> bytes:
         assert self._weights is not None
         return self._weights
+
+
+def join(address: str, environment: dict[str, Any]) -> None:
+    """Join the cluster at an address; raises `ClusterError` where that cannot be done."""
+    require_somebody(address)
+    # on where Ray has it; who runs a cluster without it has to say so
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    try:
+        ray.init(
+            address=address,
+            runtime_env=environment,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except Exception as error:  # Ray raises whatever it met, of a dozen kinds
+        raise ClusterError(
+            f"The Ray cluster at {address} cannot be joined ({in_short(error)}); its token and its"
+            " version of Ray have to be those here."
+        ) from error
+
+
+def environment_of(project: Path, store: Path) -> dict[str, Any]:
+    """Return what Ray brings to the nodes: the project as it is, with uncommitted changes.
+
+    Left out are what `.gitignore` names, the store, data, and virtual environments.
+    """
+    folders = [store, data_folder(), *(mark.parent for mark in project.glob("*/pyvenv.cfg"))]
+    below = [each.absolute() for each in folders if each.absolute().is_relative_to(project)]
+    places = [f"/{each.relative_to(project)}" for each in below if each != project]
+    data = {"REPRO_DATA": os.environ["REPRO_DATA"]} if os.environ.get("REPRO_DATA") else {}
+    return {
+        "working_dir": str(project),
+        "excludes": [*NO_CODE, *places],
+        "env_vars": {"OMP_NUM_THREADS": "1", **data},
+    }
+
+
+def code_paths(project: Path) -> list[str]:
+    """Return where Python finds modules below a project, in the order in which it looks.
+
+    Folders of virtual environments are no part of it.
+
+    >>> code_paths(Path.cwd())
+    ['.', 'claims']
+    """
+    places = [Path(place).absolute() for place in sys.path]
+    below = [path for path in places if path.is_relative_to(project)]
+    own = [path for path in below if not any((p / "pyvenv.cfg").is_file() for p in path.parents)]
+    return list(dict.fromkeys(str(path.relative_to(project)) for path in own))
+
+
+def device_for(name: str) -> str:
+    """Return the device of a cluster's tasks; raises `ClusterError` where it has none such."""
+    gpus = most("GPU")
+    if name == "auto":
+        return "cuda" if gpus else "cpu"
+    if name == "cuda" and not gpus:
+        raise ClusterError("The Ray cluster has no GPU; try --device cpu.")
+    if name not in ("cpu", "cuda"):
+        raise ClusterError(f"A Ray cluster trains on cpu or cuda, not on {name}.")
+    return name
+
+
+def most(unit: str) -> int:
+    """Return how many of a unit, `CPU` or `GPU`, the largest node of the joined cluster has."""
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return max((int(node["Resources"].get(unit, 0)) for node in nodes if node["Alive"]), default=0)
+
+
+def in_short(error: BaseException) -> str:
+    """Return what was wrong as one line of what Ray prints of it."""
+    cause = getattr(error, "cause", None)  # of a task's own error, which Ray prints as a traceback
+    if isinstance(cause, BaseException):
+        return f"{type(cause).__name__}: {in_short(cause)}"
+    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return textwrap.shorten(line.rstrip("."), 240, placeholder=" …")

@@ -7,19 +7,34 @@ store finds them in the queue, by the name that all jobs of a store have, and wa
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from repro.arm import Run
-from repro.backends.node import part_of
-from repro.backends.slurm_job import BatchJob
-from repro.backends.slurm_queue import GONE, PENDING, JobState, SlurmQueue
-from repro.backends.slurm_settings import SlurmSettings
-from repro.runs.identity import name_of
-from repro.runs.pool import SECONDS_UNTIL_SAID, Batch, Ended, Event, Failed, Narrowed, Stored
-from repro.runs.provenance import commit_of
+from submitit import SlurmExecutor, SlurmJob
+from submitit.core.utils import FailedJobError, FailedSubmissionError, UncompletedJobError
+from submitit.helpers import DelayedSubmission
+
+from repro.backends.cluster import SlurmSettings, train_here
+from repro.backends.files import StoreFiles
+from repro.backends.places import cores_of, devices_of, numbered_accelerators
+from repro.runs.pool import (
+    Batch,
+    Event,
+    Failed,
+    Job,
+    Narrowed,
+    Pool,
+    Stored,
+    TrainingStopped,
+)
 from repro.store import Store
 
 POLL_SECONDS = 0.5
@@ -28,38 +43,63 @@ POLL_SECONDS = 0.5
 LOOK_SECONDS = 10.0
 """Between two looks at Slurm's queue, which others ask too."""
 
-TRIES = 2
-"""Jobs that a run may end before it fails."""
+PATIENCE_SECONDS = 60
+"""Seconds that one of Slurm's commands may take."""
+
+TIME_LIMITS = 1000
+"""Time limits that a job may come to, each time further than before."""
+
+SHARE_OF_LIMIT = 0.5
+"""The part of its time limit after which a job should have kept something to go on from."""
+
+SIGNAL_SECONDS = 90
+"""Seconds before its time limit at which a job is told to end; fewer where the limit is short."""
+
+LOG_LINES = 30
+KEY_LETTERS = 16
+"""Letters of a key in a job's comment, by which the next session knows its runs."""
+
+ENDED = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL"),
+    *("OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"),
+}
+"""The states of jobs that are over, unless Slurm starts them again."""
 
 
-@dataclass
-class _Job:
-    """A job in the queue, and the runs of one batch that it is to train."""
+class JobState(NamedTuple):
+    """The state of a job in Slurm's words, the reason why it waits, and what it trains."""
 
-    id: str
-    batch: Batch
-    attempt: int = 1
-    is_ours: bool = True
-    state: JobState = PENDING
-    looks_after_end: int = 0
-    left: dict[Run, str] = field(init=False)
-    """The runs that nothing has come of, with their keys."""
-
-    def __post_init__(self) -> None:
-        self.left = dict(zip(self.batch.runs, self.batch.keys, strict=True))
-
-    def see(self, state: JobState) -> None:
-        """Take note of the state that Slurm says it has."""
-        self.state = state
-        self.looks_after_end = self.looks_after_end + 1 if state.is_over else 0
+    name: str
+    reason: str = ""
+    comment: str = ""
 
     @property
     def is_over(self) -> bool:
-        """True at the second look: a job that Slurm starts again seems over for a moment."""
-        return self.looks_after_end > 1
+        """True for a job that has ended, or that Slurm has forgotten."""
+        return self.name in ENDED or not self.name
+
+    def has(self, key: str) -> bool:
+        """Tell whether the job trains the run of a key."""
+        return key[:KEY_LETTERS] in self.comment.split(",")
 
 
-class SlurmPool:
+PENDING = JobState("PENDING")
+"""The state of a job that was just submitted."""
+
+GONE = JobState("")
+"""The state of a job that Slurm knows nothing of any more."""
+
+
+@dataclass(eq=False)
+class QueuedJob(Job):
+    """A job with its number in Slurm's queue."""
+
+    id: str = ""
+    state: JobState = PENDING
+    looks_after_end: int = 0
+
+
+class SlurmPool(Pool[QueuedJob]):
     """The jobs of a store, as a session sees them.
 
     >>> pool = SlurmPool(store, SlurmSettings(gpus=1), device="auto", project=folder)
@@ -68,68 +108,45 @@ class SlurmPool:
     def __init__(
         self, store: Store, settings: SlurmSettings, *, device: str, project: Path
     ) -> None:
-        self.device = device_for(device, settings)
-        self.machine = None  # each node has its own
-        self.trainers = settings.max_jobs
-        self.remarks: Sequence[str] = ()
-        self._settings = replace(settings, gpus=max(settings.gpus, int(self.device == "cuda")))
-        self._store, self._project = store, project.absolute()
-        self._queue = SlurmQueue(store, self._settings, project=self._project)
-        self._jobs: list[_Job] = []
-        self._numbers: set[int] = set()
+        super().__init__(device_for(device, settings), settings.max_jobs)
+        gpus = max(settings.gpus, int(self.device == "cuda"))
+        self._settings = replace(settings, gpus=gpus)
+        self._store = store
+        self._queue = SlurmQueue(store, self._settings, project=project.absolute())
         self._states: dict[str, JobState] | None = {}
-        self._news, self._looked = time.monotonic(), float("-inf")
+        self._looked = float("-inf")
 
     @property
     def waits_for(self) -> str:
-        if not self._jobs or time.monotonic() - self._news < SECONDS_UNTIL_SAID:
-            return ""
-        if self._states is None:
+        if self._jobs and self._states is None:
             return "Slurm, which does not answer"
         if any(job.state.name != "PENDING" for job in self._jobs):
             return ""
-        reasons = ", ".join(sorted({job.state.reason for job in self._jobs}))
-        return f"Slurm to start its jobs ({reasons})"
+        reasons = ", ".join(sorted({job.state.reason for job in self._jobs} - {""}))
+        return f"Slurm to start its jobs ({reasons})" if reasons else ""
 
-    def plan_lines(self, batches: int) -> Sequence[str]:
-        return [
-            f"{batches} batches would be submitted to Slurm, each job {self._settings.words}",
-            f"at most {self.trainers} jobs at a time; their logs: {self._queue.folder}",
-        ]
-
-    def room(self) -> int:
-        return self.trainers - len({job.id for job in self._jobs})
-
-    def submit(self, batch: Batch) -> None:
-        self._numbers.add(batch.number)
+    def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
         self._look()
-        new = set(batch.keys)
         for id_, state in (self._states or {}).items():
-            if not state.is_over and (theirs := {key for key in new if state.has(key)}):
-                self._jobs.append(_Job(id_, part_of(batch, theirs), is_ours=False))
-                new -= theirs
-        if new:
-            self._send(part_of(batch, new))
+            keys = batch.keys.items()
+            theirs = [run for run, key in keys if state.has(key) and not state.is_over]
+            if theirs:
+                part = batch.part(theirs)
+                self._jobs.append(QueuedJob(part, is_last_try, id=id_))
+                batch = batch.part(run for run in batch.runs if run not in theirs)
+        if batch.runs:
+            work = BatchJob(self._store.root, batch, self.device, self._settings.minutes)
+            self._jobs.append(QueuedJob(batch, is_last_try, id=self._queue.submit(work)))
 
     def events(self, seconds: float) -> Iterator[Event]:
         deadline = time.monotonic() + seconds
         while not (told := list(self._come())) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        if told:
-            self._news = time.monotonic()
         yield from told
 
-    def stop(self) -> Sequence[Event]:
-        self._queue.cancel({job.id for job in self._jobs if job.is_ours})
-        told = [event for job in self._jobs for event in self._stored(job)]
+    def stop(self) -> None:
+        self._queue.cancel({job.id for job in self._jobs})
         self._jobs.clear()
-        self._numbers.clear()
-        return told
-
-    def _send(self, part: Batch, attempt: int = 1) -> None:
-        minutes, commit = self._settings.minutes, commit_of(self._project)
-        work = BatchJob(self._store.root, part, self.device, minutes, commit)
-        self._jobs.append(_Job(self._queue.submit(work), part, attempt))
 
     def _come(self) -> Iterator[Event]:
         """Yield what has come since the last time."""
@@ -137,34 +154,22 @@ class SlurmPool:
             self._look()
         for job in list(self._jobs):
             returned = self._queue.returned(job.id)  # by now its results are in the store
-            yield from self._stored(job)
-            for event in returned:
-                if isinstance(event, Narrowed) or job.left.pop(event.run, ""):
+            keys = job.batch.keys
+            stored = [run for run in job.left if self._store.measured(keys[run]) is not None]
+            for event in [*map(Stored, stored), *returned]:
+                if isinstance(event, Narrowed):
                     yield event
-            if job.left and not job.is_over:
-                continue
-            self._jobs.remove(job)
-            yield from self._lost(job)
-        for number in sorted(self._numbers - {job.batch.number for job in self._jobs}):
-            self._numbers.discard(number)
-            yield Ended(number)
-
-    def _stored(self, job: _Job) -> Iterator[Event]:
-        for run, key in list(job.left.items()):
-            if self._store.measured(key) is not None:
-                del job.left[run]
-                yield Stored(run)
-
-    def _lost(self, job: _Job) -> Iterator[Event]:
-        """Try the runs again that ended with their job, one by one; or give them up."""
-        is_cancelled = job.state.name == "CANCELLED"
-        for run, key in job.left.items():
-            if job.attempt < TRIES and not is_cancelled:
-                self._send(part_of(job.batch, {key}), job.attempt + 1)
-            else:
-                why = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
-                said = f"{name_of(run)}, failed on the cluster: {why}"
-                yield Failed(run, said, self._queue.end_of_log(job.id))
+                elif event.run in job.left:
+                    job.left.remove(event.run)
+                    yield event
+            # a job that Slurm starts again seems over for a moment
+            if not job.left:
+                yield from self._over(job)
+            elif job.looks_after_end > 1:
+                job.is_last_try |= job.state.name == "CANCELLED"
+                how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
+                why = f"failed on the cluster: {how}"
+                yield from self._over(job, why, self._queue.end_of_log(job.id))
 
     def _look(self) -> None:
         """Ask Slurm for the states of the store's jobs, now and then."""
@@ -172,9 +177,11 @@ class SlurmPool:
             return
         self._looked = time.monotonic()
         self._states = self._queue.states()
-        if self._states is not None:
-            for job in self._jobs:
-                job.see(self._states.get(job.id, GONE))
+        if self._states is None:
+            return
+        for job in self._jobs:
+            job.state = self._states.get(job.id, GONE)
+            job.looks_after_end = job.looks_after_end + 1 if job.state.is_over else 0
 
 
 def device_for(name: str, settings: SlurmSettings) -> str:
@@ -188,3 +195,151 @@ def device_for(name: str, settings: SlurmSettings) -> str:
     if name not in ("cpu", "cuda"):
         raise ValueError(f"A Slurm cluster trains on cpu or cuda, not on {name}.")
     return name
+
+
+@dataclass
+class BatchJob:
+    """Trains a batch on a node, into the store that all share; returns what failed.
+
+    submitit calls it, and calls it again where the job starts again: after a time limit, a
+    preemption or a lost node. What was stored by then is left alone, the rest goes on from its
+    checkpoints.
+
+    >>> BatchJob(store.root, batch, device="cpu", minutes=60)()
+    []
+    """
+
+    root: Path
+    """The folder of the store."""
+    batch: Batch
+    device: str
+    minutes: int
+
+    _began: float = field(default=0.0, init=False)
+    _begun_with: list[str] = field(default_factory=list, init=False)
+    """The keys of the runs that were missing when it began."""
+    _is_ending: bool = field(default=False, init=False)
+
+    def __call__(self) -> list[Failed | Narrowed]:
+        self._began = time.monotonic()
+        store = Store(self.root)
+        keys = self.batch.keys.items()
+        batch = self.batch.part(run for run, key in keys if store.at(key) is None)
+        self._begun_with = list(batch.keys.values())
+        devices = numbered_accelerators(self.device)
+        files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
+        told: list[Failed | Narrowed] = []
+        for event in files.stored(train_here(batch, device=self.device, files=files)):
+            if self._is_ending:  # the exit of submitit was taken for one of the training
+                sys.exit(-1)
+            if isinstance(event, Failed | Narrowed):
+                told.append(event)
+        return told
+
+    def checkpoint(self) -> DelayedSubmission:
+        """Return the job again, for Slurm to start it once more: submitit asks when time is up.
+
+        Raises TimeoutError, in the middle of training, where that would come no further.
+        """
+        took = time.monotonic() - self._began
+        if took > SHARE_OF_LIMIT * 60 * self.minutes and not self._has_kept_something():
+            raise TimeoutError(
+                f"it came to no checkpoint within the time limit of {self.minutes} min; give its"
+                " job more by --slurm-time"
+            )
+        self._is_ending = True
+        return DelayedSubmission(replace(self))
+
+    def _has_kept_something(self) -> bool:
+        store = Store(self.root)
+        return any(
+            store.measured(key) or store.checkpoints.load(key) or any(store.folder(key).iterdir())
+            for key in self._begun_with
+        )
+
+
+class SlurmQueue:
+    """The jobs of one store, which all have the same name: submitit's way in, and their states."""
+
+    def __init__(self, store: Store, settings: SlurmSettings, *, project: Path) -> None:
+        self.folder = (settings.folder or store.root / "slurm").absolute()
+        self._settings, self._project = settings, project
+        place = os.path.realpath(store.root)
+        self._name = f"repro-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+
+    def submit(self, work: BatchJob) -> str:
+        """Submit a job; return its number with Slurm."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        executor = SlurmExecutor(self.folder, max_num_timeout=TIME_LIMITS, python=self._python())
+        executor.update_parameters(**self._parameters(work.batch))
+        try:
+            return str(executor.submit(work).job_id)
+        except (FailedJobError, FailedSubmissionError, OSError) as error:
+            why = " ".join(str(error).split()).removeprefix("sbatch: error: ").rstrip(".")
+            raise TrainingStopped(f"Slurm did not take the jobs ({why})") from error
+
+    def states(self) -> dict[str, JobState] | None:
+        """Return the states of the store's jobs, whoever submitted them; None without an answer."""
+        command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%k|%r"]
+        try:
+            said = _run([*command, f"--name={self._name}"], check=True)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        found = (line.split("|", 3) for line in said.splitlines() if line.count("|") > 2)
+        return {job: JobState(state, why, keys) for job, state, keys, why in found}
+
+    def returned(self, job: str) -> Sequence[Failed | Narrowed]:
+        """Return what a job said at its end; nothing before, or where it ended by an error."""
+        known: SlurmJob[Sequence[Failed | Narrowed]] = SlurmJob(self.folder, job)
+        try:
+            return known.result() if known.paths.result_pickle.exists() else ()
+        except (FailedJobError, UncompletedJobError):
+            return ()
+
+    def cancel(self, jobs: Iterable[str]) -> None:
+        """Cancel jobs."""
+        if jobs := sorted(jobs):
+            _run(["scancel", *jobs], check=False)  # it complains of those that have ended
+
+    def end_of_log(self, job: str) -> str:
+        """Return the last lines that a job wrote; or that there are none."""
+        path = SlurmJob(self.folder, job).paths.stdout
+        if not path.exists():
+            return f"It left no log at {path}; that has to be on a disk that all nodes share."
+        lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        return "\n".join([f"The end of its log, {path}:", *lines])
+
+    def _python(self) -> str:
+        """Return Python as a command of the shell, which finds the modules that are found here."""
+        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]
+        return shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
+
+    def _parameters(self, batch: Batch) -> dict[str, object]:
+        wishes = self._settings
+        cores = cores_of(batch.arm, "cuda" if wishes.gpus else "cpu")
+        gpus = max(wishes.gpus, devices_of(batch.arm))
+        memory = wishes.memory and f"{max(1, round(wishes.memory * 1024))}M"
+        parameters: dict[str, object] = {
+            "job_name": self._name,
+            "comment": ",".join(key[:KEY_LETTERS] for key in batch.keys.values()),
+            "time": wishes.minutes,
+            "nodes": 1,
+            "ntasks_per_node": 1,
+            "cpus_per_task": cores,
+            "srun_args": [f"--cpus-per-task={cores}"],  # which srun does not take over
+            "signal_delay_s": min(SIGNAL_SECONDS, 15 * wishes.minutes),
+            "stderr_to_stdout": True,
+            "additional_parameters": {"requeue": True},
+            "partition": wishes.partition,
+            "account": wishes.account,
+            "mem": memory,
+            "gpus_per_node": gpus if wishes.gpus else None,
+        }
+        return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _run(command: Sequence[str], *, check: bool) -> str:
+    seconds = PATIENCE_SECONDS
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=check)
+    return done.stdout

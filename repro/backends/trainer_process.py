@@ -1,41 +1,76 @@
-"""A trainer as its session sees it: a process of this machine, and the connection to it."""
+"""A trainer: a process of this machine that trains what its session sends, until one of them ends.
+
+`TrainerProcess` is the session's side of it, and `serve` runs in it. It leads a process group of
+its own. The terminal's Ctrl-C goes to the session alone, which asks for a last checkpoint; and
+whatever a black box has started ends together with its trainer.
+"""
 
 from __future__ import annotations
 
+import faulthandler
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
-from typing import Any
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any, NoReturn
 
-from repro.backends.serve import Task
-from repro.backends.trainer import MOST
+from repro.backends.files import StoreFiles
+from repro.backends.packed import unpacked
+from repro.backends.places import numbered_accelerators
+from repro.backends.trainer import MOST, Printed, details_of, train_batch
+from repro.core.device import free_memory
+from repro.core.progress import Progress
 from repro.own.outside import THREADS, VISIBLE
-from repro.runs.pool import TrainingStopped
+from repro.runs.pool import Failed, Stored, TrainingStopped
+from repro.store import Store, StoreError
+from repro.text import said_in_full
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""Between two looks whether the session is still there, where its pipe does not tell."""
+
+SECONDS_BETWEEN_WORDS = 0.2
+"""Between two words of how far a batch is: a session that is busy would not read more."""
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from multiprocessing.connection import Connection; from repro.backends.serve import serve;"
-    " serve(Connection(int(sys.argv[2])), int(sys.argv[3]))"
+    " from repro.backends.trainer_process import serve; serve(*sys.argv[2:])"
 )
 """Python's own processes would import the session's script once more, and share its terminal."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A batch could not be read: its modules, say, cannot be loaded in the trainer."""
+
+    why: str
+    details: str
 
 
 class TrainerProcess:
     """A process that trains on the accelerators that it was given, or on a CPU.
 
-    >>> trainer = TrainerProcess("0,1")
-    >>> trainer.send(task)
+    It sends events, with the place of a run in its batch instead of the run: the session need not
+    be able to load what a run consists of. None comes at the end of a batch.
+
+    >>> trainer = TrainerProcess("0,1", root=store.root, device="cuda")
+    >>> trainer.send(packed(batch))
     >>> for event in trainer.received():
     ...     print(event)
     """
 
-    def __init__(self, visible: str | None) -> None:
+    def __init__(self, visible: str | None, *, root: Path, device: str) -> None:
         self.visible = visible
         self.connection, theirs = Pipe()
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `kill`
@@ -44,13 +79,13 @@ class TrainerProcess:
         more = dict.fromkeys(THREADS, "1") | ({} if visible is None else {VISIBLE: visible})
         try:
             self._process = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(os.getpid())],
+                [*command, str(theirs.fileno()), str(os.getpid()), str(root), device],
                 env={**os.environ, **more},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._printed,
                 stderr=self._printed,
-                process_group=0,  # see repro.backends.serve
+                process_group=0,
             )
         except OSError as error:
             self._printed.close()
@@ -66,14 +101,14 @@ class TrainerProcess:
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
-    def send(self, task: Task | None) -> bool:
-        """Give it something to train, or None to stop; return whether it was there to take it."""
+    def send(self, content: bytes | None) -> None:
+        """Give it a batch to train, or None to stop; it finds the modules that this process does.
+
+        Where it has ended meanwhile, `received` says so.
+        """
         self._begins_at = os.fstat(self._printed.fileno()).st_size
-        try:
-            self.connection.send(task)
-        except OSError:
-            return False
-        return True
+        with suppress(OSError):
+            self.connection.send(content if content is None else (content, sys.path[:]))
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in it, and in the commands that it has started."""
@@ -110,3 +145,97 @@ class TrainerProcess:
     def _signal(self, number: signal.Signals) -> None:
         with suppress(OSError):  # there is nobody left
             os.killpg(self._process.pid, number)
+
+
+class Stopped(BaseException):
+    """Ends training for good, past a user's `except Exception`."""
+
+
+class _NoInput(io.TextIOBase):
+    """Stands for the terminal, which a trainer does not have."""
+
+    def readline(self, size: int | None = -1, /) -> NoReturn:
+        raise RuntimeError(
+            "breakpoint(), pdb or input() asks for input, and training runs in a trainer process:"
+            " use -s to train in pytest's own process"
+        )
+
+    read = readline
+
+
+def serve(handle: str, session: str, root: str, device: str) -> None:
+    """Train what comes over a connection from a session's process, until it says stop or ends."""
+    os.set_inheritable(int(handle), False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.enable()
+    sys.stdin = _NoInput()
+    connection, stopping = Connection(int(handle)), Event()
+    tasks = SimpleQueue[tuple[bytes, list[str]] | None]()
+    listening = (connection, int(session), tasks, stopping)
+    Thread(target=_listen, args=listening, daemon=True).start()
+    store = Store(Path(root), report=connection.send)
+    with suppress(Stopped, KeyboardInterrupt):
+        while (task := tasks.get()) is not None:
+            content, sys.path[:] = task
+            _train(content, store, device, connection.send, stopping)
+            connection.send(None)
+
+
+def _listen(connection: Connection, session: int, tasks: SimpleQueue[Any], stopping: Event) -> None:
+    """Take tasks in; end this process, and all that it has started, if the session is gone."""
+    with suppress(EOFError, OSError):
+        while os.getppid() == session:
+            if connection.poll(SECONDS_BETWEEN_LOOKS):
+                task = connection.recv()
+                if task is None:
+                    stopping.set()
+                tasks.put(task)
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+def _train(
+    content: bytes, store: Store, device: str, send: Callable[[Any], None], stopping: Event
+) -> None:
+    """Train a batch, and tell what comes of it; raises `Stopped` after a last checkpoint."""
+    printed = Printed()
+    try:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            batch = unpacked(content)
+    except (Exception, SystemExit) as error:
+        send(Unread(said_in_full(error), details_of(error, printed.text)))
+        return
+    told_at = 0.0
+
+    def tell(progress: Progress) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= SECONDS_BETWEEN_WORDS:
+            told_at = time.monotonic()
+            send(progress)
+
+    def show(progress: Progress) -> None:
+        tell(progress)
+        if stopping.is_set():  # a black box has kept what it needs when it says how far it is
+            raise Stopped
+
+    files = StoreFiles(
+        store,
+        batch,
+        show=show,
+        devices=numbered_accelerators(device),
+        is_stopping=stopping.is_set,
+    )
+    places = {run: place for place, run in enumerate(batch.runs)}
+    training = train_batch(list(batch.runs), engine=batch.engine, device=device, files=files)
+    try:
+        for event in files.stored(training):
+            if isinstance(event, Progress):
+                tell(event)
+                if files.has_saved_last:
+                    raise Stopped
+            elif isinstance(event, Stored | Failed):
+                send(replace(event, run=places[event.run]))  # type: ignore[arg-type]
+            else:
+                send(event)
+    except StoreError as error:
+        send(error)
+    free_memory(device)  # others may train here before this process does again

@@ -76,7 +76,7 @@ def account_of(session: ClaimSession) -> Account:
     remarks, lacking = list(session.reports), len(session.plan.missing)
     if training is not None and isinstance(results, Results):
         lacking += len(results.failures)
-        remarks += [*training.pool.remarks, *remarks_on(results.read().items())]
+        remarks += remarks_on(results.read().items())
     return {
         "asked": len(session.asked),
         "lacking": lacking,
@@ -299,8 +299,8 @@ def _own_looks(record: ClaimRecord) -> list[int]:
 
 def describe_plan(session: ClaimSession) -> str:
     """Return what a session would train."""
-    training, plan, profile = session.training, session.plan, session.profile
-    assert training is not None, "--plan with --evidence is refused"
+    plan, profile = session.plan, session.profile
+    assert session.training is not None, "--plan with --evidence is refused"
     plan.read_all()
     cannot = {
         **{claim_id(item): why for item, why in session.unreadable.items()},
@@ -308,7 +308,6 @@ def describe_plan(session: ClaimSession) -> str:
     }
     lines = [
         plan_text(len(session.items), len(session.asked), plan.missing, profile),
-        *training.plan_lines(plan),
         *recorded_lines([session.known.files]),
         *session.lines_not_ahead(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),

@@ -10,10 +10,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 from repro.arm import Arm, Run
 from repro.runs.identity import engine_of, name_of
-from repro.runs.pool import Batch, Start
+from repro.runs.pool import Batch
+from repro.runs.provenance import commit_of
 from repro.runs.results import Results
 from repro.store import Store
 from repro.store.locks import most_locks
@@ -41,6 +43,11 @@ def _work_of(arm: Arm) -> float:
     return arm.work or UNKNOWN_WORK
 
 
+@cache
+def _program(arm: Arm) -> str:
+    return arm.program
+
+
 def widest(arm: Arm, device: str) -> int:
     """Return how many runs of an arm are stacked at most on a kind of device.
 
@@ -56,28 +63,24 @@ def widest(arm: Arm, device: str) -> int:
 class Queue:
     """The missing runs, in the order in which they settle claims soonest.
 
-    >>> queue = Queue(store, results, engine="auto", device="cpu")
-    >>> queue.fill(plan.missing, claims=plan.missing_by_claim)
-    >>> for batch in queue.take(pool.room(), trainers=pool.trainers):
+    >>> queue = Queue(store, results, engine="auto", device="cpu", project=folder)
+    >>> for batch in queue.take(plan.missing, room=pool.room(), trainers=pool.trainers):
     ...     pool.submit(batch)
     """
 
-    def __init__(self, store: Store, results: Results, *, engine: str, device: str) -> None:
+    def __init__(
+        self, store: Store, results: Results, *, engine: str, device: str, project: Path
+    ) -> None:
         self._store, self._results = store, results
-        self._engine, self._device = engine, device
-        self._parts: list[list[Run]] = []
+        self._engine, self._device, self._project = engine, device, project
         self._held: dict[int, ExitStack] = {}
-        self._batches: dict[int, Batch] = {}
         self._may_hold = most_locks()
         self._numbers = itertools.count(1)
         self._narrowed: dict[str, int] = {}
+        self.batches: dict[int, Batch] = {}
+        """The batches that were taken and are not over, by their numbers."""
         self.elsewhere: dict[Run, None] = {}
         """The runs that another session trains, or has stored, as far as they were come upon."""
-
-    @property
-    def is_empty(self) -> bool:
-        """True where nothing is left to take."""
-        return not any(self._parts)
 
     @property
     def held_elsewhere(self) -> str:
@@ -87,19 +90,22 @@ class Queue:
             return ""
         return f"{name_of(run)}, held by {self._store.locks.holder(self._results.key(run))}"
 
-    def fill(self, missing: Sequence[Run], *, claims: Sequence[Sequence[Run]] = ()) -> None:
-        """Take in the runs that are missing now, in place of those that were.
+    def take(
+        self,
+        missing: Sequence[Run],
+        *,
+        claims: Sequence[Sequence[Run]] = (),
+        room: int,
+        trainers: int,
+    ) -> Iterator[Batch]:
+        """Yield up to `room` batches, each held by this session until it is `over`.
 
         `claims` has the runs that each claim waits for: those of the cheapest one come first.
         """
         self.elsewhere = {}
-        in_training = {run for batch in self._batches.values() for run in batch.runs}
+        in_training = {run for batch in self.batches.values() for run in batch.runs}
         waiting = [run for run in self._startable(missing) if run not in in_training]
-        self._parts = self._in_order(waiting, claims)
-
-    def take(self, room: int, *, trainers: int) -> Iterator[Batch]:
-        """Yield up to `room` batches, each held by this session until it is `over`."""
-        for part in self._parts:
+        for part in self._in_order(waiting, claims):
             while part and room > 0 and self._holds < self._may_hold:
                 batch = self._batch(part, trainers)
                 if batch is not None:
@@ -109,28 +115,23 @@ class Queue:
     @property
     def _holds(self) -> int:
         """The number of runs that it holds."""
-        return sum(len(batch.runs) for batch in self._batches.values())
+        return sum(len(batch.runs) for batch in self.batches.values())
 
-    def over(self, number: int) -> Batch:
-        """Let others have what is left of a batch; return it."""
+    def over(self, number: int) -> None:
+        """Let others have what is left of a batch."""
         self._held.pop(number).close()
-        return self._batches.pop(number)
+        del self.batches[number]
 
     def narrow(self, program: str, width: int) -> None:
         """Stack no more runs of a program from now on."""
         self._narrowed[program] = width
-
-    def number_of_batches(self, missing: Sequence[Run], *, trainers: int) -> int:
-        """Return how many batches so many runs make."""
-        parts = self._in_order(missing, ())
-        return sum(-(-len(part) // self._width(part, trainers)) for part in parts)
 
     def _engine_of(self, arm: Arm) -> str:
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
 
     def _batch(self, part: list[Run], trainers: int) -> Batch | None:
         """Take a batch off the front of a part; None where others hold all that was taken off."""
-        arm, engine = part[0].arm, self._engine_of(part[0].arm)
+        engine = self._engine_of(part[0].arm)
         width = self._width(part, trainers)
         runs: list[Run] = []
         with ExitStack() as held:
@@ -142,11 +143,9 @@ class Queue:
                 return None
             number = next(self._numbers)
             self._held[number] = held.pop_all()
-        keys = [self._results.key(run) for run in runs]
-        start = arm.starts_from
-        begins = None if start is None else Start(start, self._results.key(start))
-        self._batches[number] = Batch(number, runs, keys, engine, begins)
-        return self._batches[number]
+        identities = {run: self._results.identity(run) for run in runs}
+        self.batches[number] = Batch(number, identities, engine, commit_of(self._project))
+        return self.batches[number]
 
     def _hold(self, run: Run, held: ExitStack) -> bool:
         """Take the lock of a run that nobody has stored or holds."""
@@ -199,7 +198,7 @@ class Queue:
 
         Runs that differ in their evaluation alone are trained once and measured apart.
         """
-        return run.arm.program if self._engine_of(run.arm) == "stacked" else run.training
+        return _program(run.arm) if self._engine_of(run.arm) == "stacked" else run.training
 
     def _width(self, part: Sequence[Run], trainers: int) -> int:
         """Return how many runs of a part to train as one."""
@@ -207,10 +206,11 @@ class Queue:
         if self._engine_of(arm) == "loop":
             return len(part)
         most = widest(arm, self._device)
-        batches = [b for b in self._batches.values() if b.arm.program == arm.program]
+        program = _program(arm)
+        batches = [b for b in self.batches.values() if _program(b.arm) == program]
         at_once = len(part) + sum(len(batch.runs) for batch in batches)
         even = max(-(-at_once // trainers), LEAST_WIDTH)
-        return min(most, even, self._narrowed.get(arm.program, most))
+        return min(most, even, self._narrowed.get(program, most))
 
 
 def _cost(claim: Sequence[Run]) -> float:

@@ -8,13 +8,8 @@ from typing import Protocol
 
 from repro.arm import Arm, Run
 from repro.own.arm import OwnArm
-from repro.runs.identity import Identity, identity, name_of, packages_of
-from repro.runs.patched import patched
+from repro.runs.identity import Identity, identity, name_of, packages_of, patched
 from repro.store import Result, Store, run_key
-from repro.store.key import canonical, key_of
-
-_SEED = '"seed":0'
-"""The seed in the text of an identity."""
 
 
 class TrainingFailed(Exception):
@@ -90,8 +85,7 @@ class Results:
         self.stopped_because: str | None = None
         """The reason why nothing that is missing is trained any more, if there is one."""
         self._read: dict[Arm, dict[int, Result]] = {}
-        self._texts: dict[Arm, tuple[str, str]] = {}
-        """The text of an arm's identities, before and after the seed."""
+        self._keys: dict[Run, str] = {}
         self._sound: set[Arm] = set()
 
     def located(self, arm: Arm) -> Arm:
@@ -120,10 +114,9 @@ class Results:
     def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
         """Return the stored results of an arm's runs with these seeds, without their weights."""
         read = self._read.setdefault(arm, {})
-        unread = [seed for seed in seeds if seed not in read]
-        if unread:
-            for seed, key in zip(unread, self._keys(arm, unread), strict=True):
-                stored = self._store.measured(key)
+        for seed in seeds:
+            if seed not in read:
+                stored = self._store.measured(self.key(Run(arm, seed)))
                 if stored is not None and not self._is_from_elsewhere(stored):
                     read[seed] = stored
         return [read.get(seed) for seed in seeds]
@@ -150,7 +143,7 @@ class Results:
         if why := patched(arm):
             raise ValueError(why)
         if arm not in self._sound:
-            self._keys(arm, [0])
+            self.key(Run(arm, 0))
             arm.work  # noqa: B018 - it is asked for what it raises
             if arm.starts_from is not None:
                 self.require_sound(arm.starts_from.arm)
@@ -162,7 +155,11 @@ class Results:
 
     def key(self, run: Run) -> str:
         """Return the key that a run is stored under."""
-        return self._keys(run.arm, [run.seed])[0]
+        if self._machine is not None:  # another one may be the first to store it
+            return run_key(self.identity(run))
+        if run not in self._keys:
+            self._keys[run] = run_key(self.identity(run))
+        return self._keys[run]
 
     def identity(self, run: Run) -> Identity:
         """Return the identity that a run is stored under.
@@ -176,17 +173,6 @@ class Results:
         if stored is not None and self._is_from_elsewhere(stored):
             return {**everywhere, "machine": self._machine}
         return everywhere
-
-    def _keys(self, arm: Arm, seeds: Sequence[int]) -> list[str]:
-        """Return the keys of an arm's runs with these seeds."""
-        if self._machine is not None:
-            return [run_key(self.identity(Run(arm, seed))) for seed in seeds]
-        if arm not in self._texts:
-            text = canonical(self.identity(Run(arm, 0)))
-            before, zero, after = text.rpartition(_SEED)  # the last one is the run's own
-            self._texts[arm] = before + zero.removesuffix("0"), after
-        before, after = self._texts[arm]
-        return [key_of(f"{before}{seed}{after}") for seed in seeds]
 
     def _is_from_elsewhere(self, stored: Result) -> bool:
         machine = self._machine

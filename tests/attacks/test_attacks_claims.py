@@ -279,15 +279,15 @@ def test_the_store_and_the_report_are_where_they_were_meant(outside_project, mon
 
 STOPS = """
 import pytest
-from repro.backends.processes import ProcessPool
-from repro.runs.pool import Trained, TrainingStopped
+from repro.backends.local import ProcessPool
+from repro.runs.pool import Stored, TrainingStopped
 
 whole = ProcessPool.events
 
 def events(self, seconds):
     for event in whole(self, seconds):
         yield event
-        if isinstance(event, Trained):
+        if isinstance(event, Stored):
             raise TrainingStopped("The cluster at 10.0.0.1:6379 is lost.")
 
 ProcessPool.events = events

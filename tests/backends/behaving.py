@@ -13,7 +13,7 @@ from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.recipe import Recipe
-from repro.runs.pool import Advanced, Batch, Ended, Failed, Trained
+from repro.runs.pool import Advanced, Batch, Ended, Failed, Stored, Trained
 from repro.studies.depth_ladder.arms import LadderArm
 
 
@@ -72,7 +72,13 @@ LONG = SMALL.but(recipe=SMALL.recipe.but(epochs=300))
 
 def batch(arm, seeds=range(2), *, number=1, engine="loop"):
     runs = [Run(arm, seed) for seed in seeds]
-    return Batch(number, runs, [f"{number:032x}{run.seed:032x}" for run in runs], engine)
+    of = {run: {"number": number, "seed": run.seed} for run in runs}
+    identities.update(of)
+    return Batch(number, of, engine)
+
+
+identities = {}
+"""What a run is stored under, which has another identity in each batch."""
 
 
 def heard(pool, *, until=Ended, count=1, seconds=60):
@@ -80,8 +86,16 @@ def heard(pool, *, until=Ended, count=1, seconds=60):
     events, ends_at = [], time.monotonic() + seconds
     while sum(isinstance(event, until) for event in events) < count:
         assert time.monotonic() < ends_at, events
-        events.extend(pool.events(0.5))
+        events.extend(in_full(pool, event) for event in pool.events(0.5))
     return events
+
+
+def in_full(pool, event):
+    """An event, with the result where it says that there is one."""
+    if not isinstance(event, Stored):
+        return event
+    result = pool._store.get(identities[event.run])
+    return Trained(event.run, result.values, result.provenance)
 
 
 def trained(events):

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
+from repro.backends.cluster import train_here
 from repro.backends.files import StoreFiles
-from repro.backends.node import identity_here, train_here
 from repro.recipe import Recipe
-from repro.runs.pool import Batch, Ended, Failed, Stored, Trained
-from repro.store import Store, run_key
+from repro.runs.identity import identity
+from repro.runs.pool import Batch, Ended, Failed, Stored
+from repro.store import Store
 
 LONG = 6
 """Epochs of a run that is saved on its way: ten steps each, of 0.15 s where they are slow."""
@@ -115,9 +116,8 @@ class Project:
         runs = [Run(arm, seed) for seed in seeds for arm in arms]
         found = []
         for first in range(0, len(runs), width):
-            of = Batch(first, runs[first : first + width], [], "loop")
-            keys = [run_key(identity_here(run, of, "cpu")) for run in of.runs]
-            found.append(Batch(first, of.runs, keys, "loop"))
+            of = runs[first : first + width]
+            found.append(Batch(first, {run: identity(run, device="cpu") for run in of}, "loop"))
         return found
 
     @contextmanager
@@ -136,7 +136,7 @@ class Project:
         session = Session(Store(folder), None, batches)
         for batch in batches:
             files = StoreFiles(session.store, batch, show=lambda progress: None, devices={})
-            for event in train_here(batch, device="cpu", files=files):
+            for event in files.stored(train_here(batch, device="cpu", files=files)):
                 session.take(event)
         return session.store
 
@@ -146,15 +146,10 @@ class Session:
 
     def __init__(self, store, pool, batches):
         self.store, self.pool, self.waiting = store, pool, list(batches)
-        self.of = {run: batch for batch in batches for run in batch.runs}
         self.done, self.failed, self.under_way = set(), {}, set()
 
     def take(self, event):
         match event:
-            case Trained(run, values, provenance, weights):
-                here = identity_here(run, self.of[run], "cpu")
-                self.store.put(here, values, provenance, weights=weights)
-                self.done.add(run)
             case Stored(run):
                 self.done.add(run)
             case Failed(run):

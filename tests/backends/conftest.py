@@ -2,9 +2,8 @@
 
 import pytest
 
-from repro.backends.in_process import InProcessPool
+from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.places import Places
-from repro.backends.processes import ProcessPool
 from repro.store import Store
 
 

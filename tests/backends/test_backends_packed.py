@@ -62,7 +62,7 @@ def loaded(tmp_path, monkeypatch):
 
 
 def one(arm):
-    return Batch(1, [Run(arm, 0)], ["key"], "loop")
+    return Batch(1, {Run(arm, 0): {"seed": 0}}, "loop")
 
 
 @pytest.mark.thorough
@@ -103,5 +103,5 @@ def test_what_another_process_could_not_read_is_refused_in_a_sentence(loaded):
 def test_a_batch_comes_back_as_it_was(loaded):
     sent = one(loaded("mine", "mine.py").Mine())
     again = unpacked(packed(sent))
-    assert (again.number, again.keys, again.engine) == (1, ["key"], "loop")
+    assert (again.number, list(again.runs.values()), again.engine) == (1, [{"seed": 0}], "loop")
     assert repr(again.runs) == repr(sent.runs)

@@ -18,7 +18,6 @@ from tests.backends.behaving import Behaving
 def elsewhere(tmp_path, monkeypatch):
     """A machine without other sessions; its temporary folder."""
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     return tmp_path
 
 
@@ -29,51 +28,20 @@ def sessions(folder, count=2, names=("one", "two/0")):
 def test_a_place_is_had_by_one_session_at_a_time(tmp_path):
     first, second = sessions(tmp_path)
     assert first.take(1) == ["one"]
-    assert second.reserve(2) == 1
     assert second.take(1) == ["two/0"]
-    assert (first.take(1), first.reserve(1)) == ([], 0)
+    assert first.take(1) == []
+    assert second.holders == f"process {os.getpid()} on {socket.gethostname()}"
     second.give_back(["two/0"])
     assert first.take(1) == ["two/0"]
 
 
-def test_what_is_reserved_and_not_taken_is_let_go(tmp_path):
-    first, second = sessions(tmp_path)
-    assert first.reserve(2) == 2
-    assert second.reserve(1) == 0
-    first.let_go()
-    assert second.take(2) == ["one", "two/0"]
-
-
-def test_who_waits_for_several_keeps_what_it_has(tmp_path):
+def test_who_wants_several_takes_all_of_them_or_holds_none(tmp_path):
     first, second = sessions(tmp_path)
     assert first.take(1) == ["one"]
     assert second.take(2) == []
-    assert first.take(1) == []  # the other place is reserved
-    first.give_back(["one"])
-    assert second.take(2) == ["one", "two/0"]
-
-
-def test_two_that_want_several_do_not_wait_for_each_other(tmp_path):
-    first, second = sessions(tmp_path)
-    assert (first.reserve(1), second.reserve(1)) == (1, 1)
-    assert first.take(2) == []
-    assert second.take(2) == []  # it is not its turn: what it had is let go
-    assert first.take(2) == ["one", "two/0"]
+    assert first.take(1) == ["two/0"]
     first.give_back(["one", "two/0"])
     assert second.take(2) == ["one", "two/0"]
-
-
-def test_a_wait_that_is_long_says_who_has_the_places(tmp_path, monkeypatch):
-    first, second = sessions(tmp_path, names=["one"])
-    first.take(1)
-    second.take(1)
-    assert second.waits_for == ""
-    monkeypatch.setattr(places, "SECONDS_UNTIL_SAID", 0.0)
-    holder = f"process {os.getpid()} on {socket.gethostname()}"
-    assert second.waits_for == f"a place to train at, held by {holder}"
-    first.give_back(["one"])
-    second.take(1)
-    assert second.waits_for == ""
 
 
 def test_accelerators_are_shared_and_a_session_has_cores_of_its_own(elsewhere, monkeypatch):
@@ -131,12 +99,3 @@ def test_a_folder_that_another_user_may_have_made_is_refused(elsewhere, monkeypa
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)  # it was made by somebody else
     with pytest.raises(TrainingStopped, match="repro-places-4000000"):
         places_folder()
-
-
-def test_the_user_s_own_runtime_folder_is_preferred(elsewhere, monkeypatch):
-    runtime = elsewhere / "runtime"
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    runtime.mkdir(mode=0o700)
-    assert places_folder() == runtime / "repro-places"
-    runtime.chmod(0o755)
-    assert places_folder().parent == elsewhere

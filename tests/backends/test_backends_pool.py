@@ -9,15 +9,15 @@ import pytest
 import torch
 import torch._dynamo  # as the first optimiser does: a second that is no test's own
 
-from repro.arm import Run
-from repro.backends import processes, trainer_process
-from repro.backends.files import StoreFiles
-from repro.backends.in_process import InProcessPool
+from repro.backends import local, trainer_process
+from repro.backends.files import StoreFiles, stored
+from repro.backends.local import InProcessPool, ProcessPool
+from repro.backends.packed import unpacked
 from repro.backends.places import Places
 from repro.core import train as driver
 from repro.core.progress import Progress
 from repro.core.train import Finished
-from repro.runs.pool import Advanced, Ended, Narrowed, Trained
+from repro.runs.pool import Advanced, Ended, Narrowed, Stored, Trained
 from repro.store import Store, StoreError
 from repro.studies.find import study_of
 from tests.backends.behaving import (
@@ -43,7 +43,7 @@ def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
     assert here.room() == 0
     *_, last = events = heard(here)
     study, device = study_of(SMALL), torch.device("cpu")
-    plain = driver.train(study, batch(SMALL).runs, engine="stacked", device=device)
+    plain = driver.train(study, list(batch(SMALL).runs), engine="stacked", device=device)
     assert trained(events) == {run.seed: values for run, values in plain}
     assert last == Ended(7)
     assert any(isinstance(event, Advanced) for event in events)
@@ -181,7 +181,7 @@ def test_checkpoints_take_a_fiftieth_of_the_time(cost, apart, tmp_path, monkeypa
         if files.wants_checkpoint():
             due.append(clock[0])
             clock[0] += cost
-            files.save_checkpoint(of.runs[0], b"state")
+            files.save_checkpoint(next(iter(of.runs)), b"state")
     gaps = [later - sooner for sooner, later in pairwise(due)]
     assert gaps == pytest.approx([apart] * len(gaps), rel=0.05)
     assert len(gaps) >= 2
@@ -190,11 +190,21 @@ def test_checkpoints_take_a_fiftieth_of_the_time(cost, apart, tmp_path, monkeypa
 def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):
     reports = []
     pool = InProcessPool(Store(tmp_path, report=reports.append), device="cpu")
-    key = batch(SMALL).keys[0]
+    key = next(iter(batch(SMALL).keys.values()))
     pool._store.checkpoints.save(key, b"loop:of another torch")
     assert trained(result_of(pool, SMALL)).keys() == {0, 1}
     assert ["seed 0 cannot be used" in line for line in reports] == [True]
     assert pool._store.checkpoints.load(key) is None
+
+
+def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path):
+    of, store = batch(SMALL, range(4)), Store(tmp_path)
+    for run, value in zip(of.runs, (math.nan, math.inf, object(), 0.0), strict=True):
+        told = stored(Trained(run, {"measures": {"own": value}}, {}), of, store)
+        if value == 0.0:
+            assert told == Stored(run)
+        else:
+            assert "has no result to store: values['measures']['own']" in told.why
 
 
 # Processes, by trainers that are made up
@@ -203,24 +213,25 @@ def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):
 class MadeUp(trainer_process.TrainerProcess):
     """A trainer that ends with seed 3, and has the result of every other run at once."""
 
-    def __init__(self, visible):
+    def __init__(self, visible, *, root, device):
         self.visible, (self.connection, self.theirs) = visible, Pipe()
-        self.has_tasks, self.ends = [], False
+        self.store, self.has_tasks, self.ends = Store(root), [], False
         self.made.append(self)
 
     has_ended = property(lambda self: self.ends)
 
-    def send(self, task):
-        seeds = [self.runs[place].seed for place in task.runs] if task else [3]
+    def send(self, content):
+        batch = unpacked(content) if content else None
+        seeds = [run.seed for run in batch.runs] if batch else [3]
         self.has_tasks.append(seeds)
         self.ends = 3 in seeds
         if self.ends:
             self.theirs.close()
         elif not self.is_slow:
-            for place in task.runs:
-                self.theirs.send((Trained, place, [{}, {}]))
-            self.theirs.send(Ended(0))
-        return True
+            for place, identity in enumerate(batch.runs.values()):
+                self.store.put(identity, {}, {})
+                self.theirs.send(Stored(place))
+            self.theirs.send(None)
 
     def interrupt(self):
         self.send(None)
@@ -238,33 +249,21 @@ class MadeUp(trainer_process.TrainerProcess):
 def made(monkeypatch):
     """The trainers that a pool starts, which are made up."""
     made = []
-    monkeypatch.setattr(processes, "TrainerProcess", MadeUp)
+    monkeypatch.setattr(local, "TrainerProcess", MadeUp)
     monkeypatch.setattr(MadeUp, "made", made, raising=False)
     monkeypatch.setattr(MadeUp, "is_slow", False, raising=False)
-    monkeypatch.setattr(MadeUp, "runs", batch(SMALL, range(9)).runs, raising=False)
     return made
 
 
 def test_the_run_that_ends_its_process_is_tried_again_alone_and_given_up(pool, made):
     events = result_of(pool, SMALL, range(5))
-    assert [task for each in made for task in each.has_tasks] == [
-        [0, 1, 2, 3, 4], [0], [1], [2], [3], [4],
-    ]  # fmt: skip
-    assert list(trained(events)) == [0, 1, 2, 4]
+    assert made[0].has_tasks == [[0, 1, 2, 3, 4]]
+    assert sorted(task for each in made[1:] for task in each.has_tasks) == [[0], [1], [2], [3], [4]]
+    assert sorted(trained(events)) == [0, 1, 2, 4]
+    assert events[-1] == Ended(1)
     assert "seed 3, ended its process twice (SIGSEGV: a crash); it is" in failed(events)[3].why
     assert failed(events)[3].details == "a stack of calls"
     assert len(made) == 3
-
-
-def test_a_program_whose_runs_keep_ending_processes_is_given_up(pool, made, monkeypatch):
-    monkeypatch.setattr(MadeUp, "runs", [Run(SMALL, 3)] * 9)
-    failures = failed(result_of(pool, SMALL, range(5)))
-    assert ["ended its process twice (" in failures[seed].why for seed in range(5)] == [
-        True, True, False, False, False,
-    ]  # fmt: skip
-    again = failed(result_of(pool, SMALL, range(2), number=2))
-    assert all("is not trained: 2 runs of its program" in each.why for each in again.values())
-    assert sum(len(each.has_tasks) for each in made) == 3
 
 
 def test_a_trainer_is_kept_for_further_batches(pool, made):
@@ -284,16 +283,13 @@ def test_no_more_batches_train_than_there_are_trainers(pool, made, monkeypatch):
     assert pool.room() == 2  # and it can be used again
 
 
-def test_what_came_by_the_end_is_returned_and_a_second_ctrl_c_ends_all(pool, made, monkeypatch):
+def test_a_second_ctrl_c_ends_all_at_once(pool, made, monkeypatch):
     monkeypatch.setattr(MadeUp, "is_slow", True)
     pool.submit(batch(SMALL))
-    made[0].theirs.send((Trained, 1, [{}, {}]))
-    assert trained(pool.stop()) == {1: {}}
-    pool.submit(batch(SMALL))
-    made[1].send = lambda task: True  # it does not end, and Ctrl-C comes while it is waited for
-    monkeypatch.setattr(processes, "wait", interrupted)
-    assert pool.stop() == []
-    assert made[1].connection.closed
+    made[0].send = lambda content: None  # it does not end, and Ctrl-C comes while it is waited for
+    monkeypatch.setattr(local, "wait", interrupted)
+    pool.stop()
+    assert made[0].connection.closed
 
 
 def interrupted(connections, seconds):
@@ -305,7 +301,7 @@ def test_a_black_box_waits_for_its_cores_and_nothing_overtakes_it(pool, made, mo
     pool.submit(batch(SMALL))
     pool.submit(batch(Behaving(threads=8), number=2))  # more than there are: all of them
     assert (len(made), pool.room()) == (1, 0)
-    made[0].theirs.send(Ended(0))
+    made[0].theirs.send(None)
     assert heard(pool) == [Ended(1)]
     list(pool.events(0))
     assert [job.places for job in pool._jobs] == [["0", "1"]]
@@ -316,6 +312,12 @@ def test_more_devices_than_there_are_fail_their_runs_alone(pool, here, made):
         each._places = Places(["0", "1"])
         why = failed(result_of(each, Behaving(devices=3)))[0].why
         assert "seed 0, asks for 3 devices, and this machine has 2 cores" in why
+
+
+def test_there_are_no_more_trainers_than_places_whatever_was_asked_for(tmp_path):
+    pool = ProcessPool(Store(tmp_path), device="cpu", trainers=4)
+    pool._places = Places(["0"])
+    assert (pool.trainers, pool.room()) == (1, 1)
 
 
 def test_a_trainer_sees_its_accelerators_alone_and_no_two_share_one(pool, made):

@@ -7,16 +7,13 @@ from cluster_lines import LONG, Project, Session, entries
 from ray_cluster import Cluster
 
 from repro.arm import Run
-from repro.backends.node import code_paths
-from repro.backends.places import Demand
-from repro.runs.pool import Batch, Ended, Start, TrainingStopped
+from repro.runs.pool import Batch, Ended, TrainingStopped
 from repro.store import Store
-from repro.studies.depth_ladder.arms import D256_L4
+from tests.backends.behaving import Behaving
+from tests.runs.fake_pool import Tuned
 
 if find_spec("ray") is None:
     pytest.skip("not installed: ray", allow_module_level=True)
-
-RUNS = [Run(D256_L4.at("ci"), 1)]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +71,7 @@ def test_what_cannot_be_trained_there_fails_and_a_stopped_pool_begins_anew(
     slow = Session(store, pool(project, cluster, store), project.batches([5], epochs=LONG))
     with project.slowly():
         slow.until(project.steps)
-        assert slow.pool.stop() == []
+        slow.pool.stop()
     taken = project.steps()
     batches = project.batches([1], targets=(BREAKS, ELSEWHERE, DIES))
     session = Session(store, slow.pool, batches).finish()
@@ -117,16 +114,13 @@ def joined(tmp_path, monkeypatch):
     )
 
 
-def test_tasks_are_given_what_their_runs_ask_for(joined, monkeypatch):
-    demand = Demand(devices=3, threads=32)
-    monkeypatch.setattr("repro.backends.ray.Demand.of", lambda arm: demand)
-    batch = Batch(1, RUNS, ["1" * 64], "loop")
+def test_tasks_are_given_what_their_runs_ask_for(joined):
+    batch = Batch(1, {Run(Behaving(devices=3, threads=32), 1): {}}, "loop")
     assert joined("cuda")._resources(batch) == {"num_cpus": 4, "num_gpus": 3}
     assert joined("cpu")._resources(batch) == {"num_cpus": 4, "num_gpus": 0}
     assert joined("cuda").room() == 16
-    demand = Demand(devices=5)
     pool = joined("cpu")
-    pool.submit(batch)
+    pool.submit(Batch(1, {Run(Behaving(devices=5), 1): {}}, "loop"))
     failed, ended = pool.events(0)
     assert "asks for 5 devices, and the largest node of the Ray cluster has 4 c" in failed.why
     assert ended == Ended(1)
@@ -134,14 +128,14 @@ def test_tasks_are_given_what_their_runs_ask_for(joined, monkeypatch):
 
 def test_what_starts_from_nothing_fails(joined):
     pool = joined("cpu")
-    pool.submit(Batch(1, RUNS, ["1" * 64], "loop", Start(RUNS[0], "0" * 64)))
+    pool.submit(Batch(1, {Run(Tuned(), 1): {"starts_from": "0" * 64}}, "loop"))
     failed, _ = pool.events(0)
     assert "failed to train: ValueError: " in failed.why
-    assert "seed 1, which this starts from, is not stored" in failed.why
+    assert "seed 7, which this starts from, is not stored" in failed.why
 
 
 def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
-    from repro.backends.ray_cluster import environment_of
+    from repro.backends.ray import environment_of
 
     (tmp_path / "env").mkdir()
     (tmp_path / "env" / "pyvenv.cfg").touch()
@@ -152,6 +146,8 @@ def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
 
 
 def test_nodes_look_for_modules_where_this_process_does(tmp_path, monkeypatch):
+    from repro.backends.ray import code_paths
+
     (tmp_path / "env" / "lib").mkdir(parents=True)
     (tmp_path / "env" / "pyvenv.cfg").touch()
     for place in ("tests", "env/lib", "."):

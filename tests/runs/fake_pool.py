@@ -7,7 +7,7 @@ from repro.arm import Run
 from repro.own.arm import OwnArm
 from repro.recipe import Recipe
 from repro.runs.plan import Plan
-from repro.runs.pool import Ended, Trained
+from repro.runs.pool import Ended, Job, Pool, Stored
 from repro.runs.results import RunsMissing
 from tests.local_work import LocalWork
 
@@ -54,44 +54,42 @@ class Tuned(Steps):
 BASE = Run(Base(), 7)
 
 
-def result_of(run):
-    return Trained(run, {"measures": {"seed": run.seed}}, {"seconds": 1.0})
+class FakePool(Pool):
+    """It stores the seeds of runs; `outcome` yields those of a batch, or other events."""
 
+    machine = "none"
 
-class FakePool:
-    """It returns the seed of each run; `outcome` yields other events of a batch."""
-
-    device, machine, remarks, waits_for = "cpu", "none", (), ""
-
-    def __init__(self, trainers=1, outcome=lambda batch: map(result_of, batch.runs), last=()):
-        self.trainers, self.outcome, self.last = trainers, outcome, last
-        self.submitted, self.under_way = [], []
+    def __init__(self, trainers=1, outcome=lambda batch: batch.runs, last=()):
+        super().__init__("cpu", trainers)
+        self.outcome, self.last = outcome, last
+        self.submitted, self.store = [], None
 
     @property
     def seeds(self):
         """The seeds of each batch that was submitted."""
         return [[run.seed for run in batch.runs] for batch in self.submitted]
 
-    def plan_lines(self, batches):
-        return [f"{batches} batches"]
-
-    def room(self):
-        return self.trainers - len(self.under_way)
-
     def submit(self, batch):
         self.submitted.append(batch)
-        self.under_way.append(batch)
+        self._jobs.append(Job(batch))
 
     def events(self, seconds):
-        while self.under_way:
-            batch = self.under_way[0]
-            yield from self.outcome(batch)
-            self.under_way.remove(batch)
+        while self._jobs:
+            batch = self._jobs[0].batch
+            for event in self.outcome(batch):
+                yield self.put(event, batch) if isinstance(event, Run) else event
+            self._jobs.pop(0)
             yield Ended(batch.number)
 
     def stop(self):
-        self.under_way = []
-        return self.last
+        for run in self.last:
+            self.put(run, self._jobs[0].batch)
+        self._jobs.clear()
+
+    def put(self, run, batch):
+        """Store the result of a run, as its trainer would."""
+        self.store.put(batch.runs[run], {"measures": {"seed": run.seed}}, dict(batch.origin))
+        return Stored(run)
 
 
 def reading(results, *runs):

@@ -156,12 +156,6 @@ def view(folder, **options):
     return LocalWork(folder, pool=pool, **options)
 
 
-def test_the_key_of_a_result_is_that_of_its_identity(tmp_path):
-    here = view(tmp_path)
-    for run in (ONE, Run(Plain(data='"seed":0'), 2), Run(Tuned(), 0)):
-        assert here.results.key(run) == run_key(here.results.identity(run))
-
-
 def test_weights_are_not_kept_in_memory(tmp_path):
     here = view(tmp_path)
     here.store.put(here.results.identity(ONE), {"steps": 1}, HERE, weights=b"many")

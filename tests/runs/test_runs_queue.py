@@ -9,7 +9,8 @@ from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned
 def session(folder, *, engine="auto", device="cpu"):
     """A session's view of a store, and its queue."""
     work = LocalWork(folder, pool=FakePool())
-    return work, Queue(work.store, work.results, engine=engine, device=device)
+    options = {"engine": engine, "device": device, "project": folder}
+    return work, Queue(work.store, work.results, **options)
 
 
 def stored(work, run):
@@ -17,8 +18,7 @@ def stored(work, run):
 
 
 def taken(queue, runs, *, room=99, trainers=1, claims=()):
-    queue.fill(runs, claims=claims)
-    return list(queue.take(room, trainers=trainers))
+    return list(queue.take(runs, claims=claims, room=room, trainers=trainers))
 
 
 def runs_of(arm, count=3):
@@ -35,13 +35,14 @@ TUNED = runs_of(Tuned())
 def test_runs_wait_for_what_they_start_from(tmp_path):
     work, queue = session(tmp_path)
     (first,) = taken(queue, [*TUNED, BASE])
-    assert (first.runs, first.keys, first.start) == ([BASE], [work.results.key(BASE)], None)
+    assert first.keys == {BASE: work.results.key(BASE)}
     assert taken(queue, TUNED) == []
     stored(work, BASE)
     queue.over(first.number)
     batches = taken(queue, TUNED)
     assert [run for batch in batches for run in batch.runs] == TUNED
-    assert {batch.start.key for batch in batches} == {work.results.key(BASE)}
+    starts = {batch.runs[run]["starts_from"] for batch in batches for run in batch.runs}
+    assert starts == {work.results.key(BASE)}
 
 
 def test_what_others_start_from_comes_before_cheaper_claims(tmp_path):
@@ -99,7 +100,6 @@ def test_batches_are_split_evenly_among_trainers(tmp_path):
     def widths(count, trainers, **options):
         _, queue = session(tmp_path / str(len(list(tmp_path.iterdir()))), **options)
         batches = taken(queue, runs_of(arm, count), trainers=trainers)
-        assert queue.number_of_batches(runs_of(arm, count), trainers=trainers) == len(batches)
         return [len(batch.runs) for batch in batches]
 
     assert widths(20, trainers=2) == [10, 10]
@@ -124,7 +124,6 @@ def test_a_program_that_memory_did_not_hold_is_stacked_no_wider(tmp_path):
 def test_what_is_stored_between_the_look_and_the_lock_is_left_out(tmp_path, monkeypatch):
     work, queue = session(tmp_path)
     (first, second), others = runs_of(Steps(), 2), LocalWork(tmp_path, pool=FakePool())
-    queue.fill([first, second])
     try_lock = work.store.locks.try_lock
 
     def late(name):
@@ -133,7 +132,6 @@ def test_what_is_stored_between_the_look_and_the_lock_is_left_out(tmp_path, monk
         return try_lock(name)
 
     monkeypatch.setattr(work.store.locks, "try_lock", late)
-    assert lists(queue.take(99, trainers=1)) == [[second]]
-    assert queue.is_empty
+    assert lists(taken(queue, [first, second])) == [[second]]
     assert list(queue.elsewhere) == [first]
     assert try_lock(work.results.key(first)) is not None

@@ -1,31 +1,23 @@
 """Training: from the queue through the pool into the store, beside sessions that share it."""
 
-import math
-
 import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
-from repro.runs import queue, training
-from repro.runs.pool import Advanced, Failed, Narrowed, Stored, Trained, TrainingStopped
-from repro.runs.results import Results
+from repro.runs import queue
+from repro.runs.pool import Advanced, Failed, Narrowed, TrainingStopped
 from repro.store import Store, StoreError
-from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, result_of, session, trained
+from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, session, trained
 
 RUNS = [Run(Steps(), seed) for seed in range(3)]
 STACKED = [Run(Steps(together=True), seed) for seed in range(8)]
-
-
-@pytest.fixture(autouse=True)
-def _look_always(monkeypatch):
-    monkeypatch.setattr(training, "SECONDS_BETWEEN_LOOKS", 0.0)
 
 
 def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
     work, _ = trained(tmp_path, FakePool(), RUNS, RUNS[:2])
     assert [work.values(run)["measures"]["seed"] for run in RUNS] == [0, 1, 2]
     assert work.training.trained == 3
-    assert {"seconds", "commit"} <= set(work.results.get(RUNS[0]).provenance)
+    assert "commit" in work.results.get(RUNS[0]).provenance
     again = FakePool()
     assert trained(tmp_path, again, RUNS)[0].training.trained == 0
     assert again.submitted == []
@@ -37,7 +29,6 @@ def test_as_many_batches_are_under_way_as_there_is_room_for(tmp_path):
     plan.read_all()
     work.training._hand_over(plan)
     assert pool.seeds == [[0], [1]]
-    assert work.training.plan_lines(plan) == ["3 batches"]
 
 
 def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp_path):
@@ -58,13 +49,11 @@ def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp
     assert work.training.trained == 1
 
 
-def test_a_long_wait_for_another_session_is_said(tmp_path, monkeypatch):
+def test_a_wait_for_another_session_is_said(tmp_path):
     work, plan = session(tmp_path, FakePool(), RUNS[:1])
     plan.read_all()
     lock = Store(tmp_path).locks.lock(work.results.key(RUNS[0]))
     work.training.advance(plan, seconds=0.0)
-    assert work.training.status(plan).waits_for == ""
-    monkeypatch.setattr(training, "SECONDS_UNTIL_SAID", 0.0)
     assert work.training.status(plan).waits_for.startswith("steps, seed 0, held by process")
     lock.release()
     work.training.advance(plan, seconds=0.0)
@@ -88,43 +77,16 @@ def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_p
 
 
 def test_what_a_batch_leaves_is_handed_over_again(tmp_path):
-    pool = FakePool(outcome=lambda batch: [result_of(batch.runs[-1])])
+    pool = FakePool(outcome=lambda batch: list(batch.runs)[-1:])
     trained(tmp_path, pool, STACKED[:3])
     assert pool.seeds == [[0, 1, 2], [0, 1], [0]]
-
-
-def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path):
-    values = [math.nan, math.inf, object(), 0.0]
-    pool = FakePool(
-        outcome=lambda batch: [
-            Trained(run, {"measures": {"own": values[run.seed]}}, {}) for run in batch.runs
-        ]
-    )
-    work, _ = trained(tmp_path, pool, STACKED[:4])
-    for run in STACKED[:3]:
-        assert "has no result to store: values['measures']['own']" in work.results.failed(run)
-    assert work.values(STACKED[3]) is not None
-    assert work.training.trained == 1
-
-
-def test_what_a_trainer_has_stored_counts_as_trained(tmp_path):
-    elsewhere = Store(tmp_path)
-    view = Results(elsewhere, device="cpu")
-
-    def outcome(batch):
-        for run in batch.runs:
-            elsewhere.put(view.identity(run), {"steps": 1}, {})
-            yield Stored(run)
-
-    work, _ = trained(tmp_path, FakePool(outcome=outcome), RUNS)
-    assert work.training.trained == 3
 
 
 def test_memory_that_held_fewer_runs_halves_later_batches(tmp_path, monkeypatch):
     def outcome(batch):
         if len(batch.runs) > 2:
             yield Narrowed(batch.arm.program, 2)
-        yield from map(result_of, batch.runs)
+        yield from batch.runs
 
     monkeypatch.setitem(queue.WIDEST, "cpu", 4)
     pool = FakePool(outcome=outcome)
@@ -132,13 +94,12 @@ def test_memory_that_held_fewer_runs_halves_later_batches(tmp_path, monkeypatch)
     assert pool.seeds == [[0, 1, 2, 3], [4, 5], [6, 7]]
 
 
-def test_a_store_that_fails_stops_training_with_its_sentence(tmp_path, monkeypatch):
-    def put(*parts, **more):
+def test_a_store_that_fails_stops_training_with_its_sentence(tmp_path):
+    def full(batch):
         raise StoreError("The store is full.")
 
-    work, plan = session(tmp_path, FakePool(), RUNS)
+    work, plan = session(tmp_path, FakePool(outcome=full), RUNS)
     plan.read_all()
-    monkeypatch.setattr(work.store, "put", put)
     with pytest.raises(TrainingStopped, match=r"The store is full\."):
         work.training.advance(plan, seconds=0.0)
 
@@ -157,7 +118,7 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     def interrupted(batch):
         raise KeyboardInterrupt
 
-    pool = FakePool(trainers=2, outcome=interrupted, last=[result_of(RUNS[0])])
+    pool = FakePool(trainers=2, outcome=interrupted, last=[RUNS[0]])
     work, plan = session(tmp_path, pool, RUNS)
     plan.read_all()
     with pytest.raises(KeyboardInterrupt):
@@ -174,7 +135,7 @@ def test_the_status_counts_what_is_done_of_what_is_under_way(tmp_path):
     work.training._hand_over(plan)
     before = work.training.status(plan)
     assert (before.claims, before.open, before.missing, before.done) == (2, 2, 2, 0.0)
-    work.training._take(Advanced(1, Progress(1, 5, 10)))
+    work.training._take(Advanced(1, Progress(1, 5, 10)), plan)
     after = work.training.status(plan)
     assert (after.done, after.left, after.under_way) == (5.0, before.left - 5.0, "steps x1 5/10")
 
@@ -183,8 +144,8 @@ def test_the_status_counts_a_run_of_a_batch_under_way_once(tmp_path):
     work, plan = session(tmp_path, FakePool(), STACKED[:2])
     plan.read_all()
     work.training._hand_over(plan)
-    for event in (Advanced(1, Progress(2, 10, 10)), result_of(STACKED[0])):
-        work.training._take(event)
-    plan.look(STACKED[:1])
+    stored = work.pool.put(STACKED[0], work.pool.submitted[0])
+    for event in (Advanced(1, Progress(2, 10, 10)), stored):
+        work.training._take(event, plan)
     status = work.training.status(plan)
     assert (status.done, status.left) == (2 * STACKED[0].arm.work, 0.0)

@@ -1,0 +1,287 @@
+"""The pools of this machine: trainers in processes of their own, or the session's own process.
+
+A session with trainers imports no torch, and survives whatever ends one of them. What a black box
+says that it needs (cores, or accelerators) is free before it begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from multiprocessing.connection import wait
+from typing import Any
+
+from repro.backends.files import StoreFiles
+from repro.backends.packed import packed, require_not_loading
+from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
+from repro.backends.trainer import train_batch
+from repro.backends.trainer_process import TrainerProcess, Unread
+from repro.core.device import machine, resolve_device
+from repro.core.progress import Progress
+from repro.exits import exit_refused
+from repro.imports import interrupts_held
+from repro.own.arm import OutsideArm
+from repro.runs.identity import name_of
+from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Narrowed, Pool, Stored
+from repro.store import Store, StoreError
+
+SECONDS_TO_STOP = 30.0
+"""The time that trainers have for a last checkpoint; a step may take long."""
+
+RETRY = "it is not tried again in this session; the same command tries it again"
+
+
+@dataclass(eq=False)
+class LocalJob(Job):
+    """A job, with the places and the trainer that it has; none while it waits for places."""
+
+    content: bytes = b""
+    places: list[str] = field(default_factory=list)
+    trainer: TrainerProcess | None = None
+
+
+class LocalPool(Pool[LocalJob]):
+    """A pool on this machine: its kind of device, and the places to train at."""
+
+    def __init__(self, store: Store, device: str, trainers: int) -> None:
+        super().__init__(resolve_device(device), trainers)
+        self._store = store
+
+    @property
+    def machine(self) -> str:
+        return machine(self.device)
+
+    @property
+    def waits_for(self) -> str:
+        if not self._jobs or any(job.places for job in self._jobs):
+            return ""
+        return f"a place to train at, held by {self._places.holders}"
+
+    def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
+        job = LocalJob(batch, is_last_try)
+        self._jobs.append(job)
+        try:
+            most = len(self._places.names)
+            require_devices(batch.arm, most, where="this machine", device=self.device)
+            job.content = self._sent(batch)
+        except ValueError as error:
+            self._refuse(job, str(error))
+
+    @cached_property
+    def _places(self) -> Places:
+        """The places of this session; one that trains nothing needs none."""
+        return places_on(self.device)
+
+    def _sent(self, batch: Batch) -> bytes:
+        """Return what a trainer is sent of a batch; raises ValueError where it cannot be sent."""
+        return b""
+
+    def _take_places(self, job: LocalJob) -> bool:
+        """Take the places that a job asks for, of cores at most all; return whether it has them."""
+        arm, most = job.batch.arm, len(self._places.names)
+        on_cpu = self.device == "cpu"
+        count = min(cores_of(arm, "cpu"), most) if on_cpu else devices_of(arm)
+        job.places = self._places.take(count)
+        return bool(job.places)
+
+
+class ProcessPool(LocalPool):
+    """A pool of at most so many trainers, and no more than there are cores or accelerators.
+
+    Trainers are kept from batch to batch.
+
+    >>> pool = ProcessPool(store, device="cpu", trainers=4)
+    >>> pool.submit(batch)
+    >>> for event in pool.events(seconds=1.0):
+    ...     print(event)
+    >>> pool.stop()
+    """
+
+    def __init__(self, store: Store, *, device: str, trainers: int) -> None:
+        require_not_loading()
+        super().__init__(store, device, trainers)
+        self._idle: list[TrainerProcess] = []
+
+    @property
+    def trainers(self) -> int:
+        return max(1, min(self._trainers, len(self._places.names)))
+
+    def room(self) -> int:
+        if any(not job.places for job in self._jobs):  # they wait, and nothing overtakes them
+            return 0
+        return super().room()
+
+    def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
+        super().submit(batch, is_last_try=is_last_try)
+        self._begin()
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        self._begin()
+        if not self._came:
+            wait([job.trainer.connection for job in self._jobs if job.trainer], seconds)
+        with interrupts_held():  # a message that is half read would be lost, and all after it
+            for job in list(self._jobs):
+                if job.trainer is not None:
+                    self._hear(job, job.trainer)
+        yield from self._told()
+
+    def stop(self) -> None:
+        trainers = [job.trainer for job in self._jobs if job.trainer]
+        try:
+            for job in self._jobs:
+                if job.trainer is not None:
+                    _ask_to_stop(job.trainer, job.batch)
+            _wait_for_ends(trainers)
+        except KeyboardInterrupt:  # a second Ctrl-C: not even a last checkpoint
+            pass
+        for trainer in [*trainers, *self._idle]:
+            trainer.kill()
+        for job in self._jobs:
+            self._places.give_back(job.places)
+        self._jobs.clear()
+        self._idle.clear()
+        self._came.clear()
+
+    def _sent(self, batch: Batch) -> bytes:
+        return packed(batch)
+
+    def _begin(self) -> None:
+        """Begin the jobs that wait, in their order, as there are trainers and places for them."""
+        with interrupts_held():
+            for job in self._jobs:
+                under_way = sum(other.trainer is not None for other in self._jobs)
+                if job.trainer is not None:
+                    continue
+                if under_way >= self.trainers or not self._take_places(job):
+                    return
+                job.trainer = self._trainer_at(job.places)
+                job.trainer.send(job.content)
+
+    def _trainer_at(self, places: Sequence[str]) -> TrainerProcess:
+        """Return an idle trainer, or a new one; no two share an accelerator."""
+        visible = ",".join(places) if self.device == "cuda" else None
+        for trainer in list(self._idle):
+            is_free = trainer.visible == visible and not trainer.has_ended
+            if is_free or not set(places).isdisjoint((trainer.visible or "").split(",")):
+                self._idle.remove(trainer)
+                if is_free:
+                    return trainer
+                trainer.kill()
+        return TrainerProcess(visible, root=self._store.root, device=self.device)
+
+    def _hear(self, job: LocalJob, trainer: TrainerProcess) -> None:
+        """Take in what a job's trainer has sent."""
+        try:
+            for event in trainer.received():
+                if event is None:
+                    self._idle.append(trainer)
+                    job.left.clear()
+                    self._end(job)
+                    return
+                self._take(job, event)
+        except EOFError:
+            printed, how = trainer.printed(), trainer.kill()
+            self._end(job, f"ended its process twice ({how}); {RETRY}", printed)
+
+    def _take(self, job: LocalJob, event: Any) -> None:
+        match event:
+            case Progress():
+                self._came.append(Advanced(job.batch.number, event))
+            case Stored(place) | Failed(place):
+                run = list(job.batch.runs)[place]  # type: ignore[call-overload]
+                job.left.remove(run)
+                self._came.append(replace(event, run=run))
+            case Narrowed():
+                self._came.append(event)
+            case Unread(why, details):
+                said = f"cannot be loaded in a trainer process: {why}"
+                self._came.extend(
+                    Failed(run, f"{name_of(run)}, {said}", details) for run in job.left
+                )
+                job.left.clear()
+            case StoreError():
+                raise event
+            case str():
+                self._store.report(event)
+
+    def _end(self, job: LocalJob, why: str = "", details: str = "") -> None:
+        self._places.give_back(job.places)
+        self._came.extend(self._over(job, why, details))
+
+
+def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
+    """Ask for an end after one checkpoint, or at once where a black box would never hear it."""
+    if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_told:
+        trainer.interrupt()
+    else:
+        trainer.send(None)
+
+
+def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
+    """Wait until trainers have ended, or their time is over."""
+    until, left = time.monotonic() + SECONDS_TO_STOP, list(trainers)
+    while left and (seconds := until - time.monotonic()) > 0:
+        wait([trainer.connection for trainer in left], seconds)
+        for trainer in list(left):
+            try:
+                for _ in trainer.received():  # what they have trained, they have stored
+                    pass
+            except EOFError:
+                left.remove(trainer)
+
+
+class InProcessPool(LocalPool):
+    """A pool that trains in `events`, in the session's own process.
+
+    For whoever wants to see what training prints, or to stop in the middle of it with a debugger. A
+    run that Ctrl-C ends goes on from its last checkpoint, which is some seconds old.
+
+    >>> pool = InProcessPool(store, device="cpu")
+    >>> pool.submit(batch)
+    >>> for event in pool.events(seconds=1.0):
+    ...     print(event)
+    """
+
+    def __init__(self, store: Store, *, device: str) -> None:
+        super().__init__(store, device, trainers=1)
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        yield from self._told()
+        if not self._jobs or not seconds:  # what is ready is judged before
+            return
+        [job] = self._jobs
+        if not self._take_places(job):
+            time.sleep(seconds)
+            return
+        try:
+            yield from self._train(job)
+        finally:
+            self._places.give_back(job.places)
+            self._jobs.clear()
+
+    def stop(self) -> None:
+        self._jobs.clear()
+        self._came.clear()
+
+    def _train(self, job: LocalJob) -> Iterator[Event]:
+        batch, numbers = job.batch, self._places.names.index
+        devices = {f"{self.device}:{numbers(name)}": name for name in job.places}
+        files = StoreFiles(
+            self._store,
+            batch,
+            show=lambda progress: self._came.append(Advanced(batch.number, progress)),
+            devices={} if self.device == "cpu" else devices,
+        )
+        events = files.stored(
+            train_batch(list(batch.runs), engine=batch.engine, device=self.device, files=files)
+        )
+        while True:
+            with exit_refused():
+                event = next(events, None)
+            yield from self._told()
+            if event is None:
+                break
+            yield Advanced(batch.number, event) if isinstance(event, Progress) else event
+        yield Ended(batch.number)
