@@ -106,6 +106,8 @@ def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: 
             _refuse_crowd(count)
             is_plain = (member.isfile() or member.isdir()) and not member.issparse()
             _refuse(member.name, not is_plain)
+            # tarfile would look for the next member behind it for ever
+            _refuse_excess(at_most - abs(member.size), at_most)
             if member.isfile() and _base(member.name) in files:
                 content = archive.extractfile(member)
                 assert content is not None

@@ -129,23 +129,18 @@ REFUSED = {
     "zip: NUL and up": (zip_of("../x\0text"), "leads outside"),
     "tar: long property": (
         tar_of(header("p", tarfile.XHDTYPE, 2**17), bytes(2**17)),
-        "a header has",
+        "damaged",
     ),
     "tar: long name": (
         tar_of(header("l", tarfile.GNUTYPE_LONGNAME, 2**17), b"a" * 2**17),
-        "a header has",
+        "damaged",
     ),
-    "tar: name of no end": (tar_of(header("l", tarfile.GNUTYPE_LONGNAME, 2**62)), "a header has"),
-    "tar: less than no bytes": (tar_of(header("text", tarfile.REGTYPE, -1)), "less than no bytes"),
+    "tar: name of no end": (tar_of(header("l", tarfile.GNUTYPE_LONGNAME, 2**62)), "damaged"),
+    "tar: less than no bytes": (tar_of(header("text", tarfile.REGTYPE, -1)), "-1 bytes where"),
     "tar: a size of 600 digits": (
         tar_of(header("p", tarfile.XHDTYPE, 609), b"609 size=" + b"9" * 599 + b"\n",
                header("text", tarfile.REGTYPE, 5), b"words"),
-        "no number",
-    ),
-    "tar: holes by property": (
-        tar_of(header("p", tarfile.XHDTYPE, 22), b"22 GNU.sparse.major=1\n",
-               header("text", tarfile.REGTYPE, 100), TEXT),
-        "is a link or a device",
+        "more than the",
     ),
     "tar: holes": (tar_of(header("text", tarfile.GNUTYPE_SPARSE, 100), TEXT), "link or a device"),
     "tar: up and out by property": (
@@ -159,7 +154,7 @@ REFUSED = {
         "leads outside",
     ),
     "tar: a crowd": (gzip.compress(CROWD, 1), "more than the 10000 members"),
-    "tar: ends in a member": (gzip.compress(header("text", tarfile.REGTYPE, 100)), "bytes short"),
+    "tar: ends in a member": (gzip.compress(header("text", tarfile.REGTYPE, 100)), "damaged"),
 }  # fmt: skip
 
 
@@ -194,14 +189,6 @@ def test_a_file_of_unpublished_size_is_bounded_too():
 
 
 BUILDERS = {
-    "a property of 100 MB": """
-        out.write(header("p", tarfile.XHDTYPE, 100 * 2**20)); out.write(bytes(100 * 2**20))""",
-    "many properties": """
-        text = b"".join(b"14 k%07d=v\\n" % n for n in range(4_000_000))
-        out.write(header("p", tarfile.XHDTYPE, len(text))); out.write(text)""",
-    "a name of 100 MB": """
-        out.write(header("l", tarfile.GNUTYPE_LONGNAME, 100 * 2**20))
-        out.write(b"a" * 100 * 2**20)""",
     "a list of holes": """
         out.write(header("p", tarfile.XHDTYPE, 70))
         out.write(b"22 GNU.sparse.major=1\\n22 GNU.sparse.minor=0\\n26 GNU.sparse.realsize=100\\n")
