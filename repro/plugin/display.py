@@ -23,6 +23,7 @@ from repro.report.settled import (
     REPRODUCED,
     SettledClaim,
     counted_line,
+    known_line,
     settled_line,
     unable_line,
 )
@@ -33,6 +34,9 @@ SECONDS_BETWEEN_LINES = 25.0
 """A file has a line at least every 30 seconds; looks and a slow disk take some of them."""
 
 WIDTH_OF_A_FILE = 200
+
+MOST_KNOWN = 8
+"""Verdicts that are those of the ledger and have a line each; of further ones all are counted."""
 
 NAME = "repro-display"
 """The name of the display among pytest's plugins."""
@@ -57,6 +61,8 @@ class Display:
         """The claims on training that were judged, by verdict."""
         self._counted: list[SettledClaim] = []
         """Claims that share a line, which is written when the last test has run."""
+        self._known = 0
+        """The claims on training whose verdict is that of the ledger."""
         self._status: Status | None = None
         self._has_ended = False
         self._lock = threading.Lock()
@@ -109,6 +115,10 @@ class Display:
         if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
             self._counted.append(claim)
             return
+        if claim.is_known and not self._screen.is_verbose:
+            self._known += 1
+            if self._known > MOST_KNOWN:
+                return
         line = settled_line(claim, width=self._screen.width)
         self._screen.write(line, coloured=claim.verdict)
         if claim.details:
@@ -118,9 +128,12 @@ class Display:
     def _announce_counted(self) -> None:
         if agreeing := [claim for claim in self._counted if claim.is_only_counted]:
             self._screen.write(counted_line(agreeing), coloured=REPRODUCED)
-        reasons = Counter(claim.measured for claim in self._counted if claim.verdict == NOT_RUN)
-        for reason, count in reasons.items():
-            self._screen.write(unable_line(reason, count)[: self._screen.width])
+        if self._known > MOST_KNOWN:
+            self._screen.write(known_line(self._known - MOST_KNOWN))
+        if self._screen.is_verbose:  # the summary has the most frequent ones
+            unable = (claim.measured for claim in self._counted if claim.verdict == NOT_RUN)
+            for reason, count in Counter(unable).items():
+                self._screen.write(unable_line(reason, count)[: self._screen.width])
         self._counted.clear()
 
 
@@ -137,6 +150,11 @@ class Screen:
     def width(self) -> int:
         """The number of characters that a line may have."""
         return shutil.get_terminal_size().columns - 1 if self._is_live else WIDTH_OF_A_FILE
+
+    @property
+    def is_verbose(self) -> bool:
+        """True where whoever reads it asked for all lines, by `-v`."""
+        return self._terminal is not None and self._terminal.verbosity > 0
 
     def write(self, line: str, *, coloured: str = "") -> None:
         """Write a line that stays; the verdict that it begins with has its colour."""

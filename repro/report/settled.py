@@ -43,6 +43,8 @@ class SettledClaim:
     """The traceback and the output of an error in training."""
     is_only_counted: bool = False
     """True for a statement of a document that holds as before, of which there are hundreds."""
+    is_known: bool = False
+    """True where the ledger has the same verdict."""
 
     def as_json(self) -> str:
         """Return it as one line of text, for another process to read."""
@@ -66,6 +68,7 @@ def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -
         fails=fails,
         about_a_document=about_a_document,
         is_only_counted=about_a_document and is_no_news and record.verdict == REPRODUCED,
+        is_known=record.change_kind is Change.NONE and not fails,
     )
 
 
@@ -90,11 +93,22 @@ def unable_line(reason: str, claims: int) -> str:
     return f"{NOT_RUN:14}{counted(claims, 'claim')}: {shown(reason)}"
 
 
+def known_line(claims: int) -> str:
+    """Return one line for verdicts that the ledger has, where they are many.
+
+    >>> known_line(403)
+    '403 further verdicts are those of the ledger; -v shows each'
+    """
+    if claims == 1:
+        return "1 further verdict is that of the ledger; -v shows it"
+    return f"{claims} further verdicts are those of the ledger; -v shows each"
+
+
 def counted_line(claims: Iterable[SettledClaim]) -> str:
     """Return one line for statements of documents that hold, by source.
 
     >>> counted_line([SettledClaim(name="004/share", verdict="reproduced", measured="")] * 3)
-    'reproduced    3 statements of documents that agree with themselves (004: 3)'
+    'reproduced    3 printed statements are consistent (004: 3)'
     """
     sources = Counter(claim.name.partition("/")[0] for claim in claims)
     listed = ", ".join(f"{shown(source)}: {n}" for source, n in sorted(sources.items()))
@@ -105,8 +119,8 @@ def agreeing(statements: int) -> str:
     """Say how many statements of documents hold.
 
     >>> agreeing(1)
-    '1 statement of a document that agrees with itself'
+    '1 printed statement is consistent'
     """
     if statements == 1:
-        return "1 statement of a document that agrees with itself"
-    return f"{statements} statements of documents that agree with themselves"
+        return "1 printed statement is consistent"
+    return f"{statements} printed statements are consistent"

@@ -31,7 +31,7 @@ WIDTH, INDENT = 79, 13
 Line = tuple[str, Outcome | None]
 """A line, and the verdict whose colour it has."""
 
-_DOCUMENTS = {Outcome.REPRODUCED: "agrees", Outcome.REFUTED: "disagrees"}
+_DOCUMENTS = {Outcome.REPRODUCED: "consistent", Outcome.REFUTED: "contradictory"}
 
 
 def ending(results: ResultsDocument) -> list[Line]:
@@ -91,7 +91,7 @@ def _counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
     names = max(len("source"), *(len(name) for name, _ in rows))
     columns = [max(len(word), 4) for word in head]
     trained = sum(columns[: len(Outcome)]) + len(Outcome) - 1
-    lines = [f"{'':{names}}  {'trained and measured':<{trained}}   the document itself"]
+    lines = [f"{'':{names}} {'trained and measured':<{trained}}  the document itself"]
     lines += [_columns(name, row, names, columns) for name, row in [("source", head), *rows]]
     return [(line.rstrip(), None) for line in lines]
 
@@ -121,7 +121,7 @@ def _row(records: Sequence[ClaimRecord]) -> list[str]:
 def _columns(name: str, cells: Sequence[str], names: int, widths: Sequence[int]) -> str:
     padded = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
     split = len(Outcome)
-    return f"{name:{names}}  {' '.join(padded[:split])}   {' '.join(padded[split:])}"
+    return f"{name:{names}} {' '.join(padded[:split])}  {' '.join(padded[split:])}"
 
 
 def _and_more(count: int) -> list[Line]:

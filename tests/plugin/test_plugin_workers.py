@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.plugin.display import Display
+from repro.plugin.display import MOST_KNOWN, Display
 from repro.plugin.workers import ClaimsTogether, Notes
+from repro.report.settled import PROPERTY, SettledClaim
 from repro.runs.progress import Status
 
 CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]
@@ -160,6 +161,11 @@ class Terminal(list):
     def rewrite(self, line, erase=False):
         self.append(line)
 
+    def write(self, line, **markup):
+        pass
+
+    write_line = rewrite
+
     def ensure_newline(self):
         pass
 
@@ -174,3 +180,22 @@ def test_a_status_that_comes_after_the_session_is_not_shown():
     display.pytest_sessionfinish()
     display.show(Status(claims=1, open=1, asked=5, missing=5))
     assert terminal[-1] == ""
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(0, MOST_KNOWN + 2), (1, MOST_KNOWN + 3)])
+def test_of_many_verdicts_that_the_ledger_has_the_first_have_a_line(verbosity, lines):
+    display = Display(terminal := Terminal())
+    terminal.verbosity = verbosity
+    known = [
+        SettledClaim(name=f"9/{n}", verdict="reproduced", measured="", is_known=True)
+        for n in range(MOST_KNOWN + 2)
+    ]
+    news = SettledClaim(name="9/news", verdict="refuted", measured="", change="worse")
+    for claim in (*known, news):
+        properties = [(PROPERTY, claim.as_json())]
+        display.pytest_runtest_logreport(SimpleNamespace(nodeid="", user_properties=properties))
+    display.pytest_sessionfinish()
+    written = [line for line in terminal if line]
+    assert len(written) == lines
+    assert "9/news (worse)" in written[-1 if verbosity else -2]
+    assert verbosity or written[-1] == "2 further verdicts are those of the ledger; -v shows each"

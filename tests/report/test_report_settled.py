@@ -26,7 +26,7 @@ def test_a_line_has_verdict_name_and_what_was_measured():
 def test_statements_of_documents_that_hold_are_counted_by_source():
     names = ["004/a", "000/b", "004/c"]
     assert counted_line([claim(name) for name in names]) == (
-        "reproduced    3 statements of documents that agree with themselves (000: 1, 004: 2)"
+        "reproduced    3 printed statements are consistent (000: 1, 004: 2)"
     )
 
 
@@ -58,3 +58,13 @@ def test_it_is_made_of_a_record():
 def test_its_words_are_the_judge_s():
     words = {settled.REPRODUCED, settled.REFUTED, settled.INCONCLUSIVE, settled.NOT_RUN}
     assert words == set(Outcome)
+
+
+def test_a_verdict_that_the_ledger_has_is_known_unless_it_fails():
+    def is_known(kind, *, fails=False):
+        judged = record(change_kind=kind)
+        return settled_claim(judged, fails=fails, about_a_document=False).is_known
+
+    assert is_known(Change.NONE)
+    assert not is_known(Change.NONE, fails=True)
+    assert not any(map(is_known, (Change.NEW, Change.WORSE, Change.OTHER, Change.SMALLER)))
