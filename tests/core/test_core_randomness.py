@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from repro.arm import Run
-from repro.core.randomness import BadRandomness
+from repro.core.randomness import BadRandomness, no_global_draws
 from repro.core.streams import stream
 from repro.core.train import train
 from tests.own.modules import Small
@@ -80,3 +80,13 @@ def test_what_is_drawn_in_the_wrong_place_is_refused():
 
 def test_what_is_drawn_from_streams_is_not():
     assert trained("nowhere")
+
+
+def test_a_draw_on_the_card_alone_is_seen_too(monkeypatch):
+    states = iter([torch.zeros(16), torch.ones(16)])
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: next(states))
+    with (
+        pytest.raises(BadRandomness, match="global generators while training"),
+        no_global_draws(Small(), "training", torch.device("cuda")),
+    ):
+        pass

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.core.stacked_optimiser import StackedAdam
+from repro.core.stacked_optimiser import STEPS_AHEAD, Rates, StackedAdam
 from repro.recipe import Moment, Recipe
 
 RUNS, SHAPE, STEPS = 4, (3, 16), 3
@@ -76,3 +76,12 @@ def test_every_run_moves_as_it_would_on_its_own(kind, trained, scales, recipes):
                     alone.grad = gradient[name][row].clone()
                     optimiser.step()
             torch.testing.assert_close(stack.parameters[name][row], alone.detach())
+
+
+@given(st.lists(st.integers(0, 999), min_size=1, max_size=20))
+def test_rates_are_those_of_the_step_wherever_training_goes_on(steps):
+    recipe = Recipe(epochs=10, batch=1, lr=0.1, schedule="cosine", warmup=5)
+    rates = Rates(lambda step, total: [recipe.lr_factor(step, total)], torch.zeros(1).double())
+    for step in [*steps, *range(steps[0], min(1000, steps[0] + 2 * STEPS_AHEAD))]:
+        rates.set(Moment(step=step, per_epoch=100, total=1000))
+        assert rates.now.item() == recipe.lr_factor(step, 1000)
