@@ -307,7 +307,13 @@ def describe_plan(session: ClaimSession) -> str:
         **{item.nodeid: why for item, why in session.refused.items()},
     }
     lines = [
-        plan_text(len(session.items), len(session.asked), plan.missing, profile),
+        plan_text(
+            len(session.items),
+            len(session.asked),
+            plan.missing,
+            profile,
+            all_rows=session.config.get_verbosity() > 0,
+        ),
         *recorded_lines([session.known.files]),
         *session.lines_not_ahead(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),

@@ -12,9 +12,14 @@ from repro.runs.progress import RATE
 from repro.runs.queue import work_of
 from repro.text import counted, shown
 
+MOST_ROWS = 10
+"""Programs that have a row; the others are counted."""
 
-def plan_text(claims: int, asked: int, missing: Sequence[Run], profile: Profile) -> str:
-    """Return the claims, distinct runs, programs, estimated time and power as text."""
+
+def plan_text(
+    claims: int, asked: int, missing: Sequence[Run], profile: Profile, *, all_rows: bool = False
+) -> str:
+    """Return the claims, distinct runs, estimated time, power and programs as text."""
     programs: dict[str, list[Run]] = {}
     for run in missing:
         programs.setdefault(run.arm.program, []).append(run)
@@ -22,18 +27,37 @@ def plan_text(claims: int, asked: int, missing: Sequence[Run], profile: Profile)
         f"{counted(claims, 'claim')} at profile {profile.name},"
         f" {counted(asked, 'distinct run')} at the first look:"
         f" {asked - len(missing)} stored, {len(missing)} to train",
+        *_sum(missing),
         str(Design(looks=profile.looks, futility=profile.futility)),
-        "",
-        f"{'runs':>6}{'steps':>8}{'minutes':>11}  program",
     ]
-    for runs in programs.values():
+    longest = sorted(programs.values(), key=lambda runs: -_minutes(runs))
+    rows = longest if all_rows else longest[:MOST_ROWS]
+    if rows:
+        lines += ["", f"{'runs':>6}{'steps':>8}{'minutes':>11}  program"]
+    for runs in rows:
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        label = shown(runs[0].arm.label)
-        lines.append(f"{len(runs):>6}{runs[0].arm.steps:>8}{_minutes(runs):>11.1f}  {label}{more}")
-    total, cores = _minutes(missing), os.cpu_count() or 1
-    lines += ["", f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores"]
-    lines.append("guessed from the size of the arms; runs that may stop early count as whole")
+        label, known = shown(runs[0].arm.label), bool(runs[0].arm.work)
+        minutes = f"{_minutes(runs):.1f}" if known else "not timed"
+        lines.append(f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {label}{more}")
+    if len(rows) < len(longest):
+        lines.append(f"{'':25}  and {len(longest) - len(rows)} more, with -v")
     return "\n".join(lines)
+
+
+def _sum(missing: Sequence[Run]) -> list[str]:
+    """Return what is known of the time that runs take, before any has been trained."""
+    known = [run for run in missing if run.arm.work]
+    lines = []
+    if known:
+        total, cores = _minutes(known), os.cpu_count() or 1
+        lines.append(
+            f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores: guessed"
+            " from the size of the arms; runs that may stop early count as whole"
+        )
+    if len(known) < len(missing):
+        others = counted(len(missing) - len(known), "run")
+        lines.append(f"{others} of black boxes, whose time is not known before one has run")
+    return lines
 
 
 def _minutes(runs: Sequence[Run]) -> float:
