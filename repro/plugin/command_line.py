@@ -66,7 +66,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         action="extend",
     ),
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
-    "seed-budget": _valued("N", "train each arm with at most N seeds", type=int),
+    "seed-budget": _valued(
+        "N",
+        "judge with at most N seeds of each arm; where a claim then looks weaker than in the ledger,"
+        " it takes up to 30 to tell",
+        type=int,
+    ),
     "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
     "update-ledger": _switch("accept the verdicts: write them into the ledger"),
     "reference-seeds": _valued(
