@@ -106,12 +106,12 @@ def _unpack_tar(opened: IO[bytes], files: dict[str, File], into: Path, at_most: 
             _refuse_crowd(count)
             is_plain = (member.isfile() or member.isdir()) and not member.issparse()
             _refuse(member.name, not is_plain)
-            # tarfile would look for the next member behind it for ever
-            _refuse_excess(at_most - abs(member.size), at_most)
             if member.isfile() and _base(member.name) in files:
                 content = archive.extractfile(member)
                 assert content is not None
                 yield member.name, member.size, content
+            # tarfile would look for the next member behind it for ever
+            _refuse_excess(at_most - abs(member.size), at_most)
 
     stream: Any = _Bounded(gzip.GzipFile(fileobj=opened), at_most)
     with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -126,7 +126,8 @@ def _write(
         file = files[_base(name)]
         if file.bytes is not None and size != file.bytes:
             raise SourceFailed(
-                f"its {_shown(name)} has {size} bytes where {file.bytes} are published"
+                f"its {_shown(name)} has {shown(str(size), most=20)} bytes where {file.bytes} are"
+                " published"
             )
         if file.name in written:
             raise SourceFailed(f"it holds {file.name} twice")

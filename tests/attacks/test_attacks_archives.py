@@ -140,7 +140,7 @@ REFUSED = {
     "tar: a size of 600 digits": (
         tar_of(header("p", tarfile.XHDTYPE, 609), b"609 size=" + b"9" * 599 + b"\n",
                header("text", tarfile.REGTYPE, 5), b"words"),
-        "more than the",
+        "bytes where 100",
     ),
     "tar: holes": (tar_of(header("text", tarfile.GNUTYPE_SPARSE, 100), TEXT), "link or a device"),
     "tar: up and out by property": (
