@@ -135,7 +135,7 @@ def test_without_what_draws_the_data_is_written_and_one_sentence_says_what_to_in
         write_page(tmp_path, results, store)
 
 
-def test_the_header_says_which_session_it_was_and_claims_link_to_their_lines(results, store):
+def test_the_foot_says_which_session_it_was_and_claims_link_to_their_lines(results, store):
     session = SessionData(
         project="study",
         version="7.8.9",
@@ -152,10 +152,12 @@ def test_the_header_says_which_session_it_was_and_claims_link_to_their_lines(res
     assert session.files + "claims/test_depth_ladder.py#L8" in links
     text = page.text
     assert "claims/test_depth_ladder.py, line 8" in text
-    head = " ".join(text[: text.index("At a glance")].split())
+    head, _, rest = " ".join(text.split()).partition("At a glance")
+    foot = rest[: rest.index("Written by")][-600:]
+    assert "study · size paper · 2026-01-02" in head
     for words in ("study", "1f2e1f2e1f2e with uncommitted changes", "2026-01-02T03:04", "paper",
                   "pytest claims --report found", "a machine", "repro 7.8.9"):  # fmt: skip
-        assert words in head
+        assert words in foot
 
 
 def test_the_order_is_that_of_the_terminal(results, store):
