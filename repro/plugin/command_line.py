@@ -68,8 +68,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
     "seed-budget": _valued(
         "N",
-        "judge with at most N seeds of each arm; where a claim then looks weaker than in the ledger,"
-        " it takes up to 30 to tell",
+        "judge with at most N seeds of each arm; where a claim then looks weaker than in the"
+        " ledger, it takes up to 30 to tell",
         type=int,
     ),
     "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
