@@ -192,8 +192,8 @@ def browse(page: Path) -> Iterator[Line]:
         tab = browser.new_page()
         tasks: dict[str, Callable[[], object]] = {
             "open in Chromium": lambda: tab.goto(page.as_uri()),
-            "filter by a word": lambda: tab.fill("[name=text]", "number=9"),
-            "show all again": lambda: tab.fill("[name=text]", ""),
+            "filter by a word": lambda: tab.fill("[name=text]", "number=9", force=True),
+            "show all again": lambda: tab.fill("[name=text]", "", force=True),
         }
         for what, task in tasks.items():
             began = time.perf_counter()
