@@ -320,8 +320,7 @@ def main() -> int:
     if not (chosen.rehearse or torch.cuda.is_available()):
         parser.error("torch finds no CUDA device here; --rehearse goes without")
     torch.set_num_threads(1)
-    if not chosen.rehearse:
-        ladder_data.load_images = random_images
+    ladder_data.load_images = random_images
     seconds = 0.2 if chosen.rehearse else chosen.seconds
     check = Check(rehearse=chosen.rehearse, seconds=seconds, tests=not chosen.no_tests)
     check.run()
