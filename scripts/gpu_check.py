@@ -100,7 +100,8 @@ class Check:
             torch.use_deterministic_algorithms(asked, warn_only=True)
             states, rates = [], []
             for _ in range(2):
-                program, batches = self._prepared(arms, SEEDS[:1])
+                program, data = self._prepared(arms, SEEDS[:1])
+                batches = self._batches(data, program.runs)
                 for step in range(30):
                     program.advance(next(batches), self._moment(arms[0], step))
                 states.append({n: x.clone() for n, x in program.states()[0].items()})
@@ -163,8 +164,9 @@ class Check:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         try:
-            program, batches = self._prepared(arms, seeds, engine=engine)
-            order = self._timed(lambda: program.data_order(), 0.0)  # type: ignore[attr-defined]
+            program, data = self._prepared(arms, seeds, engine=engine)
+            batches = self._batches(data, program.runs)
+            order = self._timed(lambda: self._order(data, program.runs), 0.0)
             for step in range(3):
                 program.advance(next(batches), self._moment(arms[0], step))
             rate = self._rate(program, batches, arms[0], self.seconds)
@@ -183,13 +185,11 @@ class Check:
 
     def _prepared(
         self, arms: Sequence[Arm], seeds: Sequence[int], *, engine: str = "stacked"
-    ) -> tuple[Program, Iterator[tuple[torch.Tensor, ...]]]:
+    ) -> tuple[Program, Data]:
         runs = [Run(arm, seed) for arm in arms for seed in seeds]
         study = study_of(arms[0])
         data = load_data(study, arms[0], self.device, None)
-        program = ENGINES[engine](study, runs, data, self.device)
-        program.data_order = lambda: self._order(data, runs)  # type: ignore[union-attr]
-        return program, self._batches(data, runs)
+        return ENGINES[engine](study, runs, data, self.device), data
 
     def _order(self, data: Data, runs: Sequence[Run]) -> torch.Tensor:
         return torch.stack([data.epoch(run.seed, 0) for run in runs]).to(self.device)

@@ -1,4 +1,4 @@
-"""What the pools of clusters share: whether one is there, and the training of a batch on a node.
+"""Parts that the pools of Slurm and of Ray share: looking for a cluster, and training on its nodes.
 
 Needs neither submitit nor Ray: both are looked for before anything of theirs is imported. A node
 computes the key of each run itself: other code, data or versions are noticed, and nothing is stored

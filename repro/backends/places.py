@@ -60,7 +60,7 @@ class Places:
 
     @property
     def holders(self) -> str:
-        """Who else holds places, in words."""
+        """The other sessions that hold places, in words."""
         if self._locks is None:
             return UNKNOWN
         holders = map(self._locks.holder, map(_file, self.names))

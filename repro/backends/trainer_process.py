@@ -238,4 +238,5 @@ def _train(
                 send(event)
     except StoreError as error:
         send(error)
-    free_memory(device)  # others may train here before this process does again
+    if device == "cuda":  # others may train there before this process does again
+        free_memory(device)

@@ -329,7 +329,7 @@ class ClaimSession:
 
     @property
     def _display(self) -> Notes | Display:
-        """Where lines and progress are shown: here, or by the process above a worker of xdist."""
+        """The display of this process, or a worker's notes to the process that has it."""
         return notes_of(self.config) or display_of(self.config)
 
     def lines_not_ahead(self) -> list[str]:
@@ -395,4 +395,4 @@ class _Unknown(pytest.Item):
     """
 
     def runtest(self) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("a test that is not known yet cannot be run")

@@ -128,6 +128,12 @@ class Trials:
 
     def _recorded_design(self) -> Design:
         """Return the design of arms whose runs are all there."""
+        if self.after:
+            raise ValueError(
+                f"after={self.after} leaves out seeds that would be trained, and"
+                f" {self.recorded[0].label} is recorded: leave after out, and give its source the"
+                " runs that count."
+            )
         if len(self.recorded) < len(set(self.arms)):
             raise ValueError(
                 f"trials(...) is asked to compare {self.recorded[0].label}, which is recorded, with"

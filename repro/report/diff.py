@@ -25,7 +25,7 @@ Place: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Said:
-    """What one side says of a claim."""
+    """The verdict of a claim on one side of a comparison."""
 
     verdict: str
     measured: str

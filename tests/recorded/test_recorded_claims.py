@@ -155,6 +155,22 @@ def test_trained_and_recorded_arms_are_not_compared(project):
     result.stdout.fnmatch_lines(["*which is recorded, with arms that are trained here*"])
 
 
+def test_no_runs_that_exist_are_left_out_by_a_claim(project):
+    project.makepyfile(
+        test_after="""
+        from repro import claim
+        from test_results import RESULTS
+
+        @claim("It is good", source="Ours, Text", after=2)
+        def test_after(trials):
+            assert trials(RESULTS(method="plain")).accuracy > 0.5
+        """,
+    )
+    result = run(project, "test_after.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*after=2 leaves out seeds that would be trained, and*"])
+
+
 def test_no_torch_is_loaded(project):
     project.makepyfile(only_loads=ONLY_LOADS)
     result = project.runpython("only_loads.py")

@@ -1,27 +1,16 @@
 """What `--plan` says of the time that training takes, before any of it is done."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from repro.arm import Metric, Run
-from repro.own.arm import OutsideArm
+from repro.arm import Run
 from repro.report.plan_text import MOST_ROWS, plan_text
 from repro.runs.profiles import PROFILES
 from repro.studies.depth_ladder.arms import D256_L4
+from tests.example_arms import Sort
 
 CI = PROFILES["ci"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Box(OutsideArm):
-    study: ClassVar[str] = "box"
-    metrics: ClassVar[dict[str, Metric]] = {"score": Metric("identity")}
-    size: int = 1
-    data: str = "none"
-
-
 def test_of_a_black_box_no_time_is_promised():
-    lines = plan_text(1, 2, [Run(Box(), 1), Run(Box(), 2)], CI).splitlines()
+    lines = plan_text(1, 2, [Run(Sort(), 1), Run(Sort(), 2)], CI).splitlines()
     assert "2 runs of black boxes, whose time is not known before one has run" in lines
     assert "not timed" in lines[-1]
     assert not any("about" in line for line in lines)

@@ -46,7 +46,7 @@ class Reader:
     at_once: int = TOKENS_AT_ONCE
 
     device: torch.device = CPU
-    """Where the model is: what is read of its logits there is all that leaves it."""
+    """The device of the model; of its logits only what a score reads is copied from there."""
 
     @torch.no_grad()
     def scores(self, texts: Texts) -> Tensor:
