@@ -73,6 +73,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         type=int,
     ),
     "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
+    "gate-levels": _switch("fail where a metric has moved in all arms, which no claim compares"),
     "update-ledger": _switch("accept the verdicts: write them into the ledger"),
     "reference-seeds": _valued(
         "N",

@@ -15,7 +15,7 @@ from _pytest._code.code import Traceback
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import completeness, workers
+from repro.plugin import completeness, levels, workers
 from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import OUTCOME, Completeness
@@ -94,6 +94,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
             config.pluginmanager.register(workers.Workers(config), workers.NAME)
     config.pluginmanager.register(Completeness(config), completeness.NAME)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(levels.Levels(config), levels.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
