@@ -48,9 +48,11 @@ class Levels:
         return shifts((Level(*before), Level(*now)) for before, now in pairs)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, None, None]:
         is_asked = option(self._config, "gate-levels")
-        if session.exitstatus == pytest.ExitCode.OK and is_asked and self.moved:
+        if exitstatus == pytest.ExitCode.OK and is_asked and self.moved:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
 

@@ -202,7 +202,7 @@ def pytest_runtest_protocol(
     is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
     claims = claim_session(item.session) if is_due else None
     if claims is not None and not _is_only_set_up(item.config):
-        claims.wait_for_one(item)
+        claims.turns.wait(item)
     return (yield)
 
 
@@ -215,7 +215,7 @@ class _Running:
         claims: ClaimSession | None = item.config.stash.get(SESSION, None)
         if claims is None or _is_only_set_up(item.config):
             return None
-        return claims.run(item, nextitem)
+        return claims.turns.run(item, nextitem)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
