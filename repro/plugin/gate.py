@@ -16,6 +16,7 @@ from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import ClaimMark, claim_id, is_about_a_document, mark_of
 from repro.plugin.levels import NAME as LEVELS
+from repro.plugin.options import DEFAULT_PROFILE
 from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.json_data import to_json
@@ -285,7 +286,8 @@ class Gate:
         if profile not in PROFILES:  # of a document, or of runs that are all there
             return ""
         budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
-        return f" --profile {profile}{budget}{self.from_evidence}"
+        size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
+        return f"{size}{budget}{self.from_evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
