@@ -22,12 +22,14 @@ import ray
 from ray.exceptions import RayError
 
 from repro.arm import Run
-from repro.backends.cluster import ClusterError, require_somebody, train_here
-from repro.backends.files import FilesWithoutCheckpoints, stored, stored_weights
+from repro.backends.choose import ClusterError, device_of_nodes, require_somebody
+from repro.backends.files import stored, stored_weights
 from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
+from repro.backends.trainer import train_here
 from repro.core.progress import Progress
 from repro.data.locate import data_folder
-from repro.runs.pool import Batch, Event, Failed, Job, Narrowed, Pool, Trained, TrainingStopped
+from repro.own.training_run import Files
+from repro.runs.pool import Batch, Event, Failed, Job, Pool, Trained, TrainingStopped
 from repro.store import Store
 
 TASKS_A_TRAINER = 2
@@ -62,7 +64,7 @@ class RayPool(Pool[RayJob]):
     def __init__(self, store: Store, *, address: str, device: str, project: Path) -> None:
         self._store, self._address, self._project = store, address, project.absolute()
         self._join()
-        kind = device_for(device)
+        kind = device_of_nodes("A Ray cluster", device, has_gpus=most("GPU") > 0)
         self._unit = "GPU" if kind == "cuda" else "CPU"
         if not most(self._unit):
             raise ClusterError(
@@ -140,9 +142,6 @@ class RayPool(Pool[RayJob]):
         why = ""
         try:
             for event in ray.get(job.task):
-                if isinstance(event, Narrowed):
-                    yield event
-                    continue
                 job.left.remove(event.run)
                 is_trained = isinstance(event, Trained)
                 yield stored(event, job.batch, self._store) if is_trained else event
@@ -177,7 +176,7 @@ class RayPool(Pool[RayJob]):
 @ray.remote
 def _train(
     packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
-) -> list[Trained | Failed | Narrowed]:
+) -> list[Trained | Failed]:
     """Train a batch on a node, and return what has come of it."""
     here = Path.cwd()  # where Ray has unpacked the project
     for path in reversed([str(here / place) for place in paths]):
@@ -188,7 +187,7 @@ def _train(
     return [event for event in events if not isinstance(event, Progress)]
 
 
-class _NodeFiles(FilesWithoutCheckpoints):
+class _NodeFiles(Files):
     """The files of a batch on a node, which are lost with it."""
 
     def __init__(self, device: str, weights: bytes | None) -> None:
@@ -247,18 +246,6 @@ def code_paths(project: Path) -> list[str]:
     below = [path for path in places if path.is_relative_to(project)]
     own = [path for path in below if not any((p / "pyvenv.cfg").is_file() for p in path.parents)]
     return list(dict.fromkeys(str(path.relative_to(project)) for path in own))
-
-
-def device_for(name: str) -> str:
-    """Return the device of a cluster's tasks; raises `ClusterError` where it has none such."""
-    gpus = most("GPU")
-    if name == "auto":
-        return "cuda" if gpus else "cpu"
-    if name == "cuda" and not gpus:
-        raise ClusterError("The Ray cluster has no GPU; try --device cpu.")
-    if name not in ("cpu", "cuda"):
-        raise ClusterError(f"A Ray cluster trains on cpu or cuda, not on {name}.")
-    return name
 
 
 def most(unit: str) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repro.arm import Run
 from repro.environment import environment_with
 from repro.own.measured import checked
-from repro.own.training_run import PassingFiles, TrainingFiles, TrainingRun
+from repro.own.training_run import Files, TrainingRun
 
 if TYPE_CHECKING:
     from repro.core.study import Measures
@@ -62,9 +62,9 @@ class OutsideStudy:
 
     def train_outside(self, run: Run[Any]) -> Measures:
         """Train a run by the user's function, in a folder that is gone afterwards."""
-        return self._measures(run, TrainingRun(run, PassingFiles()))
+        return self._measures(run, TrainingRun(run, Files()))
 
-    def training(self, runs: Sequence[Run[Any]], files: TrainingFiles) -> Iterator[Finished]:
+    def training(self, runs: Sequence[Run[Any]], files: Files) -> Iterator[Finished]:
         """Train runs one after another; yields each as it is done."""
         from repro.core.train import Finished
 

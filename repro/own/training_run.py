@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from repro.arm import Run
 from repro.core.progress import Progress
@@ -23,40 +23,52 @@ FILES, TOLD = "files", "told.json"
 """The names in a run's folder of the one for the user's files, and of what was told."""
 
 
-class TrainingFiles(Protocol):
-    """The place where runs that train outside keep their files, and their watchers.
+class Files:
+    """The files of runs in training, and the devices that these hold.
 
-    `devices` are the accelerators that they hold: torch's names, and those that processes which are
-    started know them by, in `CUDA_VISIBLE_DEVICES`.
+    These ones last as long as this object: a run that is interrupted begins again, and keeps no
+    checkpoint. It is `repro.core.files.RunFiles`, too, for runs that the core trains.
     """
 
     devices: Mapping[str, str]
+    """The accelerators: torch's names, and those in `CUDA_VISIBLE_DEVICES` of commands."""
 
-    def folder(self, run: Run) -> Path:
-        """Return the folder of an unfinished run, as an interruption left it."""
+    root: Path
+    """The folder that all of them lie in."""
 
-    def show(self, progress: Progress) -> None:
-        """Show how far a run is, now and not when its function returns."""
-
-
-class PassingFiles:
-    """Folders that last as long as this object, watched by nobody."""
+    engine = ""
+    """The engine that trains at the moment: no other one can go on from its checkpoints."""
 
     def __init__(self, devices: Mapping[str, str] | None = None) -> None:
         self.devices = devices or {}
-        self._all = Path(tempfile.mkdtemp(prefix="repro-run-"))
-        weakref.finalize(self, remove, self._all)
+        self.root = Path(tempfile.mkdtemp(prefix="repro-run-"))
+        weakref.finalize(self, remove, self.root)
         self._folders: dict[Run, Path] = {}
 
     def folder(self, run: Run) -> Path:
-        """Return a folder of this run's own."""
+        """Return the folder of an unfinished run, as an interruption left it."""
         if run not in self._folders:
-            self._folders[run] = self._all / str(len(self._folders))
+            self._folders[run] = self.root / str(len(self._folders))
             self._folders[run].mkdir()
         return self._folders[run]
 
     def show(self, progress: Progress) -> None:
-        """Do nothing."""
+        """Show how far a run is, now and not when its function returns."""
+
+    def wants_checkpoint(self) -> bool:
+        return False
+
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        return None
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        """Keep nothing."""
+
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        """Keep nothing."""
+
+    def load_weights(self, run: Run) -> bytes:
+        raise LookupError(f"no parameters are kept of seed {run.seed}, which others start from")
 
 
 class TrainingRun:
@@ -72,7 +84,7 @@ class TrainingRun:
     ...     return {"accuracy": accuracy(model)}
     """
 
-    def __init__(self, run: Run, files: TrainingFiles) -> None:
+    def __init__(self, run: Run, files: Files) -> None:
         self._arm, self._files = run.arm, files
         self._root = files.folder(run)
         self._was_left: list[dict[str, Any]] = self._read()

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
-from repro.backends.cluster import train_here
 from repro.backends.files import StoreFiles
+from repro.backends.trainer import train_here
 from repro.recipe import Recipe
 from repro.runs.identity import identity
 from repro.runs.pool import Batch, Ended, Failed, Stored

@@ -17,7 +17,7 @@ from repro.backends.places import Places
 from repro.core import train as driver
 from repro.core.progress import Progress
 from repro.core.train import Finished
-from repro.runs.pool import Advanced, Ended, Narrowed, Stored, Trained
+from repro.runs.pool import Advanced, Ended, Stored, Trained
 from repro.store import Store, StoreError
 from repro.studies.find import study_of
 from tests.backends.behaving import (
@@ -76,7 +76,6 @@ def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(here, e
     tight = result_of(here, SMALL, range(8), engine="stacked", number=2)
     assert trained(tight) == roomy
     assert tried == [8, 4, 2, 1, 3, 2]
-    assert [event.width for event in tight if isinstance(event, Narrowed)] == [4, 2, 2]
 
 
 def raising(error, after=0):

@@ -106,7 +106,6 @@ def joined(tmp_path, monkeypatch):
     from repro.backends import ray
 
     monkeypatch.setattr(ray.RayPool, "_join", lambda self: None)
-    monkeypatch.setattr(ray, "device_for", lambda name: name)
     monkeypatch.setattr(ray, "most", lambda unit: 4)
     monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 6.0, "GPU": 8.0})
     return lambda device: ray.RayPool(
