@@ -22,7 +22,7 @@ import ray
 from ray.exceptions import RayError
 
 from repro.arm import Run
-from repro.backends.choose import ClusterError, device_of_nodes, require_somebody
+from repro.backends.cluster import ClusterError, device_of_nodes, require_somebody
 from repro.backends.files import stored, stored_weights
 from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
 from repro.backends.trainer import train_here

@@ -22,7 +22,7 @@ from submitit import SlurmExecutor, SlurmJob
 from submitit.core.utils import FailedJobError, FailedSubmissionError, UncompletedJobError
 from submitit.helpers import DelayedSubmission
 
-from repro.backends.choose import SlurmSettings, device_of_nodes
+from repro.backends.cluster import SlurmSettings, device_of_nodes
 from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here

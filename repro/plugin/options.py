@@ -17,7 +17,7 @@ from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
 from repro.store import RUNS
 
 if TYPE_CHECKING:
-    from repro.backends.choose import SlurmSettings
+    from repro.backends.cluster import SlurmSettings
     from repro.evidence.results import EvidenceResults
 
 __all__ = ["option"]
@@ -173,7 +173,7 @@ def _check_what_is_trained(config: pytest.Config) -> None:
     if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
         slurm_settings(config).require_sound()
     if is_set(config, "executor"):
-        from repro.backends.choose import require_executor
+        from repro.backends.cluster import require_executor
 
         require_executor(option(config, "executor"))
     elif is_set(config, "device"):
@@ -202,7 +202,7 @@ def _check_ledgers(config: pytest.Config) -> None:
 
 def slurm_settings(config: pytest.Config) -> SlurmSettings:
     """Return what the command line and the project's settings wish of Slurm's jobs."""
-    from repro.backends.choose import SlurmSettings
+    from repro.backends.cluster import SlurmSettings
 
     return SlurmSettings(
         partition=option(config, "slurm-partition"),

@@ -9,7 +9,8 @@ from cluster_lines import LONG, Project, Session, entries
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
-from repro.backends.choose import SlurmSettings, device_of_nodes, pool_named, require_executor
+from repro.backends.choose import pool_named
+from repro.backends.cluster import SlurmSettings, device_of_nodes, require_executor
 from repro.backends.trainer import train_here
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store
