@@ -116,7 +116,7 @@ def _visible(devices: str | None) -> AbstractContextManager[None]:
 def _seeded(seed: int) -> Iterator[None]:
     """Let every global generator draw from this seed within the block, and as before after it."""
     from repro.core.streams import stream
-    from repro.own.loaded import all_drawing_from
+    from repro.own.examples import all_drawing_from
 
     with all_drawing_from(stream(seed, "outside").initial_seed()):
         yield

@@ -13,7 +13,7 @@ from repro.core.program import StackedProgram
 from repro.core.replay import Replay, cuda_graph
 from repro.core.train import train
 from repro.core.weights import load_data
-from repro.own.loaded import Loader
+from repro.own.examples import LoadedExamples
 from repro.own.training_run import Files
 from repro.recipe import Moment
 from repro.runs.pool import Trained
@@ -118,13 +118,13 @@ def test_a_full_card_narrows_the_stack_and_is_given_back():
 def test_workers_load_while_a_card_trains():
     torch.ones(1, device=CUDA)  # CUDA is in use: a forked worker may not touch it
     examples = [(torch.full((4,), float(n)), n) for n in range(64)]
-    loader = Loader(examples, workers=2, device=CUDA)
-    lines = torch.stack([torch.arange(64), torch.arange(64)], 1)
-    loader.expect(lines)
+    loaded = LoadedExamples(examples, workers=2, device=CUDA)
+    lines = loaded.epoch(1, 0)
     for at in range(0, 64, 16):
-        x, y = loader.batch(lines[None, at : at + 16].to(CUDA))
+        part = lines[None, at : at + 16]
+        _, x, y = loaded.batch(part.to(CUDA))
         assert x.device.type == "cuda"
-        assert y.tolist() == [list(range(at, at + 16))]
+        assert y.tolist() == part[..., 0].tolist()
 
 
 PROJECT = """
