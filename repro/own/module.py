@@ -178,8 +178,8 @@ class ManyModules(StackedBase):
     """Many runs of one module as one by `torch.func`, with a leading run axis on its parameters.
 
     Its buffers, such as running statistics, are among them, as parameters that nothing trains: so
-    they are saved with a run, go on from a checkpoint, and leave with their run. Masks of dropout, and
-    whatever else is drawn, are the ones that each run draws alone.
+    they are saved with a run, go on from a checkpoint, and leave with their run. Whatever is drawn,
+    such as masks of dropout, is what each run draws alone.
     """
 
     def __init__(self, models: Sequence[OneModule]) -> None:
