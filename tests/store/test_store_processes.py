@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from repro.store import Store
 from repro.store.locks import Locks
 
 pytestmark = pytest.mark.thorough
@@ -122,26 +121,3 @@ def test_no_count_is_lost_under_the_lock(tmp_path, python):
     assert len(set(told)) == len(told), "two holders read the same count"
     # A killed worker may have counted once without telling.
     assert 0 <= int(counter.read_text()) - len(told) <= len(killed)
-
-
-def test_only_what_a_killed_writer_left_is_swept(store, python):
-    leave = """if True:
-        import sys
-        from repro.store import Store
-        with Store(sys.argv[1])._scratch.place() as path:
-            path.mkdir()
-            (path / "result.json").write_text("half")
-            print("written", flush=True)
-            input()
-    """
-    writer = python(leave, store.root)
-    assert writer.stdout.readline() == "written\n"
-    scratch = store.root / "tmp"
-    (left,) = scratch.iterdir()
-    os.utime(left, (0, 0))  # however old: the writer lives
-    Store(store.root)
-    assert set(scratch.iterdir()) == {left}
-    writer.kill()
-    writer.wait()
-    Store(store.root)
-    assert set(scratch.iterdir()) == set()
