@@ -39,8 +39,10 @@ class Files:
     engine = ""
     """The engine that trains at the moment: no other one can go on from its checkpoints."""
 
-    def __init__(self, devices: Mapping[str, str] | None = None) -> None:
-        self.devices = devices or {}
+    def __init__(
+        self, devices: Mapping[str, str] | None = None, *, weights: bytes | None = None
+    ) -> None:
+        self.devices, self._starts_from = devices or {}, weights
         self.root = Path(tempfile.mkdtemp(prefix="repro-run-"))
         weakref.finalize(self, remove, self.root)
         self._folders: dict[Run, Path] = {}
@@ -68,7 +70,8 @@ class Files:
         """Keep nothing."""
 
     def load_weights(self, run: Run) -> bytes:
-        raise LookupError(f"no parameters are kept of seed {run.seed}, which others start from")
+        assert self._starts_from is not None, "it was given no parameters to start from"
+        return self._starts_from
 
 
 class TrainingRun:

@@ -129,7 +129,6 @@ def test_what_starts_from_nothing_fails(joined):
     pool = joined("cpu")
     pool.submit(Batch(1, {Run(Tuned(), 1): {"starts_from": "0" * 64}}, "loop"))
     failed, _ = pool.events(0)
-    assert "failed to train: ValueError: " in failed.why
     assert "seed 7, which this starts from, is not stored" in failed.why
 
 
@@ -147,8 +146,6 @@ def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
 def test_nodes_look_for_modules_where_this_process_does(tmp_path, monkeypatch):
     from repro.backends.ray import code_paths
 
-    (tmp_path / "env" / "lib").mkdir(parents=True)
-    (tmp_path / "env" / "pyvenv.cfg").touch()
-    for place in ("tests", "env/lib", "."):
+    for place in ("tests", "."):
         monkeypatch.syspath_prepend(str(tmp_path / place))
     assert code_paths(tmp_path) == [".", "tests"]
