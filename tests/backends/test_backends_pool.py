@@ -327,15 +327,6 @@ def test_a_trainer_sees_its_accelerators_alone_and_no_two_share_one(pool, made):
     assert made[0].connection.closed
 
 
-def test_a_local_class_is_refused_in_a_sentence(pool, made):
-    class Local(Behaving):
-        pass
-
-    (why,) = {event.why for event in failed(result_of(pool, Local(), [0])).values()}
-    assert "defined in a function" in why
-    assert "use -s" in why
-
-
 def test_a_store_that_fails_in_a_trainer_fails_here(pool, made, monkeypatch):
     monkeypatch.setattr(MadeUp, "is_slow", True)
     pool.submit(batch(SMALL))
