@@ -1,4 +1,4 @@
-"""The run that a user's training is given beside arm and seed: a folder, and a place for epochs.
+"""The run that a user's training is given beside arm and seed, and the files of runs in training.
 
 What is told of each epoch is written at once. So a training that is interrupted, and goes on from
 what it kept in its folder, has its whole curve in the end.
