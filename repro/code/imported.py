@@ -31,8 +31,8 @@ def imported_by(script: Path, *, places: tuple[Path, ...]) -> list[Path]:
 
 def _imported(file: Path, places: Sequence[Path]) -> Iterator[Path]:
     """Yield the files that one file names in its imports, wherever in it these stand."""
-    place = next(place for place in places if file.is_relative_to(place))
-    package = ".".join(file.parent.relative_to(place).parts)
+    around = min((p for p in places if file.is_relative_to(p)), key=lambda p: len(p.parts))
+    package = ".".join(file.parent.relative_to(around).parts)
     try:
         names = parse(file.read_bytes(), package).executed
     except (OSError, SyntaxError, ValueError, ImportError):
