@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
-from cluster_lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lose_a_node
 from ray_cluster import Cluster
 
 from repro.arm import Run
@@ -47,18 +47,7 @@ def pool(project, cluster, store):
 def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
     cluster, project, tmp_path
 ):
-    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
-    session = Session(Store(tmp_path / "far"), None, batches)
-    session.pool = pool(project, cluster, session.store)
-    with project.slowly():
-        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
-        cluster.lose_a_node()
-    session.finish()
-    session.pool.stop()
-    assert session.failed == {}
-    assert len(entries(session.store)) == 200
-    here = project.trained_here(tmp_path / "here", batches)
-    assert entries(session.store) == entries(here)
+    train_200_runs_and_lose_a_node(cluster, project, tmp_path, lambda s: pool(project, cluster, s))
 
 
 @pytest.mark.cluster

@@ -5,7 +5,7 @@ import sys
 from unittest import mock
 
 import pytest
-from cluster_lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lose_a_node
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
@@ -60,16 +60,7 @@ def pool(project, store, **settings):
 def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
     cluster, project, tmp_path
 ):
-    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
-    store = Store(tmp_path / "far")
-    session = Session(store, pool(project, store), batches)
-    with project.slowly():
-        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
-        cluster.lose_a_node()
-    session.finish()
-    assert session.failed == {}
-    assert len(entries(store)) == 200
-    assert entries(store) == entries(project.trained_here(tmp_path / "here", batches))
+    train_200_runs_and_lose_a_node(cluster, project, tmp_path, lambda s: pool(project, s))
 
 
 @pytest.mark.slurm
