@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from repro.arm import Run, Values
-from repro.backends.files import FilesWithoutCheckpoints
 from repro.backends.trainer import train_batch
 from repro.data.files import is_readable
 from repro.evidence.difference import GROWTH, HARMLESS, difference
 from repro.evidence.record import Record
 from repro.evidence.results import EvidenceResults
+from repro.own.training_run import Files
 from repro.runs.identity import name_of, packages_of
 from repro.runs.pool import Failed, Trained
 from repro.runs.provenance import provenance
@@ -37,7 +37,7 @@ class NotTrained(Exception):
     """A run could not be trained again; says why."""
 
 
-class Again(FilesWithoutCheckpoints):
+class Again(Files):
     """Trains single runs, and first the runs that these start from.
 
     `engines` has the engine of each run, and of those that they start from.

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -87,11 +88,12 @@ class CommandStudy(OutsideStudy):
             start_new_session=True,  # so that what it starts can be ended with it
         )
         assert process.stdout is not None
-        with process, _ended(process, self.timeout) as is_late:
+        began, most = time.monotonic(), self.timeout or threading.TIMEOUT_MAX
+        with process, _ended(process, most):
             for line in process.stdout:
                 yield line.rstrip("\n")
             status = process.wait()
-        if is_late.is_set():
+        if time.monotonic() - began > most:
             raise TimeoutError(f"{shlex.join(words)} took longer than {self.timeout:g} seconds")
         if status:
             raise RuntimeError(f"{shlex.join(words)} ended with status {status}")
@@ -141,23 +143,15 @@ def _tell(run: TrainingRun, found: Mapping[str, str | None]) -> None:
 
 
 @contextmanager
-def _ended(process: subprocess.Popen[str], timeout: float | None) -> Iterator[threading.Event]:
-    """Yield whether a process took too long; end it then, and at the end of the block."""
-    is_late = threading.Event()
-
-    def end() -> None:
-        is_late.set()
-        _kill(process)
-
-    timer = threading.Timer(timeout, end) if timeout is not None else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
+def _ended(process: subprocess.Popen[str], timeout: float) -> Iterator[None]:
+    """End a process after so many seconds, and at the end of the block."""
+    timer = threading.Timer(timeout, _kill, [process])
+    timer.daemon = True
+    timer.start()
     try:
-        yield is_late
+        yield
     finally:
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
         if process.poll() is None:
             _kill(process)
 

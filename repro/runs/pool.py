@@ -81,14 +81,6 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Narrowed:
-    """Memory held no more than `width` runs of a program at once."""
-
-    program: str
-    width: int
-
-
-@dataclass(frozen=True)
 class Advanced:
     """The runs of a batch have taken some steps."""
 
@@ -103,7 +95,7 @@ class Ended:
     batch: int
 
 
-Event = Stored | Failed | Narrowed | Advanced | Ended
+Event = Stored | Failed | Advanced | Ended
 
 
 @dataclass(eq=False)

@@ -139,7 +139,9 @@ def test_what_its_script_imports_is_read_with_it(tmp_path, monkeypatch):
 
     files = {
         "scripted.py": "",
-        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n",
+        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n"
+        "    from .near import it\n",  # as python -m jobs.train has it
+        "jobs/near.py": "it = 1",
         "jobs/model_lib.py": "SIGN = 1",
         "jobs/unused.py": "",
         "pkg/__init__.py": "from . import sizes",
