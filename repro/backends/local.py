@@ -233,8 +233,9 @@ def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
 class InProcessPool(LocalPool):
     """A pool that trains in `events`, in the session's own process.
 
-    For whoever wants to see what training prints, or to stop in the middle of it with a debugger. A
-    run that Ctrl-C ends goes on from its last checkpoint, which is some seconds old.
+    For whoever wants to see what training prints, if it `shows` that, or to stop in the middle of
+    it with a debugger. A run that Ctrl-C ends goes on from its last checkpoint, which is some
+    seconds old.
 
     >>> pool = InProcessPool(store, device="cpu")
     >>> pool.submit(batch)
@@ -242,8 +243,9 @@ class InProcessPool(LocalPool):
     ...     print(event)
     """
 
-    def __init__(self, store: Store, *, device: str) -> None:
+    def __init__(self, store: Store, *, device: str, shows: bool = False) -> None:
         super().__init__(store, device, trainers=1)
+        self._shows = shows
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._told()
@@ -273,7 +275,13 @@ class InProcessPool(LocalPool):
             devices={} if self.device == "cpu" else devices,
         )
         events = files.stored(
-            train_batch(list(batch.runs), engine=batch.engine, device=self.device, files=files)
+            train_batch(
+                list(batch.runs),
+                engine=batch.engine,
+                device=self.device,
+                files=files,
+                shows=self._shows,
+            )
         )
         for event in within(events, exit_refused):
             yield from self._told()

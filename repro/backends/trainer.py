@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     contextmanager,
+    nullcontext,
     redirect_stderr,
     redirect_stdout,
 )
@@ -67,24 +68,25 @@ def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress 
 
 
 def train_batch(
-    runs: Sequence[Run], *, engine: str, device: str, files: Files
+    runs: Sequence[Run], *, engine: str, device: str, files: Files, shows: bool = False
 ) -> Iterator[Progress | Trained | Failed]:
     """Train runs of one program together, or in halves where memory cannot hold them all.
 
     Where they cannot be stacked, they are trained one after another, and their provenance says so.
+    With `shows` they print on the screen and can be stopped by a debugger.
 
     >>> for event in train_batch(batch.runs, engine="stacked", device="cpu", files=files):
     ...     print(event)
     """
-    together = _Together(runs, engine, device, files)
+    together = _Together(runs, engine, device, files, shows)
     yield from together.train()
     if together.shortage and len(runs) == 1:
         free_memory(device)  # of what trained before, which may have been all that was in the way
-        together = _Together(runs, engine, device, files)
+        together = _Together(runs, engine, device, files, shows)
         yield from together.train()
     if together.not_stacked:
         why = together.not_stacked
-        together = _Together(together.left, "loop", device, files, why_not_stacked=why)
+        together = _Together(together.left, "loop", device, files, shows, why_not_stacked=why)
         yield from together.train()
     if not together.shortage:
         return
@@ -99,7 +101,7 @@ def train_batch(
     half = -(-len(runs) // 2)
     for first in range(0, len(together.left), half):
         part = together.left[first : first + half]
-        yield from train_batch(part, engine=engine, device=device, files=files)
+        yield from train_batch(part, engine=engine, device=device, files=files, shows=shows)
 
 
 @dataclass
@@ -114,6 +116,7 @@ class _Together:
     engine: str
     device: str
     files: Files
+    shows: bool = False
     why_not_stacked: str = ""
     """The reason why they train in a loop, where that was not asked for."""
     left: list[Run] = field(init=False)
@@ -132,7 +135,8 @@ class _Together:
         one_thread()
         printed, has_begun = Printed(), False
         try:
-            for event in within(self._events(), printed.taking):
+            taking = nullcontext if self.shows else printed.taking
+            for event in within(self._events(), taking):
                 has_begun = True
                 if isinstance(event, Finished):
                     self.left.remove(event.run)
@@ -151,7 +155,8 @@ class _Together:
             else:
                 details = details_of(error, printed.text)
                 for run in self.left:
-                    yield Failed(run, f"{name_of(run)}, failed to train: {why}", details)
+                    text = f"{name_of(run)}, failed to train: {why}"
+                    yield Failed(run, text, details, error.__traceback__ if self.shows else None)
 
     @property
     def _is_to_be_stacked(self) -> bool:

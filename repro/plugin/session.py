@@ -47,7 +47,7 @@ from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.plugin.turns import Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import Notes, notes_of, trainers_of
+from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
@@ -176,6 +176,7 @@ class ClaimSession:
             project=project_of(config),
             same_machine=option(config, "same-machine"),
             slurm=slurm_settings(config),
+            shows=is_debugged(config),
         )
         machine = pool.machine if option(config, "same-machine") else None
         results = Results(store, device=pool.device, machine=machine)

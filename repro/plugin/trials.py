@@ -308,7 +308,8 @@ class Trials:
         missing = [*(start for start in starts if self.results.get(start) is None), *runs]
         for run in missing:
             if (why := self.results.failed(run)) is not None:
-                raise TrainingFailed(why, details=self.results.details.get(run, ""))
+                failed = TrainingFailed(why, details=self.results.details.get(run, ""))
+                raise failed.with_traceback(self.results.raised_at.get(run))  # where pdb looks
         return missing
 
     def _look_up(self, arm: Arm, count: int) -> list[Run]:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from repro.arm import Arm, Run
@@ -78,6 +79,8 @@ class Failed:
     why: str
     details: str = ""
     """The traceback and what was printed, where training raised."""
+    at: TracebackType | None = None
+    """The place where it raised in this process, for a debugger."""
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,12 @@ class Training:
                 self.trained += 1
                 self._done += work_of(run)
                 plan.look([run])
-            case Failed(run, why, details):
+            case Failed(run, why, details, at):
                 self.results.failures[run] = why
                 if details:
                     self.results.details[run] = details
+                if at is not None:
+                    self.results.raised_at[run] = at
                 plan.look([run])
             case Advanced(number, progress):
                 share = min(1.0, progress.step / progress.total) if progress.total else 0.0
