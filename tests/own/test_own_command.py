@@ -50,6 +50,18 @@ def train(tmp_path):
     return train
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flagged(Script):
+    nesterov: bool = False
+
+
+def test_a_setting_that_is_true_adds_its_flag(train):
+    script = "import sys; print(float('--nesterov' in sys.argv))"
+    for on in (True, False):
+        found = train(script, arm=Flagged(nesterov=on), flags={"nesterov": "--nesterov"})
+        assert found["measures"] == {"accuracy": float(on)}
+
+
 def test_measures_are_read_of_what_it_prints(train):
     script = "import sys; print('begun'); print(float(sys.argv[1]) + int(sys.argv[2]))"
     assert train(script, "{lr} {seed}")["measures"] == {"accuracy": 7.1}
