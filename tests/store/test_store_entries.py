@@ -5,11 +5,13 @@ import resource
 import shutil
 import subprocess
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from repro.store import Store, StoreError, StoreWarning, run_key
+from repro.store.upkeep import remove_old
 from tests.unprivileged import unprivileged
 
 IDENTITY = {"arm": {"lr": 0.1, "layers": (1, 2)}, "seed": 7}
@@ -160,6 +162,33 @@ def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written():
                 Store(store.root / "inner")
         for path in folders:
             path.chmod(0o755)
+
+
+def test_a_store_that_belongs_to_another_user_is_one_sentence():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        store = Store(Path(folder) / "store")
+        store.put(IDENTITY, VALUES, PROVENANCE)
+        for path in (store.root, *store.root.iterdir()):
+            path.chmod(0o777 if path.is_dir() else 0o666)  # all may write
+        folder_of(store).chmod(0o700)  # and not all may read
+        with unprivileged(), pytest.raises(StoreError, match=r"\(Permission denied\); make it"):
+            Store(store.root).get(IDENTITY)
+        assert store.get(IDENTITY) is not None
+
+
+def test_a_clock_that_jumps_loses_nothing(store):
+    store.put(IDENTITY, VALUES, PROVENANCE)
+    store.checkpoints.save("a-run", b"step 9")
+    for year in (2091, 1999):
+        when = datetime(year, 1, 1, tzinfo=UTC).timestamp()
+        for path in store.root.rglob("*"):
+            os.utime(path, (when, when))
+        again = Store(store.root)
+        assert again.get(IDENTITY) is not None
+        assert again.checkpoints.load("a-run") == b"step 9"
+        removed = remove_old(again, "runs", days=90)[0]
+        assert bool(removed) is (year == 1999)  # as it is asked for
 
 
 def test_a_full_disk_is_said_and_leaves_nothing_behind(store):
