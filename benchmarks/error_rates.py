@@ -62,7 +62,7 @@ from repro.judge import (
     Verdict,
     either,
 )
-from repro.judge.evidence import is_hopeless, settle
+from repro.judge.evidence import Look
 from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))
@@ -286,9 +286,10 @@ def rates(statement: Statement, design: Design) -> tuple[float, float]:
         readings = {side: side.values(seeds).reshape(seeds, -1) for side in statement.sides}
         needed = [term.weigh(readings) for term in statement.terms]
         implied = [term.weigh(readings) for term in statement.implied]
-        yes, no = settle(needed, implied, design)
-        reproduced, refuted = reproduced | (~decided & yes), refuted | (~decided & no)
-        decided = decided | yes | no | is_hopeless(needed, implied, design)
+        look = Look(design, needed, implied)
+        reproduced = reproduced | (~decided & look.reproduced)
+        refuted = refuted | (~decided & look.refuted)
+        decided = decided | look.reproduced | look.refuted | look.is_hopeless
     return float(reproduced.mean()), float(refuted.mean())
 
 

@@ -11,6 +11,7 @@ of a mean (`evidence`), what is tested (`terms`, `contrast`, `documented`, `spre
 (`gate`).
 """
 
+from repro.judge.contrast import Statement
 from repro.judge.curve import Curve
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Excess
@@ -29,7 +30,6 @@ from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
 from repro.judge.scale import Scale, ScaleError
-from repro.judge.terms import Statement
 from repro.judge.verdict import Findings, Outcome, Verdict, all_of, either
 
 __all__ = [

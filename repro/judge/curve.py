@@ -18,11 +18,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.contrast import Comparison
+from repro.judge.contrast import Contrast, Statement, Term
 from repro.judge.judge import Judge
 from repro.judge.measured import Measured
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
 
 Pairs: TypeAlias = tuple[Array, Array]
@@ -168,7 +167,7 @@ class Curve:
         )
         high, low = (named, rival) if sign > 0 else (rival, named)
         among = lambda n: max(1, pairs(n)[0].shape[1])  # noqa: E731
-        return Comparison(high, low, self.scale, self.metric, among=among)
+        return Contrast((high, low), self.scale, self.metric, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, fdtri, nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
 
+from repro.judge.contrast import Readings, Statement, Term
 from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
-from repro.judge.terms import Statement
 from repro.judge.verdict import Outcome, Verdict
 
 LEVEL = 2e-5
@@ -248,12 +248,15 @@ def _distances(statement: Statement, seeds: int) -> list[Excess]:
     if not all(np.isfinite(values).all() for values in readings.values()):
         return []
     try:
-        found = [
-            Excess(0.0, 0.0, seeds)
-            if np.any(term.is_trivial(readings))
-            else term.distance(readings)
-            for term in statement.terms
-        ]
+        found = [_distance(term, readings, seeds) for term in statement.terms]
     except ScaleError:
         return []
-    return [each for each in found if each is not None] if None not in found else []
+    return found if all(np.isfinite(each.mean) for each in found) else []
+
+
+def _distance(term: Term, readings: Readings, seeds: int) -> Excess:
+    if np.any(term.is_trivial(readings)):
+        return Excess(0.0, 0.0, seeds)
+    evidence = term.weigh(readings)
+    spread = None if evidence.spread is None else float(evidence.spread)
+    return Excess(float(evidence.mean), spread, evidence.seeds)

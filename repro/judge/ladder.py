@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
+from repro.judge.contrast import Statement, Term
 from repro.judge.measured import Gain, Measured, above, amount
-from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
 
 

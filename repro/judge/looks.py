@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import nctdtrinc, ndtr, ndtri  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Count, Statistic, tail
+from repro.judge.statistic import STUDENT, Count, Simulated, Statistic, tail
 
 _STEPS = 2
 """The number of thresholds that are simulated for each halving; those between are interpolated."""
@@ -211,7 +211,7 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     return nominal * _ratio_at(looks, nominal, statistic) if nominal else 0.0
 
 
-def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
+def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> float:
     """Return the ratio of level to threshold at this threshold, between two that are simulated."""
     if len(looks) == 1:
         return 1.0
@@ -221,7 +221,7 @@ def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> f
 
 
 @lru_cache(maxsize=1024)
-def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
+def _ratio(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> float:
     """Simulate the ratio of level to threshold at this threshold."""
     if nominal == 1:
         return 1.0  # every look crosses it
@@ -232,10 +232,9 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> floa
 
 
 def _chance_of_crossing(
-    nominal: float, looks: tuple[int, ...], statistic: Statistic
+    nominal: float, looks: tuple[int, ...], statistic: Simulated
 ) -> tuple[float, float]:
     """The chance that some look of normal samples crosses its p, and the standard error of it."""
-    assert not isinstance(statistic, Count)  # its chance is added up exactly
     thresholds = [at_look(seeds, looks, nominal) for seeds in looks]
     bounds = [statistic.critical(p, n) for p, n in zip(thresholds, looks, strict=True)]
     total, variance = 0.0, 0.0

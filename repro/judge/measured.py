@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from repro.judge.contrast import Bound, Comparison, GainComparison
+from repro.judge.contrast import Bound, Contrast, Side, Statement, Term, fixed
 from repro.judge.documented import DocumentedRun, Width, runs_of
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
@@ -16,14 +15,13 @@ from repro.judge.mistakes import (
     require_same_data,
     require_share,
 )
-from repro.judge.scale import Array, Scale
+from repro.judge.scale import Scale
 from repro.judge.spread import ShareOfRuns, SmallSpread
-from repro.judge.terms import Fixed, Side, Statement, Term
 from repro.judge.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Measured(NoArithmetic):
+class Measured(NoArithmetic, Side):
     """A metric of one arm over seeds.
 
     `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
@@ -36,33 +34,8 @@ class Measured(NoArithmetic):
     """
 
     judge: Judge
-    label: str
     metric: str
-    values: Callable[[int], Array]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
-    by_example: Callable[[int], Array] | None = None
-    """The examples that the values are means of, [seeds, examples]; only on the identity scale.
-
-    They are given where comparisons are to count the error of having drawn these and no others.
-    """
-
-    is_exact: bool = False
-    """True where no seed can change the values, as of counts and parameters: they are read off."""
-
-    pairing: object = None
-    """The runs that the values are of: those of another pairing are independent of them.
-
-    None for arms of which every seed is paired with the same seed of every other.
-    """
-
-    repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are one run, alike in all that is known of them.
-
-    Then they are no evidence of what another seed would give."""
-
-    is_fixed: ClassVar[bool] = False
-    origin: object = None
-    """The arm and the metric, where they are known: nothing is compared with itself."""
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
@@ -70,9 +43,6 @@ class Measured(NoArithmetic):
                 f"{self.metric} of {self.label} is a mean over examples: compare it on the identity"
                 f" scale, not on {self.scale.name}"
             )
-
-    def examples(self, seeds: int, /) -> Array | None:
-        return None if self.by_example is None else self.by_example(seeds)
 
     def __gt__(self, other: Measured | float) -> Verdict:
         return self.exceeds(other)
@@ -176,7 +146,7 @@ class Measured(NoArithmetic):
             text = f"{self.label} matches {documented:g} within {tolerance:g}"
         require_share(documented, self.scale, self.metric)
         same_examples = replace(self, by_example=None)  # as those of the documented value
-        terms = _within(same_examples, Fixed(documented), tolerance)
+        terms = _within(same_examples, fixed(documented), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
@@ -214,12 +184,8 @@ class Measured(NoArithmetic):
         _require_another(self.label, self.origin, other.origin)
         text = f"{self.label} is {documented:g} times {other.label}"
         least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
-        lower, upper = (
-            Comparison(
-                self, other, self.scale, self.metric, bound, below=below, other_bound=other_bound
-            )
-            for bound, below, other_bound in ((least, False, most), (most, True, least))
-        )
+        lower = Contrast((self, other), self.scale, self.metric, least, other_bound=most)
+        upper = replace(lower, bound=most, below=True, other_bound=least)
         text += f" within a ratio of {within_ratio:g}"
         return self._decide(text, lower, upper, documented=documented)
 
@@ -238,7 +204,7 @@ class Measured(NoArithmetic):
             raise ValueError(f"{ratio!r} cannot be a ratio: give a positive number")
         _require_another(self.label, self.origin, of.origin)
         bound = Bound(times=ratio)
-        term = Comparison(self, of, self.scale, self.metric, bound, below=True)
+        term = Contrast((self, of), self.scale, self.metric, bound, below=True)
         return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
@@ -263,7 +229,7 @@ class Measured(NoArithmetic):
         if over is not None:
             text += f", as over {over} seeds there"
         half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread(self, self.metric, documented, half_example, over or 0)
+        term = SmallSpread((self,), self.metric, documented, half_example, over or 0)
         return self._decide(text, term, documented=documented)
 
     def agrees_with(
@@ -303,7 +269,7 @@ class Measured(NoArithmetic):
         width = Width(within, within_ratio)
         require_share(documented if times is None else 0.0, self.scale, self.metric)
         text, bound = f"{documented:g}", Bound()
-        side: Side = Fixed(documented)
+        side: Side = fixed(documented)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
             text += f" times {times.label}"
@@ -311,8 +277,16 @@ class Measured(NoArithmetic):
             side, bound = _same_metric(self, plus), Bound(plus=documented)
             text += f" plus {plus.label}"
         same_examples = replace(self, by_example=None)  # as those of the documented value
+        compared = _compared(same_examples, side, self, bound)
         term = DocumentedRun(
-            _compared(same_examples, side, self, bound), documented, runs, width, paired
+            compared.sides,
+            self.scale,
+            self.metric,
+            bound,
+            documented=documented,
+            runs=runs,
+            width=width,
+            source_paired=paired,
         )
         text = f"{self.label} agrees with {text}, documented of {runs_of(runs)}, {width}"
         return self._decide(text, term, documented=documented)
@@ -346,7 +320,7 @@ class Gain:
     def __lt__(self, other: Gain) -> Verdict:
         return other > self
 
-    def larger_than(self, other: Gain) -> GainComparison:
+    def larger_than(self, other: Gain) -> Contrast:
         """The term that this gain is larger than another."""
         if not isinstance(other, Gain):
             raise TypeError(
@@ -357,9 +331,8 @@ class Gain:
         ends = [(each.high.origin, each.low.origin) for each in (self, other)]
         if None not in ends[0]:
             _require_another(f"the gain {self.label}", *ends)
-        return GainComparison(
-            self.high, self.low, other.high, other.low, self.high.scale, self.high.metric
-        )
+        sides = self.high, self.low, other.high, other.low
+        return Contrast(sides, self.high.scale, self.high.metric)
 
 
 _EXACTLY = 1e-9
@@ -375,7 +348,7 @@ def above(
     *,
     by_at_least: float | None = None,
     by_ratio: float | None = None,
-) -> Comparison:
+) -> Contrast:
     """The term that an arm lies above another arm or a number, or below a number."""
     if by_at_least is not None and by_ratio is not None:
         raise ValueError("say how much with by_at_least or with by_ratio, not with both")
@@ -390,11 +363,11 @@ def above(
     return _compared(_side(arm, high), _side(arm, low), arm, bound)
 
 
-def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
+def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Contrast:
     """Compare two sides as a metric is compared; raises ValueError where they are one."""
     require_same_data(high, low)
     _require_another(arm.label, *(getattr(side, "origin", None) for side in (high, low)))
-    return Comparison(high, low, arm.scale, arm.metric, bound)
+    return Contrast((high, low), arm.scale, arm.metric, bound)
 
 
 def _require_another(label: str, first: object, second: object) -> None:
@@ -405,7 +378,7 @@ def _require_another(label: str, first: object, second: object) -> None:
         )
 
 
-def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
+def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
     """The term that an arm lies below another side by less than a margin, if at all."""
     require_share(margin, arm.scale, arm.metric)
     if not 0 < margin < float("inf"):
@@ -416,7 +389,7 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
     return _compared(arm, other, arm, Bound(plus=-margin))
 
 
-def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:
+def _within(arm: Measured, other: Side, margin: float) -> tuple[Contrast, Contrast]:
     """The two terms that an arm lies within a margin of another side."""
     above, below = Bound(plus=-margin), Bound(plus=margin)
     lower = replace(_not_below(arm, other, margin), other_bound=below)
@@ -428,7 +401,7 @@ def _side(arm: Measured, other: Other) -> Side:
         return _same_metric(arm, other)
     number = require_number(other, arm.label, arm.metric)
     require_share(number, arm.scale, arm.metric)
-    return Fixed(number)
+    return fixed(number)
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
@@ -462,7 +435,7 @@ def _share_words(in_at_least: float | None) -> str:
     return f" in at least {in_at_least:.4g} of the runs" if in_at_least else ""
 
 
-def _of_runs(term: Comparison, in_at_least: float | None) -> Term:
+def _of_runs(term: Contrast, in_at_least: float | None) -> Term:
     """The term that a comparison holds in a share of the runs, or in the mean if none is given."""
     if in_at_least is None:
         return term
@@ -471,4 +444,4 @@ def _of_runs(term: Comparison, in_at_least: float | None) -> Term:
             f"in_at_least={in_at_least!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
             "for the median, 1 for every run"
         )
-    return ShareOfRuns(term, in_at_least)
+    return ShareOfRuns(term.sides, term.scale, term.metric, term.bound, at_least=in_at_least)

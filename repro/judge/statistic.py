@@ -10,13 +10,11 @@ The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
-    bdtr,
-    bdtrc,
+    betainc,
     chdtr,
     chdtrc,
     fdtr,
@@ -187,60 +185,40 @@ class Count:
     """The number of runs in which a comparison holds, whose share should exceed `share`.
 
     Counts take few values, so the chance of crossing at any look is added up exactly, from one look
-    to the next, and the threshold is the largest that keeps the level. `few` turns it around: the
-    number of runs in which it does not hold is the evidence.
+    to the next, and the threshold is the largest that keeps the level.
     """
 
     share: float
-    few: bool = False
 
-    def p(self, count: Any, runs: int) -> Any:
-        """The chance of this count or one further out, where the true share is `share`."""
-        count = np.asarray(count)
-        if self.few:
-            return bdtr(count, runs, self.share)
-        return np.where(count > 0, bdtrc(np.maximum(count - 1, 0), runs, self.share), 1.0)
-
-    def threshold(self, looks: tuple[int, ...], level: float) -> float:
-        """Return the largest p of the last look with at most this chance that any look crosses."""
-        return _threshold_of_count(self, looks, level)
+    def p(self, count: Any, runs: Any) -> Any:
+        """The chance of this count or a larger one, where the true share is `share`."""
+        some = np.maximum(count, 1)
+        return np.where(np.asarray(count) > 0, betainc(some, runs - some + 1, self.share), 1.0)
 
     def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
-        """Return the exact chance that any look crosses its p, at the edge of the statement."""
+        """Return the chance that any look crosses its p, where that of the last is `nominal`."""
         counts = np.ones(1)  # the chance of each count, of the samples that crossed no look so far
         crossed, before = 0.0, 0
         for seeds in looks:
-            more = np.arange(seeds - before + 1)
-            counts = np.convolve(counts, _binomial(more, seeds - before, self.share))
+            above = self.p(np.arange(seeds - before + 2), seeds - before)
+            counts = np.convolve(counts, -np.diff(above))
             crosses = self.p(np.arange(seeds + 1), seeds) <= nominal * seeds / looks[-1] * _ROUNDED
             crossed += float(counts[crosses].sum())
             counts, before = np.where(crosses, 0.0, counts), seeds
         return crossed
 
+    def threshold(self, looks: tuple[int, ...], level: float) -> float:
+        """Return the largest p of the last look with at most this chance that any look crosses."""
+        attained = {
+            float(p) * looks[-1] / seeds for seeds in looks for p in self.p(range(seeds + 1), seeds)
+        }
+        enough = (p for p in attained if self.chance_of_crossing(looks, p) <= level)
+        return max(enough, default=0.0)
+
 
 _ROUNDED = 1 + 1e-9
 """A p that is its threshold, but for rounding, crosses it."""
 
-
-def _binomial(count: Any, runs: int, share: float) -> Array:
-    below = np.where(count > 0, bdtr(np.maximum(count - 1, 0), runs, share), 0.0)
-    chance: Array = bdtr(count, runs, share) - below
-    return chance
-
-
-@lru_cache(maxsize=256)
-def _threshold_of_count(statistic: Count, looks: tuple[int, ...], level: float) -> float:
-    if len(looks) == 1:  # a p is the chance of crossing it
-        every = statistic.p(np.arange(looks[0] + 1), looks[0])
-        return float(every[every <= level].max(initial=0.0))
-    attained = {
-        float(p) * looks[-1] / seeds
-        for seeds in looks
-        for p in statistic.p(np.arange(seeds + 1), seeds)
-    }
-    enough = [p for p in attained if statistic.chance_of_crossing(looks, p) <= level]
-    return max(enough, default=0.0)
-
-
-Statistic: TypeAlias = Student | Spread | Prediction | Count
+Simulated: TypeAlias = Student | Spread | Prediction
+Statistic: TypeAlias = Simulated | Count
 STUDENT = Student()

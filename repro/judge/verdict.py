@@ -10,9 +10,9 @@ from html import escape
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
+from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.mistakes import NoLogic, require_findings
-from repro.judge.terms import Statement
 
 Found = TypeVar("Found")
 

@@ -72,7 +72,7 @@ def test_the_examples_count_in_the_verdict_and_not_in_what_the_ledger_keeps():
     values = right[: verdict.seeds].mean(axis=1)
     [excess] = distances(verdict, verdict.seeds)
     assert excess.spread == pytest.approx(values.std(ddof=1))
-    assert verdict.effects[0].spread > 1.1 * excess.spread
+    assert verdict.effects[0].error > 1.1 * excess.spread / verdict.seeds**0.5
 
 
 def test_a_documented_value_was_measured_on_the_same_examples():
@@ -272,7 +272,7 @@ def test_equal_values_everywhere_are_a_question_and_no_verdict():
 def test_shares_at_their_ceiling_spread_by_half_an_example():
     counted = Scale("log-odds", count=100)
     ceiling, below = apart([1.0] * 5, [0.9, 0.91, 0.92, 0.9, 0.9], scale=counted)
-    assert (ceiling > below).effects[0].spread > 0
+    assert (ceiling > below).effects[0].error > 0
     both = apart([1.0] * 5, [1.0] * 5, scale=counted)
     assert (both[0] > both[1]).outcome is Outcome.INCONCLUSIVE
 
