@@ -190,7 +190,7 @@ class Recorder(Judge):
 
     def decide(self, statement: Statement) -> Verdict:
         self.statement = statement
-        return Verdict.not_run(statement.text, reason="recorded")
+        return Verdict(outcome=Outcome.NOT_RUN, statement=statement.text)
 
 
 def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:

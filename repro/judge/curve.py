@@ -138,36 +138,37 @@ class Curve:
 
     def _best(self, epoch: int, word: str, sign: int) -> Verdict:
         """Judge whether the named epoch is above every other one, or below with a `sign` of -1."""
-        place, names = self._place(epoch), (f"at {_name(epoch)}", "at the epoch that comes closest")
-        term = self._weakest(lambda runs: _others(runs, place), sign, *names)
-        return self._decide(f"{word} at {_name(epoch)}", term)
+        place, at = self._place(epoch), f"at {_name(epoch)}"
+        others = partial(_others, place=place)
+        term = self._weakest(others, sign, at, "at the epoch that comes closest")
+        return self._decide(f"{word} {at}", term)
 
     def _steps(self, after: int, sign: int) -> Term:
         """The term that every step after an epoch goes up, or down with a `sign` of -1."""
-        start, names = self._place(after), ("after its weakest step", "before it")
-        return self._weakest(lambda runs: _steps([run[start:] for run in runs]), sign, *names)
+        steps = partial(_steps, start=self._place(after))
+        return self._weakest(steps, sign, "after its weakest step", "before it")
 
-    def _weakest(self, of: Callable[[Sequence[Array]], Pairs], sign: int, *names: str) -> Term:
+    def _weakest(
+        self, pairs: Callable[[Sequence[Array]], Pairs], sign: int, named: str, rival: str
+    ) -> Term:
         """The term that of all pairs of epochs the first is above the second, or below it."""
 
-        def pairs(seeds: int) -> Pairs:
-            return of(self.values(seeds))
-
         def weakest(seeds: int, side: int) -> Array:
-            both = pairs(seeds)
+            runs = self.values(seeds)
+            both = pairs(runs)
             if not both[0].shape[1]:
-                return np.array([_missing(run) for run in self.values(seeds)])
+                return np.array([_missing(run) for run in runs])
             first, second = (self.scale.of(each, self.label) for each in both)
             place = _weakest_of(sign * (first - second))
             return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
 
-        named, rival = (
+        first, second = (
             replace(self._measured(name, _missing), values=partial(weakest, side=side))
-            for side, name in enumerate(names)
+            for side, name in enumerate((named, rival))
         )
-        high, low = (named, rival) if sign > 0 else (rival, named)
-        among = lambda n: max(1, pairs(n)[0].shape[1])  # noqa: E731
-        return Contrast((high, low), self.scale, self.metric, among=among)
+        sides = (first, second) if sign > 0 else (second, first)
+        among = lambda seeds: max(1, pairs(self.values(seeds))[0].shape[1])  # noqa: E731
+        return Contrast(sides, self.scale, self.metric, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""
@@ -211,7 +212,7 @@ def _listed(epochs: Sequence[int]) -> str:
 
 
 def _others(runs: Sequence[Array], place: int) -> Pairs:
-    """The value at one place and at each of the others, [runs, pairs].
+    """The value at one place and at each of the others; a run that has ended keeps its last value.
 
     The last epoch of each run is compared with those that come as long before it in all of them.
     """
@@ -220,27 +221,17 @@ def _others(runs: Sequence[Array], place: int) -> Pairs:
         curves = np.stack([run[len(run) - length :] for run in runs])
     else:
         length = max(place + 1, *(len(run) for run in runs))
-        curves = np.stack([_kept(run, length) for run in runs])
-    if not -1 <= place < length:
-        return _no_pairs(curves)
+        kept = [np.minimum(np.arange(length), len(run) - 1) for run in runs]
+        curves = np.stack([run[places] for run, places in zip(runs, kept, strict=True)])
     others = np.delete(curves, place, axis=1)
     return np.broadcast_to(curves[:, place][:, None], others.shape), others
 
 
-def _steps(runs: Sequence[Array]) -> Pairs:
-    """The values after and before each step that all runs have, [runs, pairs]."""
+def _steps(runs: Sequence[Array], start: int) -> Pairs:
+    """The values after and before each step that all runs have, from a place on."""
     length = min(len(run) for run in runs)
-    curves = np.stack([run[:length] for run in runs])
-    return (curves[:, 1:], curves[:, :-1]) if length > 1 else _no_pairs(curves)
-
-
-def _no_pairs(curves: Array) -> Pairs:
-    return curves[:, :0], curves[:, :0]
-
-
-def _kept(run: Array, length: int) -> Array:
-    """A curve of this length: a run that has ended keeps its last value."""
-    return np.concatenate([run, np.repeat(run[-1:], length - len(run), axis=0)])
+    curves = np.stack([run[:length][start:] for run in runs])
+    return curves[:, 1:], curves[:, :-1]
 
 
 def _weakest_of(differences: Array) -> Any:

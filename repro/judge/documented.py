@@ -25,37 +25,6 @@ from repro.judge.scale import Array
 from repro.judge.statistic import Prediction, tail
 
 
-@dataclass(frozen=True)
-class Width:
-    """The distance within which a documented number must lie for its agreement to count."""
-
-    amount: float | None = None
-    ratio: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.amount is None) == (self.ratio is None):
-            raise ValueError("say how near is near enough: give within, or within_ratio")
-        if self.amount is not None and not 0 < self.amount < float("inf"):
-            raise ValueError(f"within={self.amount!r} leaves nothing to show: give a positive one")
-        if self.ratio is not None and not 1 < self.ratio < float("inf"):
-            raise ValueError(
-                f"within_ratio={self.ratio!r} leaves nothing to show: give a ratio above 1, for "
-                "example 1.1 for 10 % more or as much less"
-            )
-
-    def __str__(self) -> str:
-        return (
-            f"within {self.amount:g}" if self.ratio is None else f"within a ratio of {self.ratio:g}"
-        )
-
-    def around(self, value: Array) -> tuple[Array, Array]:
-        """The lowest and the highest number that is as near to a value as this."""
-        if self.amount is not None:
-            return value - self.amount, value + self.amount
-        assert self.ratio is not None
-        return value / self.ratio, value * self.ratio
-
-
 @dataclass(frozen=True, kw_only=True)
 class DocumentedRun(Contrast):
     """The term that `documented` is the mean of `runs` runs of what is measured here.
@@ -67,9 +36,19 @@ class DocumentedRun(Contrast):
 
     documented: float
     runs: int
-    width: Width
+    within: float | None = None
+    """The amount within which the number must lie for its agreement to count."""
+    within_ratio: float | None = None
+    """The same as a ratio."""
     source_paired: bool = True
     """True where the source ran both arms at the same seeds, as they are run here."""
+
+    @property
+    def width(self) -> str:
+        """The words for how near is near enough."""
+        if self.within_ratio is not None:
+            return f"within a ratio of {self.within_ratio:g}"
+        return f"within {self.within:g}"
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the distance of the documented number by the t test of a prediction.
@@ -121,12 +100,12 @@ class DocumentedRun(Contrast):
             label=f"{runs_of(self.runs)} of {self.sides[0].label if is_of_one_arm else self.label}",
             unit=self.unit,
             bound=self.documented,
-            width=str(self.width),
+            width=self.width,
             estimate=start + estimate,
             low=start + low,
             high=start + high,
             distance=inside / spread if spread else float("inf" if inside >= 0 else "-inf"),
-            detectable=further - at if self.width.ratio is None else further / at,
+            detectable=further - at if self.within_ratio is None else further / at,
             detectable_in_sd=telling,
             per_seed=per_seed if is_of_one_arm else self.on_each_seed(readings),
         )
@@ -155,11 +134,14 @@ class DocumentedRun(Contrast):
         """
         what = f"{self.metric} of {self.sides[1].label} {self.width}"
         here = np.asarray(self.scale.back(right.mean(axis=0)), dtype=np.float64)
+        ends = here - (self.within or 0.0), here + (self.within or 0.0)
+        if self.within_ratio is not None:
+            ends = here / self.within_ratio, here * self.within_ratio
         room = []
-        for end in self.width.around(here):
+        for end in ends:
             beyond = ~self.scale.has(end)
-            ends = self.scale.of(np.where(beyond, here, end), what)
-            room.append(np.where(beyond, np.inf, np.abs(ends - self.scale.of(here, what))))
+            reached = self.scale.of(np.where(beyond, here, end), what)
+            room.append(np.where(beyond, np.inf, np.abs(reached - self.scale.of(here, what))))
         return np.minimum(mean + room[0], room[1] - mean)
 
     def _telling(self, design: Design) -> float:

@@ -247,14 +247,14 @@ class Look:
         level_at = self.design.level_at
         if self.reproduced:
             sides = [level_at(e.p_for, e.seeds, statistic=e.statistic_for) for e in self.needed]
-            return min(1.0, 2 * self.ways * max(sides))
+            return float(min(1.0, 2 * self.ways * max(sides)))
         if self.refuted:
             sides = [
                 level_at(e.p_against, e.seeds, statistic=e.statistic_against)
                 for e in self.every
                 if not e.alike
             ]
-            return min(1.0, 2 * sum(e.weight for e in self.every) * min(sides))
+            return float(min(1.0, 2 * sum(e.weight for e in self.every) * min(sides)))
         return 1.0
 
     def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:

@@ -12,7 +12,7 @@ from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
 from repro.judge.scale import Array, ScaleError
-from repro.judge.verdict import Findings, Outcome, Verdict, any_of
+from repro.judge.verdict import Findings, Outcome, Verdict
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Judge:
         """Judge whether at least one of several verdicts holds, in their place."""
         statements = [v.judged for v in verdicts if v.judged is not None]
         parts = [self._decided(statement, ways=len(statements)) for statement in statements]
-        return self.findings.replace(verdicts, replace(any_of(parts), judge=self))
+        return self.findings.replace(verdicts, self._any_of(parts))
 
     def _decided(self, statement: Statement, *, ways: int = 1) -> Verdict:
         """Judge a statement; so many `ways`, of which it is one, would each be enough."""
@@ -94,6 +94,36 @@ class Judge:
             level=design.level,
             judge=self,
             judged=statement,
+        )
+
+    def _any_of(self, parts: Sequence[Verdict]) -> Verdict:
+        """Join the ways to one claim: reproduced if any of them is, refuted if all are."""
+        ps = [part.p for part in parts if part.outcome is Outcome.REPRODUCED]
+        outcome, p = Outcome.INCONCLUSIVE, 1.0
+        if ps:
+            outcome, p = Outcome.REPRODUCED, min(ps)
+        elif all(part.outcome is Outcome.REFUTED for part in parts):
+            outcome, p = Outcome.REFUTED, max(part.p for part in parts)
+        samples = tuple(dict.fromkeys(sample for part in parts for sample in part.samples))
+        place = {sample: i for i, sample in enumerate(samples)}
+        return Verdict(
+            outcome=outcome,
+            statement=" or ".join(part.statement for part in parts),
+            scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
+            samples=samples,
+            effects=tuple(
+                replace(effect, sides=tuple(place[part.samples[side]] for side in effect.sides))
+                for part in parts
+                for effect in part.effects
+            ),
+            seeds=max(part.seeds for part in parts),
+            looks=parts[0].looks,
+            level=self.design.level,
+            p=p,
+            reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
+            advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
+            parts=tuple(parts),
+            judge=self,
         )
 
 
@@ -149,8 +179,16 @@ def _effects(look: Look, terms: Sequence[Term], readings: Readings) -> tuple[Eff
     needed, found = len(look.needed), list[Effect]()
     for term, evidence in zip(terms, look.every, strict=True):
         effect = term.describe(evidence, readings, look.design, needed)
-        sides = tuple(place[side] for side in term.sides)
-        found.append(replace(effect, sides=sides, needed=len(found) < needed))
+        found.append(
+            replace(
+                effect,
+                p_for=float(effect.p_for),
+                p_against=float(effect.p_against),
+                alike=bool(effect.alike),
+                sides=tuple(place[side] for side in term.sides),
+                needed=len(found) < needed,
+            )
+        )
     return tuple(found)
 
 

@@ -34,6 +34,9 @@ _STEPS = 2
 _TINY = 1e-12
 """The p below which the union bound replaces the simulation, which would divide by rounding."""
 
+POWER = 0.8
+"""The chance with which the smallest effect that a design finds is found."""
+
 _DRAWS, _DRAWS_OF_POWER = 10_000, 20_000
 _SEED, _SEED_OF_POWER = 5_8_12, 80
 
@@ -81,7 +84,8 @@ class Design:
         All comparisons must hold for `reproduced`, so each may use the whole level. Any one is
         enough for `refuted`, so there each has its `share` of it.
         """
-        return _boundary(self, seeds, share, statistic)
+        looks = self.at(seeds).looks
+        return threshold(looks, self.one_sided_level * share, statistic) * seeds / looks[-1]
 
     def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
         """Return the level at which these looks would have crossed this p at the look at `seeds`.
@@ -89,8 +93,8 @@ class Design:
         >>> round(Design(looks=(5, 8, 12)).level_at(0.0018, 8), 4)
         0.005
         """
-        nominal = min(1.0, p * self.looks[-1] / seeds)
-        return level_of(self.looks, nominal, statistic)
+        looks = self.at(seeds).looks
+        return level_of(looks, min(1.0, p * looks[-1] / seeds), statistic)
 
     def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
         """The chance of `reproduced` within the budget, by simulation (to about 0.01).
@@ -121,15 +125,13 @@ class Design:
             undecided &= predictive_power_of(to_hold, to_fail) >= self.futility
         return float(reproduced.mean())
 
-    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
-        """The smallest effect, in standard deviations over seeds, that is found with this power.
+    def detectable(self, *, terms: int = 1) -> float:
+        """The smallest effect, in standard deviations over seeds, that is found with 80 % power.
 
         >>> Design(looks=(3,)).detectable() > Design(looks=(12,)).detectable()
         True
         """
-        if not 0 < power < 1:
-            raise ValueError(f"power={power!r} must lie between 0 and 1, for example 0.8")
-        return _detectable(self, power, terms)
+        return _detectable(self, terms)
 
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))
@@ -151,41 +153,23 @@ class OneLook(Design):
     """
 
     def at(self, seeds: int) -> Design:
-        return OneLook((seeds,), self.level)
+        return OneLook((seeds,), self.level) if (seeds,) != self.looks else self
 
-    def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
-        """The p at which one comparison of so many seeds counts on its own."""
-        return threshold((seeds,), self.one_sided_level * share, statistic)
-
-    def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
-        return level_of((seeds,), min(1.0, p), statistic)
-
-    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
-        """The smallest effect, in standard deviations over seeds, that is found with this power."""
-        seeds = self.looks[-1]
-        t = float(STUDENT.critical(self.boundary(seeds), seeds))
-        return float(nctdtrinc(seeds - 1, 1 - power ** (1 / terms), t) / seeds**0.5)
+    def detectable(self, *, terms: int = 1) -> float:
+        return _found_at_once(self, POWER ** (1 / terms))
 
 
 # --- The p thresholds.
-
-
-@lru_cache(maxsize=1024)
-def _boundary(design: Design, seeds: int, share: float, statistic: Statistic) -> float:
-    nominal = threshold(design.looks, design.one_sided_level * share, statistic)
-    return at_look(seeds, design.looks, nominal)
 
 
 @lru_cache(maxsize=256)
 def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDENT) -> float:
     """Return the one-sided p of the last look, where any look crosses its own with chance `level`.
 
-    `at_look` gives those of the others.
-
     >>> threshold((8,), 0.005)
     0.005
-    >>> [round(at_look(n, (5, 8, 12), threshold((5, 8, 12), 0.005)), 4) for n in (5, 8, 12)]
-    [0.0011, 0.0018, 0.0027]
+    >>> round(threshold((5, 8, 12), 0.005), 4)
+    0.0027
     """
     if isinstance(statistic, Count):
         return statistic.threshold(looks, level)
@@ -193,11 +177,6 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     for _ in range(6):  # their ratio hardly depends on the threshold, so this settles at once
         nominal = level / _ratio_at(looks, nominal, statistic)
     return nominal
-
-
-def at_look(seeds: int, looks: tuple[int, ...], nominal: float) -> float:
-    """Return the p at which one look counts, where the last one counts at `nominal`."""
-    return nominal * seeds / looks[-1]
 
 
 def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUDENT) -> float:
@@ -235,7 +214,7 @@ def _chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Simulated
 ) -> tuple[float, float]:
     """The chance that some look of normal samples crosses its p, and the standard error of it."""
-    thresholds = [at_look(seeds, looks, nominal) for seeds in looks]
+    thresholds = [nominal * seeds / looks[-1] for seeds in looks]
     bounds = [statistic.critical(p, n) for p, n in zip(thresholds, looks, strict=True)]
     total, variance = 0.0, 0.0
     draws = _draws(len(looks), statistic.rows(looks[-1]))
@@ -306,17 +285,22 @@ def predictive_power_of(
 # --- The effects that a design finds.
 
 
-@lru_cache(maxsize=64)
-def _detectable(design: Design, power: float, terms: int) -> float:
+def _found_at_once(design: Design, power: float) -> float:
+    """The effect that the last look alone finds with this power, by the noncentral t."""
     last = design.looks[-1]
-    t = float(STUDENT.critical(design.boundary(last), last))
-    alone = float(nctdtrinc(last - 1, 1 - power, t)) / last**0.5  # with no other look, nor term
+    t = STUDENT.critical(design.boundary(last), last)
+    return float(nctdtrinc(last - 1, 1 - power, t) / last**0.5)
+
+
+@lru_cache(maxsize=64)
+def _detectable(design: Design, terms: int) -> float:
+    alone = _found_at_once(design, POWER)
     low, high = 0.8 * alone, 1.2 * alone
-    while design.power(high, terms=terms) < power:
+    while design.power(high, terms=terms) < POWER:
         low, high = high, 1.2 * high
     while high - low > 0.002 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if design.power(middle, terms=terms) >= power else (middle, high)
+        low, high = (low, middle) if design.power(middle, terms=terms) >= POWER else (middle, high)
     return float(high)
 
 

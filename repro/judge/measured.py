@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from repro.judge.contrast import Bound, Contrast, Side, Statement, Term, fixed
-from repro.judge.documented import DocumentedRun, Width, runs_of
+from repro.judge.documented import DocumentedRun, runs_of
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
     is_count,
     require_number,
+    require_positive,
     require_same_data,
     require_share,
+    require_width,
 )
 from repro.judge.scale import Scale
 from repro.judge.spread import ShareOfRuns, SmallSpread
@@ -87,8 +89,8 @@ class Measured(NoArithmetic, Side):
         >>> assert shallow.perplexity.exceeds(deep.perplexity, by_ratio=1.1)
         """
         term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
-        text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
+        amounts = amount(by_at_least, by_ratio)
+        return self._in_runs(f"exceeds {_label(other)}{amounts}", term, in_at_least)
 
     def falls_below(
         self,
@@ -106,8 +108,8 @@ class Measured(NoArithmetic, Side):
         >>> assert deep.perplexity.falls_below(shallow.perplexity, by_ratio=1.1)
         """
         term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
-        text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
+        amounts = amount(by_at_least, by_ratio)
+        return self._in_runs(f"falls below {_label(other)}{amounts}", term, in_at_least)
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
         """Judge whether this lies within a margin of the other: two one-sided tests.
@@ -118,8 +120,7 @@ class Measured(NoArithmetic, Side):
         refuted
         """
         _same_metric(self, of)
-        text = f"{self.label} is within {margin:g} of {of.label}"
-        return self._decide(text, *_within(self, of, margin))
+        return self._decide(f"is within {margin:g} of {of.label}", *_within(self, of, margin))
 
     def matches(self, documented: float, *, tolerance: float | None = None) -> Verdict:
         """Judge whether this lies within a tolerance of a documented value: two one-sided tests.
@@ -141,12 +142,11 @@ class Measured(NoArithmetic, Side):
                     " metric with exact=True if no seed can change it"
                 )
             tolerance = _EXACTLY * max(1.0, abs(documented))
-            text = f"{self.label} matches {documented:.12g}"
+            text = f"matches {documented:.12g}"
         else:
-            text = f"{self.label} matches {documented:g} within {tolerance:g}"
+            text = f"matches {documented:g} within {tolerance:g}"
         require_share(documented, self.scale, self.metric)
-        same_examples = replace(self, by_example=None)  # as those of the documented value
-        terms = _within(same_examples, fixed(documented), tolerance)
+        terms = _within(self._on_its_examples(), fixed(documented), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
@@ -156,7 +156,7 @@ class Measured(NoArithmetic, Side):
         >>> assert medium.accuracy.is_at_most(0.06, below=deep.accuracy)
         """
         _same_metric(self, below)
-        text = f"{self.label} is at most {margin:g} below {below.label}"
+        text = f"is at most {margin:g} below {below.label}"
         return self._decide(text, _not_below(self, below, margin))
 
     def is_times(self, documented: float, other: Measured, *, within_ratio: float) -> Verdict:
@@ -173,20 +173,12 @@ class Measured(NoArithmetic, Side):
           holds: deep / shallow = 4 ratio, claimed < 4.04; the same on every seed
           exact: declared not to depend on the seed; identity scale
         """
-        _same_metric(self, other)
-        if not 0 < documented < float("inf"):
-            raise ValueError(f"{documented!r} cannot be a ratio: give a positive number")
-        if not 1 < within_ratio < float("inf"):
-            raise ValueError(
-                f"within_ratio={within_ratio!r} leaves nothing to show: give a ratio above 1, for "
-                "example 1.1 for 10 % more or as much less"
-            )
-        _require_another(self.label, self.origin, other.origin)
-        text = f"{self.label} is {documented:g} times {other.label}"
+        compared = self._times(other, documented)
+        require_width("within_ratio", within_ratio, above=1)
         least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
-        lower = Contrast((self, other), self.scale, self.metric, least, other_bound=most)
+        lower = replace(compared, bound=least, other_bound=most)
         upper = replace(lower, bound=most, below=True, other_bound=least)
-        text += f" within a ratio of {within_ratio:g}"
+        text = f"is {documented:g} times {other.label} within a ratio of {within_ratio:g}"
         return self._decide(text, lower, upper, documented=documented)
 
     def is_at_most_times(self, ratio: float, of: Measured) -> Verdict:
@@ -199,13 +191,8 @@ class Measured(NoArithmetic, Side):
         >>> print(medium.perplexity.is_at_most_times(1.02, of=deep.perplexity).outcome)
         refuted
         """
-        _same_metric(self, of)
-        if not 0 < ratio < float("inf"):
-            raise ValueError(f"{ratio!r} cannot be a ratio: give a positive number")
-        _require_another(self.label, self.origin, of.origin)
-        bound = Bound(times=ratio)
-        term = Contrast((self, of), self.scale, self.metric, bound, below=True)
-        return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
+        term = replace(self._times(of, ratio), below=True)
+        return self._decide(f"is at most {ratio:g} times {of.label}", term)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.
@@ -221,11 +208,10 @@ class Measured(NoArithmetic, Side):
         >>> print(deep.accuracy.spreads_at_most(0.0001).outcome)
         refuted
         """
-        if not 0 < documented < float("inf"):
-            raise ValueError(f"{documented!r} cannot be a spread: give a positive number")
+        require_positive(documented, "a spread")
         if over is not None and not is_count(over, least=2):
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
-        text = f"{self.label} spreads at most {documented:g}"
+        text = f"spreads at most {documented:g}"
         if over is not None:
             text += f", as over {over} seeds there"
         half_example = 0.5 / self.scale.count if self.scale.count else 0.0
@@ -265,35 +251,58 @@ class Measured(NoArithmetic, Side):
             raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
         if times is not None and plus is not None:
             raise ValueError("the number is a multiple of an arm or an amount above it, not both")
+        if (within is None) == (within_ratio is None):
+            raise ValueError("say how near is near enough: give within, or within_ratio")
+        require_width("within", within, above=0)
+        require_width("within_ratio", within_ratio, above=1)
         documented = require_number(documented, self.label, self.metric)
-        width = Width(within, within_ratio)
         require_share(documented if times is None else 0.0, self.scale, self.metric)
-        text, bound = f"{documented:g}", Bound()
-        side: Side = fixed(documented)
+        of, bound, side = f"{documented:g}", Bound(), fixed(documented)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
-            text += f" times {times.label}"
+            of += f" times {times.label}"
         elif plus is not None:
             side, bound = _same_metric(self, plus), Bound(plus=documented)
-            text += f" plus {plus.label}"
-        same_examples = replace(self, by_example=None)  # as those of the documented value
-        compared = _compared(same_examples, side, self, bound)
+            of += f" plus {plus.label}"
         term = DocumentedRun(
-            compared.sides,
+            _compared(self._on_its_examples(), side, bound).sides,
             self.scale,
             self.metric,
             bound,
             documented=documented,
             runs=runs,
-            width=width,
+            within=within,
+            within_ratio=within_ratio,
             source_paired=paired,
         )
-        text = f"{self.label} agrees with {text}, documented of {runs_of(runs)}, {width}"
+        text = f"agrees with {of}, documented of {runs_of(runs)}, {term.width}"
         return self._decide(text, term, documented=documented)
 
+    def _in_runs(self, text: str, term: Contrast, share: float | None) -> Verdict:
+        """Judge a comparison in the mean, or in a share of the runs if one is given."""
+        if share is None:
+            return self._decide(text, term)
+        if not 0 < share <= 1:
+            raise ValueError(
+                f"in_at_least={share!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
+                "for the median, 1 for every run"
+            )
+        of_runs = ShareOfRuns(term.sides, term.scale, term.metric, term.bound, at_least=share)
+        return self._decide(f"{text} in at least {share:.4g} of the runs", of_runs)
+
+    def _times(self, other: Measured, ratio: float) -> Contrast:
+        """The term that this exceeds so many times another arm."""
+        _same_metric(self, other)
+        require_positive(ratio, "a ratio")
+        return _compared(self, other, Bound(times=ratio))
+
+    def _on_its_examples(self) -> Measured:
+        """This, measured on the same examples as the documented value: they are not drawn."""
+        return replace(self, by_example=None)
+
     def _decide(self, text: str, *terms: Term, documented: float | None = None) -> Verdict:
-        statement = Statement(f"{text} in {self.metric}", terms, documented=documented)
-        return self.judge.decide(statement)
+        text = f"{self.label} {text} in {self.metric}"
+        return self.judge.decide(Statement(text, terms, documented=documented))
 
 
 @dataclass(frozen=True)
@@ -360,13 +369,15 @@ def above(
     assert isinstance(arm, Measured)  # one side is always an arm
     require_share(by_at_least or 0.0, arm.scale, arm.metric)
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
-    return _compared(_side(arm, high), _side(arm, low), arm, bound)
+    return _compared(_side(arm, high), _side(arm, low), bound)
 
 
-def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Contrast:
-    """Compare two sides as a metric is compared; raises ValueError where they are one."""
+def _compared(high: Side, low: Side, bound: Bound) -> Contrast:
+    """Compare two sides as their metric is compared; raises ValueError where they are one."""
     require_same_data(high, low)
-    _require_another(arm.label, *(getattr(side, "origin", None) for side in (high, low)))
+    arm = high if isinstance(high, Measured) else low
+    assert isinstance(arm, Measured)
+    _require_another(arm.label, high.origin, low.origin)
     return Contrast((high, low), arm.scale, arm.metric, bound)
 
 
@@ -386,7 +397,7 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
             "natural unit of the metric"
         )
-    return _compared(arm, other, arm, Bound(plus=-margin))
+    return _compared(arm, other, Bound(plus=-margin))
 
 
 def _within(arm: Measured, other: Side, margin: float) -> tuple[Contrast, Contrast]:
@@ -428,20 +439,3 @@ def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
     if by_ratio is not None:
         return f" by a ratio of at least {by_ratio:g}"
     return f" by at least {by_at_least:g}" if by_at_least else ""
-
-
-def _share_words(in_at_least: float | None) -> str:
-    """The words of a statement for a share of the runs; none where it is about the mean."""
-    return f" in at least {in_at_least:.4g} of the runs" if in_at_least else ""
-
-
-def _of_runs(term: Contrast, in_at_least: float | None) -> Term:
-    """The term that a comparison holds in a share of the runs, or in the mean if none is given."""
-    if in_at_least is None:
-        return term
-    if not 0 < in_at_least <= 1:
-        raise ValueError(
-            f"in_at_least={in_at_least!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
-            "for the median, 1 for every run"
-        )
-    return ShareOfRuns(term.sides, term.scale, term.metric, term.bound, at_least=in_at_least)

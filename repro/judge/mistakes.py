@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
 
+from repro.judge.contrast import Side
 from repro.judge.scale import Scale
 
 
@@ -53,14 +53,13 @@ def is_count(number: object, *, least: int) -> bool:
     return is_whole and number >= least  # type: ignore[operator]
 
 
-def require_findings(findings: Sequence[object], kind: type) -> None:
-    """Raise TypeError where something else is joined with findings."""
-    for each in findings:
-        if not isinstance(each, kind):
-            raise TypeError(
-                f"a {type(each).__name__} is no finding: join what a comparison gave, and assert"
-                " anything else by itself"
-            )
+def require_finding(finding: object, kind: type) -> None:
+    """Raise TypeError where something else is joined or compared with a finding."""
+    if not isinstance(finding, kind):
+        raise TypeError(
+            f"a {type(finding).__name__} is no finding: join what a comparison gave, and assert"
+            " anything else by itself"
+        )
 
 
 def _no_order(label: str, sign: str, instead: str) -> str:
@@ -83,6 +82,20 @@ def require_number(other: object, label: str, metric: str) -> float:
     )
 
 
+def require_positive(number: float, what: str) -> None:
+    """Raise ValueError where a number that stands for `what` is not above zero."""
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{number!r} cannot be {what}: give a positive number")
+
+
+def require_width(name: str, width: float | None, *, above: float) -> None:
+    """Raise ValueError where nothing, or everything, would be near enough."""
+    if width is not None and not above < width < float("inf"):
+        give = "a ratio above 1, for example 1.1 for 10 % more or as much less"
+        give = give if above else "a positive one"
+        raise ValueError(f"{name}={width!r} leaves nothing to show: give {give}")
+
+
 def require_share(number: float, scale: Scale, metric: str) -> None:
     """Raise ValueError where per cent are given of what is a share."""
     if scale.name == "log-odds" and abs(number) > 1:
@@ -92,14 +105,13 @@ def require_share(number: float, scale: Scale, metric: str) -> None:
         )
 
 
-def require_same_data(high: object, low: object) -> None:
+def require_same_data(high: Side, low: Side) -> None:
     """Raise ValueError where two arms were measured on different data: seeds pair nothing there."""
-    sides = [side for side in (high, low) if getattr(side, "origin", None)]
-    names = [getattr(side.origin[0], "data", None) for side in sides]  # type: ignore[attr-defined]
+    sides = [side for side in (high, low) if side.origin]
+    names = [getattr(side.origin[0], "data", None) for side in sides]
     if len(set(names)) > 1:
         labels = " and ".join(
-            f"{side.label} on {name}"  # type: ignore[attr-defined]
-            for side, name in zip(sides, names, strict=True)
+            f"{side.label} on {name}" for side, name in zip(sides, names, strict=True)
         )
         raise ValueError(
             f"The claim compares {labels}: runs on different data have nothing in common that"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
-from repro.judge import Design, Judge, OneLook, Verdict, all_of
+from repro.judge import Design, Judge, OneLook, Verdict, p_of_all
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
     RunsWanted,
@@ -169,7 +169,7 @@ class Trials:
     @property
     def p(self) -> float | None:
         """The p of all findings together; None where nothing in them is random."""
-        return all_of(self.findings).p if self.level else None
+        return p_of_all(self.findings) if self.level else None
 
     @property
     def level(self) -> float:

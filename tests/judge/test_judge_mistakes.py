@@ -70,8 +70,9 @@ def test_a_finding_is_joined_with_findings_and_an_arm_compared_with_arms():
         (lambda: True & found, TypeError, no_finding),
         (lambda: either(found, False), TypeError, no_finding),
         (lambda: either(False, found), TypeError, no_finding),
-        (lambda: found != True, TypeError, "assert the finding itself"),  # noqa: E712
+        (lambda: found != True, TypeError, "a bool is no finding"),  # noqa: E712
         (lambda: either(found), ValueError, "at least two findings"),
+        (lambda: either(found, a < b) & found, ValueError, "an alternative, by itself"),
         (lambda: a.is_within(1, of=3), TypeError, another),
         (lambda: a.is_at_most(1, below=3), TypeError, another),
         (lambda: a.is_times(2, 3, within_ratio=1.1), TypeError, another),
