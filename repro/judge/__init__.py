@@ -25,6 +25,7 @@ from repro.judge.judge import Judge
 from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
+from repro.judge.power import detectable
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.verdict import Findings, Outcome, Verdict, either, p_of_all
 
@@ -47,6 +48,7 @@ __all__ = [
     "Standing",
     "Statement",
     "Verdict",
+    "detectable",
     "either",
     "held_against",
     "p_of_all",

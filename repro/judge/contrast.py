@@ -17,7 +17,6 @@ from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from repro.judge.effect import Effect
 from repro.judge.evidence import ALL_THERE_ARE, ROUNDING, Drawn, Evidence, weigh
-from repro.judge.looks import Design
 from repro.judge.scale import Array, Scale, ScaleError
 
 
@@ -72,10 +71,8 @@ class Term(ABC):
         """Test it. The examples count in the error alone: those of the ledger are the same ones."""
 
     @abstractmethod
-    def describe(
-        self, evidence: Evidence, readings: Readings, design: Design, terms: int
-    ) -> Effect:
-        """Describe it for a verdict on so many terms."""
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
+        """Describe it for the verdict."""
 
     def is_trivial(self, readings: Readings) -> Any:
         """Return True where no measurement could fail it, so that there is nothing to judge."""
@@ -108,7 +105,7 @@ class Statement:
     @property
     def sides(self) -> tuple[Side, ...]:
         """Every side once, in the order of first mention."""
-        return tuple(dict.fromkeys(side for term in self.terms for side in term.sides))
+        return tuple(dict.fromkeys([side for term in self.terms for side in term.sides]))
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,7 @@ class Contrast(Term):
     among: Callable[[int], int] | None = None
     """The number of comparisons at so many seeds of which this is the weakest, if it is."""
 
-    @property
+    @cached_property
     def is_gain(self) -> bool:
         return len(self.sides) == 4
 
@@ -188,17 +185,12 @@ class Contrast(Term):
         as_far_out = evidence.p_against + other.weigh(readings).p_for
         return replace(evidence, p_against=np.minimum(1.0, as_far_out)[()], weight=0.5)
 
-    def describe(
-        self, evidence: Evidence, readings: Readings, design: Design, terms: int
-    ) -> Effect:
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
         mean, error = float(evidence.mean), float(evidence.error)
         half_width = -stdtrit(evidence.freedom, evidence.boundary) * error if error else 0.0
         left, right = self.halves(readings)
-        design = design.at(evidence.seeds)
-        in_sd = design.detectable(terms=terms)
-        variance = evidence.over_seeds + design.looks[-1] * evidence.fixed_variance
-        ends = mean, mean - half_width, mean + half_width, in_sd * variance**0.5
-        estimate, *interval, detectable = self.natural(right, *ends)
+        ends = mean - half_width, mean + half_width
+        estimate, *interval = self.natural(right, mean, *ends)
         certain = np.inf if evidence.p_for == 0 else -np.inf
         return Effect(
             **vars(evidence),
@@ -210,8 +202,6 @@ class Contrast(Term):
             low=min(interval),
             high=max(interval),
             distance=mean / error / evidence.seeds**0.5 if error else certain,
-            detectable=detectable,
-            detectable_in_sd=in_sd,
             correlation=_correlation(left, right) if self.is_paired else None,
             per_seed=self.on_each_seed(readings) if self.is_paired else (),
         )
@@ -343,8 +333,11 @@ class Contrast(Term):
 
     def _read(self, readings: Readings) -> list[Array]:
         """Return the values of all sides; of a fixed number as many as the other side has."""
-        values = [readings[side] for side in self.sides]
-        return [each[: min(map(len, values))] for each in values] if self.is_paired else values
+        values = list(map(readings.__getitem__, self.sides))
+        if self.is_paired and len(values[0]) != len(values[1]):
+            seeds = min(map(len, values))
+            return [each[:seeds] for each in values]
+        return values
 
 
 def rounding(left: Array, right: Array) -> Any:

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr  # type: ignore[import-untyped]
 
 from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import Evidence
-from repro.judge.looks import Design
 from repro.judge.scale import Array
-from repro.judge.statistic import Prediction, tail
+from repro.judge.statistic import Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,74 +58,60 @@ class DocumentedRun(Contrast):
         """
         self.require_paired("agrees_with(…)")
         left, right = self.halves(readings)
-        seeds, apart = len(left), left - right
-        mean, spread = apart.mean(axis=0), self._spread(left, right)
-        fixed = spread <= rounding(left, right)
-        run = np.where(fixed, 0.0, spread)
-        error = np.where(fixed, 1.0, spread) * self._errors(seeds)
-        inside = self._inside(mean, right)
-        p_for = tail(inside / error, seeds - 1)
-        p_against = 2 * tail(np.abs(mean) / error, seeds - 1)
+        seeds, mean = len(left), (left - right).mean(axis=0)
+        inside, statistic = self._inside(mean, right), Prediction(self.runs)
+        # Runs of a source that did not pair its arms spread as both arms together. That has more
+        # degrees of freedom than it is given, which are those of one arm.
+        here = (left - right).var(axis=0, ddof=1)
+        apart = left.var(axis=0, ddof=1) + right.var(axis=0, ddof=1)
+        least = self.scale.half_example(left) ** 2
+        of_source = np.maximum(here if self.source_paired else apart, least) / self.runs
+        error = np.sqrt(of_source + np.maximum(here, least) / seeds)
+        run = error / statistic.errors(seeds)
+        fixed = run <= rounding(left, right)
+        t, t_inside = np.abs(mean) / np.where(fixed, 1, error), inside / np.where(fixed, 1, error)
+        read_off = np.where(inside >= 0, 0.0, 1.0)
         return Evidence(
             inside,
-            np.where(fixed, 0.0, apart.std(axis=0, ddof=1))[()],
+            np.where(fixed, 0.0, here**0.5)[()],
             seeds,
-            error=(run * self._errors(seeds))[()],
-            fixed_variance=(run**2 / self.runs)[()],
+            error=np.where(fixed, 0.0, error)[()],
+            fixed_variance=np.where(fixed, 0.0, error / statistic.errors(seeds))[()] ** 2
+            / self.runs,
             freedom=seeds - 1,
-            p_for=np.where(fixed, np.where(inside >= 0, 0.0, 1.0), p_for)[()],
-            p_against=np.where(fixed, np.where(inside >= 0, 1.0, 0.0), p_against)[()],
-            statistic_for=Prediction(self.runs),
+            p_for=np.where(fixed, read_off, stdtr(seeds - 1, -t_inside))[()],
+            p_against=np.where(fixed, 1.0 - read_off, 2 * stdtr(seeds - 1, -t))[()],
+            statistic_for=statistic,
             statistic_against=Prediction(self.runs, two_sided=True),
             alike=(fixed & (not self.is_exact))[()],
         )
 
-    def describe(
-        self, evidence: Evidence, readings: Readings, design: Design, terms: int
-    ) -> Effect:
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
         left, right = self.halves(readings)
-        seeds, inside = evidence.seeds, float(evidence.mean)
-        mean, spread = float((left - right).mean()), float(evidence.error) / self._errors(seeds)
-        two_sided = Prediction(self.runs, two_sided=True)
-        half_width = two_sided.critical(evidence.boundary_against, seeds) * evidence.error
-        estimate, low, high = self.natural(right, mean, mean - half_width, mean + half_width)
-        telling = self._telling(design)
-        at, further = self.scale.back(right.mean() + np.array([0.0, telling * spread])).tolist()
-        is_of_one_arm = self.sides[1].is_fixed
-        start = self.documented if is_of_one_arm else 0.0
-        per_seed = tuple(readings[self.sides[0]].tolist())
+        mean, seeds, statistic = float((left - right).mean()), evidence.seeds, Prediction(self.runs)
+        critical = statistic.critical(evidence.boundary_against / 2, seeds)
+        ends = mean - critical * evidence.error, mean + critical * evidence.error
+        estimate, low, high = self.natural(right, mean, *ends)
+        spread = float(evidence.error) / statistic.errors(seeds)
+        label, start = self.label, 0.0
+        per_seed = self.on_each_seed(readings)
+        if self.sides[1].is_fixed:
+            label, start = self.sides[0].label, self.documented
+            per_seed = tuple(readings[self.sides[0]].tolist())
+        certain = float("inf" if evidence.mean >= 0 else "-inf")
         return Effect(
             **vars(evidence),
             kind="run",
-            label=f"{runs_of(self.runs)} of {self.sides[0].label if is_of_one_arm else self.label}",
+            label=f"{runs_of(self.runs)} of {label}",
             unit=self.unit,
             bound=self.documented,
             width=self.width,
             estimate=start + estimate,
             low=start + low,
             high=start + high,
-            distance=inside / spread if spread else float("inf" if inside >= 0 else "-inf"),
-            detectable=further - at if self.within_ratio is None else further / at,
-            detectable_in_sd=telling,
-            per_seed=per_seed if is_of_one_arm else self.on_each_seed(readings),
+            distance=float(evidence.mean) / spread if spread else certain,
+            per_seed=per_seed,
         )
-
-    def _errors(self, seeds: int) -> float:
-        """The standard error of the distance from the mean, in spreads of one run."""
-        return float((1 / self.runs + 1 / seeds) ** 0.5)
-
-    def _spread(self, left: Array, right: Array) -> Any:
-        """The standard deviation of one run, such that the distance has the error it should.
-
-        Runs of a source that did not pair its arms spread as both arms together. That has more
-        degrees of freedom than it is given, which are those of one arm.
-        """
-        here = (left - right).var(axis=0, ddof=1)
-        apart = left.var(axis=0, ddof=1) + right.var(axis=0, ddof=1)
-        there = here if self.source_paired else apart
-        least, seeds = self.scale.half_example(left) ** 2, len(left)
-        variance = np.maximum(there, least) / self.runs + np.maximum(here, least) / seeds
-        return np.sqrt(variance) / self._errors(seeds)
 
     def _inside(self, mean: Any, right: Array) -> Any:
         """Return the distance of the mean difference from the edge of the width, on the scale.
@@ -143,18 +129,6 @@ class DocumentedRun(Contrast):
             reached = self.scale.of(np.where(beyond, here, end), what)
             room.append(np.where(beyond, np.inf, np.abs(reached - self.scale.of(here, what))))
         return np.minimum(mean + room[0], room[1] - mean)
-
-    def _telling(self, design: Design) -> float:
-        """The width, in spreads of one run, at which a run of the very same is shown to be one.
-
-        With about 80 % power at the last look: so wide a statement says something. The run lies
-        0.8 standard errors away on average, with a deviation of 0.6; the spread that is measured
-        varies too.
-        """
-        last, statistic = design.looks[-1], Prediction(self.runs)
-        t = float(statistic.critical(design.boundary(last, statistic=statistic), last))
-        deviation = (0.6**2 + t**2 / (2 * last - 2)) ** 0.5
-        return float(t + 0.8 + 0.84 * deviation) * self._errors(last)
 
 
 def runs_of(runs: int) -> str:

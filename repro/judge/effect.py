@@ -53,10 +53,6 @@ class Effect(Evidence):
     It is in standard deviations over seeds, for a standard deviation a logarithm, for a share of
     runs a share.
     """
-    detectable: float
-    """The effect that the whole budget finds with 80 % power, at the spread measured."""
-    detectable_in_sd: float = 0.0
-    """The same for a difference, as standard deviations over seeds past the bound."""
     correlation: float | None = None
     """Pearson's r of the two sides over paired seeds."""
     needed: bool = True
@@ -106,19 +102,3 @@ class Effect(Evidence):
             return f"{unit}; {documented}, outside ({p})"
         shown = "shown" if self.holds else "not shown"
         return f"{unit}; {documented}, inside, and {shown} to lie {self.width} ({p})"
-
-    @property
-    def power(self) -> str:
-        """The effect that would be found in four cases of five."""
-        if self.kind == "share":
-            if self.detectable > 1:
-                return "power: none, so few runs cannot show this share even if all of them agree"
-            return f"power: 80% where it is {self.detectable:.3g} of the runs"
-        if self.kind == "spread":
-            return f"power: 80% where the true sd is {self.detectable:.3g} {self.unit} or less"
-        in_sd = f"({self.detectable_in_sd:.2f} sd over seeds)"
-        if self.kind == "run":
-            width = f"{self.detectable:.3g} or more {in_sd}"
-            return f"power: 80% for a documented run of the same at a width of {width}"
-        past = abs(self.detectable - self.bound)
-        return f"power: 80% for {past:.3g} {self.unit} past the bound {in_sd}"

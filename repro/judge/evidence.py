@@ -100,9 +100,8 @@ class Evidence(Excess):
 class Drawn:
     """The variance of a mean from having measured it on `examples` that all seeds share.
 
-    It does not shrink with more seeds, but for its part `of_seeds`: what single runs answer to
-    single examples differs by chance. (That part is in the variance over seeds too, so that the
-    test errs more rarely than allowed.)
+    It does not shrink with more seeds, but for its part `of_seeds`, by which single runs answer to
+    single examples (and which is in the variance over seeds too: the test errs more rarely).
     """
 
     variance: float = 0.0
@@ -144,18 +143,16 @@ def weigh(
         measured = sample.std(axis=0, ddof=1)
         measured = np.where(measured <= resolution, 0.0, measured)
         floor = 0.0 if exact else least
-        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 * (seeds / len(sample))
-    error = (over_seeds / seeds + drawn.variance) ** 0.5
+        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 / len(sample)
+    error = (over_seeds + drawn.variance) ** 0.5
     none = error == 0
     t = mean / np.where(none, 1.0, error)
-    freedom = freedom_with_examples(
-        drawn.variance, over_seeds / seeds, seeds, examples=drawn.examples
-    )
+    freedom = freedom_with_examples(drawn.variance, over_seeds, seeds, examples=drawn.examples)
     read_off = np.where(mean > sum(resolutions), 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
         mean,
-        measured[()] if len(samples) == 1 else over_seeds**0.5,
+        measured[()] if len(samples) == 1 else (over_seeds * seeds) ** 0.5,
         seeds,
         error=error[()],
         fixed_variance=max(drawn.variance - drawn.of_seeds, 0.0),
@@ -222,7 +219,7 @@ class Look:
     def is_hopeless(self) -> Any:
         """True where more seeds, up to the last look, would hardly settle what is open.
 
-        Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
+        Giving up early can only cost power; no false verdict arises.
         """
         last = self.design.looks[-1]
         every = (*self.needed, *self.implied)

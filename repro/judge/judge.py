@@ -87,9 +87,9 @@ class Judge:
             outcome=Outcome.INCONCLUSIVE,
             statement=statement.text,
             documented=statement.documented,
-            scale=", ".join(dict.fromkeys(term.scale.name for term in statement.terms)),
+            scale=", ".join(dict.fromkeys([term.scale.name for term in statement.terms])),
             samples=tuple(samples),
-            seeds=max(len(values) for values in readings.values()),
+            seeds=max(map(len, readings.values())),
             looks=() if isinstance(design, OneLook) else design.looks,
             level=design.level,
             judge=self,
@@ -178,14 +178,14 @@ def _effects(look: Look, terms: Sequence[Term], readings: Readings) -> tuple[Eff
     place = {side: i for i, side in enumerate(readings)}
     needed, found = len(look.needed), list[Effect]()
     for term, evidence in zip(terms, look.every, strict=True):
-        effect = term.describe(evidence, readings, look.design, needed)
+        effect = term.describe(evidence, readings)
         found.append(
             replace(
                 effect,
                 p_for=float(effect.p_for),
                 p_against=float(effect.p_against),
                 alike=bool(effect.alike),
-                sides=tuple(place[side] for side in term.sides),
+                sides=tuple(map(place.__getitem__, term.sides)),
                 needed=len(found) < needed,
             )
         )

@@ -23,10 +23,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtrinc, ndtr, ndtri  # type: ignore[import-untyped]
+from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Count, Simulated, Statistic, tail
+from repro.judge.statistic import STUDENT, Count, Simulated, Statistic
 
 _STEPS = 2
 """The number of thresholds that are simulated for each halving; those between are interpolated."""
@@ -34,11 +34,7 @@ _STEPS = 2
 _TINY = 1e-12
 """The p below which the union bound replaces the simulation, which would divide by rounding."""
 
-POWER = 0.8
-"""The chance with which the smallest effect that a design finds is found."""
-
-_DRAWS, _DRAWS_OF_POWER = 10_000, 20_000
-_SEED, _SEED_OF_POWER = 5_8_12, 80
+_DRAWS, _SEED = 10_000, 5_8_12
 
 
 @dataclass(frozen=True)
@@ -50,8 +46,7 @@ class Design:
     `reproduced` has at most chance `level / 2`, and so has a false `refuted`.
 
     >>> print(Design(looks=(5, 8, 12)))
-    looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
-    80% power for an effect of 1.26 sd over seeds (one comparison)
+    looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each
     """
 
     looks: tuple[int, ...]
@@ -96,49 +91,11 @@ class Design:
         looks = self.at(seeds).looks
         return level_of(looks, min(1.0, p * looks[-1] / seeds), statistic)
 
-    def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
-        """The chance of `reproduced` within the budget, by simulation (to about 0.01).
-
-        `effect_in_sd` is how far the true effect lies past its bound, in standard deviations of
-        the paired differences over seeds; with several terms each has this effect, independently.
-
-        >>> Design(looks=(10,), level=0.05).power(1.0) > 0.8
-        True
-        """
-        last = self.looks[-1]
-        means, spreads = _simulated_looks(self.looks)
-        undecided = np.ones(len(means), dtype=bool)
-        reproduced = np.zeros(len(means), dtype=bool)
-        # Other terms are other, independent rows of the same simulation.
-        shifts = [term * len(means) // terms for term in range(terms)]
-        for look, seeds in enumerate(self.looks):
-            t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
-            p = tail(t, seeds - 1)
-            p_for = [np.roll(p, shift) for shift in shifts]
-            p_against = [1 - each for each in p_for]
-            holds = np.max(p_for, axis=0) <= self.boundary(seeds)
-            fails = np.min(p_against, axis=0) <= self.boundary(seeds, share=1 / terms)
-            reproduced |= undecided & holds
-            undecided &= ~(holds | fails)
-            to_hold = [(p, self.boundary(last), seeds / last) for p in p_for]
-            to_fail = [(p, self.boundary(last, share=1 / terms), seeds / last) for p in p_against]
-            undecided &= predictive_power_of(to_hold, to_fail) >= self.futility
-        return float(reproduced.mean())
-
-    def detectable(self, *, terms: int = 1) -> float:
-        """The smallest effect, in standard deviations over seeds, that is found with 80 % power.
-
-        >>> Design(looks=(3,)).detectable() > Design(looks=(12,)).detectable()
-        True
-        """
-        return _detectable(self, terms)
-
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))
+        level = 100 * self.one_sided_level
         return (
-            f"looks at {looks} seeds; "
-            f"false reproduced and false refuted at most {100 * self.one_sided_level:.2g}% each;\n"
-            f"80% power for an effect of {self.detectable():.2f} sd over seeds (one comparison)"
+            f"looks at {looks} seeds; false reproduced and false refuted at most {level:.2g}% each"
         )
 
 
@@ -154,9 +111,6 @@ class OneLook(Design):
 
     def at(self, seeds: int) -> Design:
         return OneLook((seeds,), self.level) if (seeds,) != self.looks else self
-
-    def detectable(self, *, terms: int = 1) -> float:
-        return _found_at_once(self, POWER ** (1 / terms))
 
 
 # --- The p thresholds.
@@ -195,7 +149,8 @@ def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> f
     if len(looks) == 1:
         return 1.0
     fraction, step = math.modf(-math.log2(nominal) * _STEPS)
-    before, after = (_ratio(looks, math.exp2(-at / _STEPS), statistic) for at in (step, step + 1))
+    before = _ratio(looks, math.exp2(-step / _STEPS), statistic)
+    after = _ratio(looks, math.exp2(-(step + 1) / _STEPS), statistic)
     return (1 - fraction) * before + fraction * after
 
 
@@ -280,35 +235,3 @@ def predictive_power_of(
     all_hold = np.min([predictive_power(*comparison) for comparison in to_hold], axis=0)
     one_fails = np.sum([predictive_power(*comparison) for comparison in to_fail], axis=0)
     return all_hold + one_fails
-
-
-# --- The effects that a design finds.
-
-
-def _found_at_once(design: Design, power: float) -> float:
-    """The effect that the last look alone finds with this power, by the noncentral t."""
-    last = design.looks[-1]
-    t = STUDENT.critical(design.boundary(last), last)
-    return float(nctdtrinc(last - 1, 1 - power, t) / last**0.5)
-
-
-@lru_cache(maxsize=64)
-def _detectable(design: Design, terms: int) -> float:
-    alone = _found_at_once(design, POWER)
-    low, high = 0.8 * alone, 1.2 * alone
-    while design.power(high, terms=terms) < POWER:
-        low, high = high, 1.2 * high
-    while high - low > 0.002 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if design.power(middle, terms=terms) >= POWER else (middle, high)
-    return float(high)
-
-
-@lru_cache(maxsize=16)
-def _simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
-    """Mean and standard deviation of standard normal differences, for each draw at each look."""
-    rng = np.random.default_rng(_SEED_OF_POWER)
-    draws = rng.standard_normal((_DRAWS_OF_POWER, looks[-1]))
-    means = np.stack([draws[:, :seeds].mean(axis=1) for seeds in looks], axis=1)
-    spreads = np.stack([draws[:, :seeds].std(axis=1, ddof=1) for seeds in looks], axis=1)
-    return means, spreads

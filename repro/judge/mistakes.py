@@ -107,14 +107,12 @@ def require_share(number: float, scale: Scale, metric: str) -> None:
 
 def require_same_data(high: Side, low: Side) -> None:
     """Raise ValueError where two arms were measured on different data: seeds pair nothing there."""
-    sides = [side for side in (high, low) if side.origin]
-    names = [getattr(side.origin[0], "data", None) for side in sides]
-    if len(set(names)) > 1:
-        labels = " and ".join(
-            f"{side.label} on {name}" for side, name in zip(sides, names, strict=True)
-        )
+    if not high.origin or not low.origin:
+        return
+    names = [getattr(side.origin[0], "data", None) for side in (high, low)]
+    if names[0] != names[1]:
         raise ValueError(
-            f"The claim compares {labels}: runs on different data have nothing in common that"
-            " seeds could pair; judge each data set in a case of its own, with"
-            " pytest.mark.parametrize"
+            f"The claim compares {high.label} on {names[0]} and {low.label} on {names[1]}: runs on"
+            " different data have nothing in common that seeds could pair; judge each data set in"
+            " a case of its own, with pytest.mark.parametrize"
         )

@@ -21,7 +21,6 @@ from scipy.special import betaincinv  # type: ignore[import-untyped]
 from repro.judge.contrast import Contrast, Readings, Side, Term, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
-from repro.judge.looks import Design
 from repro.judge.scale import Scale
 from repro.judge.statistic import Count, Spread
 
@@ -70,15 +69,11 @@ class SmallSpread(Term):
             alike=(fixed & (not self.is_exact))[()],
         )
 
-    def describe(
-        self, evidence: Evidence, readings: Readings, design: Design, terms: int
-    ) -> Effect:
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
         spread, seeds = self.at_most * float(np.exp(-evidence.mean)), evidence.seeds
         small, large = self._statistics
         least = -small.critical(evidence.boundary, seeds)
         most = large.critical(evidence.boundary_against, seeds)
-        last = design.looks[-1]
-        found = small.critical(design.boundary(last, statistic=small), last)
         return Effect(
             **vars(evidence),
             kind="spread",
@@ -90,8 +85,6 @@ class SmallSpread(Term):
             low=spread * float((seeds - 1) / most) ** 0.5,
             high=spread * float((seeds - 1) / least) ** 0.5,
             distance=float(evidence.mean),
-            # The one of which four in five are so small at the last look.
-            detectable=self.at_most * float(found / Spread(large=False).critical(0.8, last)) ** 0.5,
             per_seed=tuple(readings[self.sides[0]].tolist()),
         )
 
@@ -126,21 +119,14 @@ class ShareOfRuns(Contrast):
             alike=self._weighed(readings).alike,
         )
 
-    def describe(
-        self, evidence: Evidence, readings: Readings, design: Design, terms: int
-    ) -> Effect:
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
         runs, share = evidence.seeds, float(evidence.mean) + self.at_least
-        count, last = round(share * runs), design.looks[-1]
+        count = round(share * runs)
         left, right = self.sides
         sign, bound = "<" if self.below else ">", self.bound.label(right.label)
-        # Where no number of these runs could cross it, there is only the level itself.
-        level, statistic = design.one_sided_level, Count(self.at_least)
-        low = betaincinv(count, runs - count + 1, evidence.boundary or level) if count else 0.0
-        below = 1 - (evidence.boundary_against or level)
-        # The smallest true share of which four in five have enough runs at the last look.
-        counts = np.arange(last + 1)
-        enough = counts[statistic.p(counts, last) <= design.boundary(last, statistic=statistic)]
-        least = betaincinv(enough[0], last - enough[0] + 1, 0.8) if enough.size else np.inf
+        low = betaincinv(count, runs - count + 1, evidence.boundary) if count else 0.0
+        most = 1 - evidence.boundary_against
+        high = betaincinv(count + 1, runs - count, most) if count < runs else 1.0
         return Effect(
             **vars(evidence),
             kind="share",
@@ -149,8 +135,7 @@ class ShareOfRuns(Contrast):
             bound=self.at_least,
             estimate=share,
             low=float(low),
-            high=float(betaincinv(count + 1, runs - count, below)) if count < runs else 1.0,
+            high=float(high),
             distance=float(evidence.mean),
-            detectable=float(least),
             per_seed=self.on_each_seed(readings),
         )

@@ -1,7 +1,9 @@
 """The statistics that looks compare with a threshold, where large values are evidence.
 
 A threshold for several looks is found by simulating the very statistic that is judged. That needs
-its value, its quantiles, and a way to turn normal samples into samples of a given value.
+its value, its quantiles, and `impose`: what changes normal samples in place into ones drawn given
+its value, one for each sample. Each of these is a function of parts of normal samples that are
+independent of their length and of the direction of their residuals, so that it can be replaced.
 Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the faster one.
 
 The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
@@ -57,11 +59,7 @@ class Student:
         return critical(p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
-
-        The t statistic is the angle between the differences and the constant vector. It is
-        independent of their length and of the direction of their residuals: it can be replaced.
-        """
+        """Replace the angle between the differences and the constant vector, which is t."""
         seeds = len(samples)
         length = np.linalg.norm(samples, axis=0)
         hypotenuse = np.sqrt(seeds - 1 + value**2)
@@ -95,10 +93,8 @@ class Spread:
         freedom = seeds - 1
         if self.runs:
             squares = freedom * fdtri(freedom, self.runs - 1, 1 - p if self.large else p)
-        elif self.large:
-            squares = 2 * gammainccinv(freedom / 2, p)
         else:
-            squares = 2 * gammaincinv(freedom / 2, p)
+            squares = 2 * (gammainccinv if self.large else gammaincinv)(freedom / 2, p)
         return squares if self.large else -squares
 
     def tail(self, squares: Any, seeds: int) -> Any:
@@ -109,11 +105,7 @@ class Spread:
         return (chdtrc if self.large else chdtr)(seeds - 1, squares)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
-
-        The sum of squares is independent of the mean and of the direction of the residuals. So is
-        the ratio of two sums of squares, and of what they add up to.
-        """
+        """Replace the sum of squares, or its ratio to that of the runs, which keep their sum."""
         here, squares = samples[self.runs :], np.abs(value)
         if self.runs:
             there, ratio = samples[: self.runs], squares / (self.runs - 1)
@@ -137,41 +129,39 @@ class Prediction:
     def rows(self, seeds: int) -> int:
         return seeds + 1
 
+    def errors(self, seeds: int) -> float:
+        """The standard error of the distance of the number from the mean, in spreads of one run."""
+        return float((1 / self.runs + 1 / seeds) ** 0.5)
+
     def compute(self, samples: Array) -> Array:
         distance, spread, seeds = self._parts(samples)
-        result: Array = distance / spread / self._errors(seeds)
+        result: Array = distance / spread / self.errors(seeds)
         return np.abs(result) if self.two_sided else result
 
     def critical(self, p: Any, seeds: Any) -> Any:
         return critical(np.asarray(p) / 2 if self.two_sided else p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
+        """Replace the ratio of distance and residuals, which keep their joint length.
 
-        As for Student's t: the distance and the residuals are independent of their joint length, of
-        the directions of the residuals, and of the mean of all runs. (Two-sided, the value may have
-        either sign with the same chance, and what comes of it is the same.)
+        The mean of all runs stays too. (Two-sided, the value may have either sign with the same
+        chance, and what comes of it is the same.)
         """
         distance, spread, seeds = self._parts(samples)
-        errors, freedom = self._errors(seeds), seeds - 1
-        overall = (self.runs**0.5 * samples[0] + seeds * samples[1:].mean(axis=0)) / (
-            self.runs + seeds
-        )
+        errors, freedom, runs = self.errors(seeds), seeds - 1, self.runs
+        overall = (runs**0.5 * samples[0] + seeds * samples[1:].mean(axis=0)) / (runs + seeds)
         length = np.sqrt((distance / errors) ** 2 + freedom * spread**2)
         new_spread = length / np.sqrt(freedom + value**2)
         new_distance = value * new_spread * errors
         residuals = freedom**0.5 * new_spread * _direction(samples[1:])
-        samples[1:] = overall - new_distance * self.runs / (self.runs + seeds) + residuals
-        samples[0] = (overall + new_distance * seeds / (self.runs + seeds)) * self.runs**0.5
+        samples[1:] = overall - new_distance * runs / (runs + seeds) + residuals
+        samples[0] = (overall + new_distance * seeds / (runs + seeds)) * runs**0.5
 
     def _parts(self, samples: Array) -> tuple[Array, Array, int]:
         """The distance of the first row from the mean of the others, their spread and number."""
         others = samples[1:]
         distance: Array = samples[0] / self.runs**0.5 - others.mean(axis=0)
         return distance, others.std(axis=0, ddof=1), len(others)
-
-    def _errors(self, seeds: int) -> float:
-        return float((1 / self.runs + 1 / seeds) ** 0.5)
 
 
 def _direction(samples: Array) -> Array:

@@ -191,11 +191,9 @@ class Verdict(NoLogic):
         return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
 
     def _quality(self) -> list[str]:
-        """The power, the worth of the pairing, and what the tests take for granted."""
+        """The worth of the pairing, and what the tests take for granted."""
         lines, needed = [], [effect for effect in self.effects if effect.needed]
         with_spread = [effect for effect in needed if effect.has_spread]
-        if with_spread:
-            lines.append(max(with_spread, key=lambda e: abs(e.detectable - e.bound)).power)
         correlations = [effect.correlation for effect in needed if effect.correlation is not None]
         if correlations:
             low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"

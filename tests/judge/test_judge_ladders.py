@@ -65,8 +65,6 @@ def test_a_distant_pair_can_refute_what_its_neighbours_leave_open():
     assert [effect.fails for effect in verdict.effects] == [False, False, True]
     assert verdict.effects[2].boundary_against == design.boundary(8, share=1 / 3)
     assert verdict.p == pytest.approx(2 * 3 * verdict.effects[2].p_against)
-    # Power is about the two steps that have to hold, the third follows from them.
-    assert verdict.effects[0].detectable_in_sd == design.detectable(terms=2)
     assert "also contradicted: a - c" in str(verdict)
     assert ordered.falls().outcome is Outcome.INCONCLUSIVE  # of the steps alone none is settled
 

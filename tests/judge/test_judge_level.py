@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from repro.judge import Design, Ladder, Outcome
+from repro.judge import Design, Ladder, Outcome, detectable
 from repro.judge.looks import level_of, threshold
 from repro.judge.statistic import STUDENT, Prediction, Spread
 from tests.judge.arms import LOOKS, arms, benchmark
@@ -110,23 +110,13 @@ def test_false_verdicts_stay_within_the_level_where_values_tie_or_collapse_or_ar
     assert bad == []
 
 
-def test_power_of_one_look_is_the_noncentral_t():
-    for seeds in (3, 5, 10):
+def test_the_effect_that_a_design_finds_has_the_power_of_the_noncentral_t():
+    for seeds in (3, 10):
         design = Design(looks=(seeds,), level=0.05)
-        for effect in (0.5, 1.5):
-            expected = stats.nct.sf(stats.t.isf(0.025, seeds - 1), seeds - 1, effect * seeds**0.5)
-            assert design.power(effect) == pytest.approx(expected, abs=0.012)
-
-
-def test_power_grows_with_effect_and_looks_and_falls_with_terms():
-    curve = [LOOKS.power(effect) for effect in np.linspace(0, 3, 7)]
-    assert curve == sorted(curve)
-    assert curve[0] == pytest.approx(LOOKS.one_sided_level, abs=0.003)
-    assert LOOKS.power(1.2) < Design(looks=(*CI, 20)).power(1.2)
-    assert LOOKS.power(1.2, terms=4) < LOOKS.power(1.2, terms=2) < LOOKS.power(1.2)
-    for terms in (1, 2):
-        found = LOOKS.power(LOOKS.detectable(terms=terms), terms=terms)
-        assert found == pytest.approx(0.8, abs=0.01)
+        noncentrality = detectable(design) * seeds**0.5
+        power = stats.nct.sf(stats.t.isf(0.025, seeds - 1), seeds - 1, noncentrality)
+        assert power == pytest.approx(0.8, abs=0.012)
+    assert detectable(Design(looks=(*CI, 20))) < detectable(LOOKS) < detectable(Design(looks=(8,)))
 
 
 JUDGED = {

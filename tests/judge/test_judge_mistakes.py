@@ -264,7 +264,6 @@ def test_a_claim_about_runs_needs_the_seeds_of_its_binomial_test():
     )
     verdict = few[0].exceeds(few[1], in_at_least=0.5)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "so few runs cannot show this share even if all of them agree" in str(verdict)
     assert "seeds would reproduce it" in verdict.advice
     assert enough[0].exceeds(enough[1], in_at_least=0.5)
     ten, zero = arms(np.ones(60), np.zeros(60), design=Design(looks=(60,)), scale=SHARE)

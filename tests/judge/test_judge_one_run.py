@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
 from repro.judge import Design, Outcome, Scale
-from repro.judge.statistic import Prediction, Spread
+from repro.judge.statistic import Spread
 from tests.judge.arms import EIGHT, LOOKS, TWELVE, arms, exact, told
 
 RNG = np.random.default_rng(28)
@@ -124,21 +124,6 @@ def test_what_does_not_depend_on_the_seed_is_read_off():
     assert "which does not lie within 0.001" in told(far)
 
 
-def test_the_power_that_is_printed_is_what_simulation_finds():
-    """Of a documented run of the very same, at the last look."""
-    rng, samples, n = np.random.default_rng(4), 20_000, 12
-    x = exact(0.5, 0.01, seeds=n)
-    (a,) = arms(x, design=LOOKS)
-    for runs in (1, 3):
-        (effect,) = a.agrees_with(0.5, runs=runs, within=0.2).effects
-        width = effect.detectable / effect.spread
-        draws, documented = rng.standard_normal((n, samples)), rng.standard_normal(samples)
-        apart = np.abs(draws.mean(axis=0) - documented / runs**0.5)
-        t = (width - apart) / (draws.std(axis=0, ddof=1) * (1 / runs + 1 / n) ** 0.5)
-        boundary = LOOKS.boundary(n, statistic=Prediction(runs))
-        assert (t >= stats.t.isf(boundary, n - 1)).mean() == pytest.approx(0.8, abs=0.05)
-
-
 def test_a_width_that_reaches_past_all_shares_is_judged_at_its_other_end():
     shares = 1 - np.array([0, 1, 3, 2, 0, 1, 2, 1]) / 1000
     scale = Scale("log-odds", count=1000)
@@ -241,13 +226,6 @@ def test_a_spread_is_looked_at_again_and_again():
         (effect,) = verdict.effects
         assert effect.boundary == LOOKS.boundary(verdict.seeds, statistic=SMALL_SPREAD)
         assert effect.boundary_against == LOOKS.boundary(verdict.seeds, statistic=LARGE_SPREAD)
-
-
-def test_the_power_printed_for_a_spread_is_that_of_the_last_look():
-    (a,) = arms(NOISE.standard_normal(12), design=LOOKS)
-    (effect,) = a.spreads_at_most(1.0).effects
-    squares = stats.chi2.ppf(LOOKS.boundary(12, statistic=SMALL_SPREAD), 11)
-    assert stats.chi2.cdf(squares / effect.detectable**2, 11) == pytest.approx(0.8)
 
 
 def test_advice_for_a_spread_takes_more_seeds_the_nearer_it_is_to_its_bound():

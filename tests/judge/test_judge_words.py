@@ -230,7 +230,7 @@ def test_the_explanation_is_complete_and_narrow():
     assert wide == []
     text = str(verdicts[0])
     assert text.startswith("REPRODUCED: a exceeds b by at least 0.01 in accuracy\n")
-    for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals", "power: 80%"):
+    for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals"):
         assert part in text
     assert "this test takes the values for normal" in told(verdicts[-2])
 
