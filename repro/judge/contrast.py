@@ -25,6 +25,8 @@ class Side:
     """One side of a comparison: the values of an arm over seeds, or a fixed number."""
 
     label: str
+    metric: str
+    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     values: Callable[[int], Array]
     by_example: Callable[[int], Array] | None = None
     """The examples that the values are means of, [seeds, examples]; only on the identity scale.
@@ -54,17 +56,31 @@ A side whose `pairing` is its own may have fewer values than others; a fixed one
 """
 
 
-def fixed(number: float) -> Side:
-    """The side that is a number, such as a documented value."""
-    values = lambda seeds: np.full(seeds, number)  # noqa: E731
-    return Side(label=f"{number:g}", values=values, is_fixed=True, is_exact=True)
+def fixed(number: float, like: Side) -> Side:
+    """The side that is a number, such as a documented value, to compare with another one."""
+    return Side(
+        label=f"{number:g}",
+        metric=like.metric,
+        scale=like.scale,
+        values=lambda seeds: np.full(seeds, number),
+        is_fixed=True,
+        is_exact=True,
+    )
 
 
 class Term(ABC):
     """One part of a statement, which is weighed at each look, and described for the verdict."""
 
     sides: tuple[Side, ...]
-    scale: Scale
+
+    @cached_property
+    def metric(self) -> str:
+        return self.sides[0].metric
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The scale on which it is judged."""
+        return self.sides[0].scale
 
     @abstractmethod
     def weigh(self, readings: Readings) -> Evidence:
@@ -139,8 +155,6 @@ class Contrast(Term):
     """
 
     sides: tuple[Side, ...]
-    scale: Scale
-    metric: str
     bound: Bound = UNSHIFTED
     below: bool = False
     other_bound: Bound | None = None

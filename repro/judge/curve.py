@@ -168,7 +168,7 @@ class Curve:
         )
         sides = (first, second) if sign > 0 else (second, first)
         among = lambda seeds: max(1, pairs(self.values(seeds))[0].shape[1])  # noqa: E731
-        return Contrast(sides, self.scale, self.metric, among=among)
+        return Contrast(sides, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""

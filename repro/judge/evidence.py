@@ -19,8 +19,7 @@ from scipy.special import (  # type: ignore[import-untyped]
     stdtrit,
 )
 
-from repro.judge import looks
-from repro.judge.looks import Design
+from repro.judge.looks import Design, predictive_power
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
 
@@ -219,20 +218,20 @@ class Look:
     def is_hopeless(self) -> Any:
         """True where more seeds, up to the last look, would hardly settle what is open.
 
-        Giving up early can only cost power; no false verdict arises.
+        That is where all of what is needed may hold, or one of all may fail. Giving up early can
+        only cost power; no false verdict arises.
         """
         last = self.design.looks[-1]
-        every = (*self.needed, *self.implied)
         to_hold, to_fail = self._boundaries(last)
-        needed = zip(self.needed, to_hold, strict=False)
-        chance = looks.predictive_power_of(
-            [(_at_last(last, e, e.p_for), boundary, _known(e, last)) for e, boundary in needed],
-            [
-                (_at_last(last, e, e.p_against), boundary, _known(e, last))
-                for e, boundary in zip(every, to_fail, strict=True)
-            ],
-        )
-        return chance < self.design.futility
+        holds = [
+            predictive_power(_at_last(last, e, e.p_for), boundary, _known(e, last))
+            for e, boundary in zip(self.needed, to_hold, strict=False)
+        ]
+        fails = [
+            predictive_power(_at_last(last, e, e.p_against), boundary, _known(e, last))
+            for e, boundary in zip((*self.needed, *self.implied), to_fail, strict=True)
+        ]
+        return np.min(holds, axis=0) + np.sum(fails, axis=0) < self.design.futility
 
     @property
     def p(self) -> float:

@@ -16,7 +16,6 @@ Carlo error makes the threshold stricter and not looser. The draws are seeded, a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -26,7 +25,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Count, Simulated, Statistic
+from repro.judge.statistic import STUDENT, Sign, Simulated, Statistic
 
 _STEPS = 2
 """The number of thresholds that are simulated for each halving; those between are interpolated."""
@@ -125,7 +124,7 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     >>> round(threshold((5, 8, 12), 0.005), 4)
     0.0027
     """
-    if isinstance(statistic, Count):
+    if isinstance(statistic, Sign):
         return statistic.threshold(looks, level)
     nominal = level
     for _ in range(6):  # their ratio hardly depends on the threshold, so this settles at once
@@ -139,7 +138,7 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
-    if isinstance(statistic, Count):
+    if isinstance(statistic, Sign):
         return statistic.chance_of_crossing(looks, nominal)
     return nominal * _ratio_at(looks, nominal, statistic) if nominal else 0.0
 
@@ -217,21 +216,3 @@ def predictive_power(p: Any, boundary: float, known: Any) -> Any:
     remaining = np.sqrt(np.maximum(1 - np.asarray(known), 0.0))
     # Where nothing remains to be known, what has not been crossed will not be.
     return np.where(remaining > 0, ndtr(distance / np.where(remaining > 0, remaining, 1.0)), 0.0)
-
-
-def predictive_power_of(
-    to_hold: Sequence[tuple[Any, float, Any]], to_fail: Sequence[tuple[Any, float, Any]]
-) -> Any:
-    """The chance, or a little more, that the rest of the seeds settles what is open.
-
-    It is settled where all of `to_hold` cross their boundary, or one of `to_fail` does. Both are
-    comparisons, as the p that each stands at, the boundary at which it counts at the last look, and
-    the share of what all seeds would tell that is known.
-
-    >>> even = [(0.5, 0.0027, 5 / 12)]
-    >>> round(float(predictive_power_of(even, even)), 3)
-    0.019
-    """
-    all_hold = np.min([predictive_power(*comparison) for comparison in to_hold], axis=0)
-    one_fails = np.sum([predictive_power(*comparison) for comparison in to_fail], axis=0)
-    return all_hold + one_fails

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from repro.judge.contrast import Bound, Contrast, Side, Statement, Term, fixed
+from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, Term, fixed
 from repro.judge.documented import DocumentedRun, runs_of
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
@@ -17,8 +17,7 @@ from repro.judge.mistakes import (
     require_share,
     require_width,
 )
-from repro.judge.scale import Scale
-from repro.judge.spread import ShareOfRuns, SmallSpread
+from repro.judge.spread import InHalfOfRuns, SmallSpread
 from repro.judge.verdict import Verdict
 
 
@@ -36,8 +35,6 @@ class Measured(NoArithmetic, Side):
     """
 
     judge: Judge
-    metric: str
-    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
@@ -77,8 +74,8 @@ class Measured(NoArithmetic, Side):
     ) -> Verdict:
         """Judge whether this is larger, by an amount in natural units or by a ratio if given.
 
-        That is a claim about means. `in_at_least=0.9` claims it of nine runs in ten instead, and
-        `in_at_least=0.5` of the median: what some collapsed seeds do not change.
+        That is a claim about means. `in_at_least=0.5` claims it of half of the runs instead, which
+        is the median: what some collapsed seeds do not change.
 
         >>> fragile, deep = trials(FRAGILE, DEEP)  # one run of FRAGILE ends at chance
         >>> print(fragile.accuracy.exceeds(deep.accuracy).outcome)
@@ -146,7 +143,7 @@ class Measured(NoArithmetic, Side):
         else:
             text = f"matches {documented:g} within {tolerance:g}"
         require_share(documented, self.scale, self.metric)
-        terms = _within(self._on_its_examples(), fixed(documented), tolerance)
+        terms = _within(self._on_its_examples(), fixed(documented, self), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
@@ -215,7 +212,7 @@ class Measured(NoArithmetic, Side):
         if over is not None:
             text += f", as over {over} seeds there"
         half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread((self,), self.metric, documented, half_example, over or 0)
+        term = SmallSpread((self,), documented, half_example, over or 0)
         return self._decide(text, term, documented=documented)
 
     def agrees_with(
@@ -257,7 +254,7 @@ class Measured(NoArithmetic, Side):
         require_width("within_ratio", within_ratio, above=1)
         documented = require_number(documented, self.label, self.metric)
         require_share(documented if times is None else 0.0, self.scale, self.metric)
-        of, bound, side = f"{documented:g}", Bound(), fixed(documented)
+        of, bound, side = f"{documented:g}", UNSHIFTED, fixed(documented, self)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
             of += f" times {times.label}"
@@ -265,9 +262,7 @@ class Measured(NoArithmetic, Side):
             side, bound = _same_metric(self, plus), Bound(plus=documented)
             of += f" plus {plus.label}"
         term = DocumentedRun(
-            _compared(self._on_its_examples(), side, bound).sides,
-            self.scale,
-            self.metric,
+            _compared(self._on_its_examples(), side).sides,
             bound,
             documented=documented,
             runs=runs,
@@ -279,16 +274,15 @@ class Measured(NoArithmetic, Side):
         return self._decide(text, term, documented=documented)
 
     def _in_runs(self, text: str, term: Contrast, share: float | None) -> Verdict:
-        """Judge a comparison in the mean, or in a share of the runs if one is given."""
+        """Judge a comparison in the mean, or in half of the runs if that is given."""
         if share is None:
             return self._decide(text, term)
-        if not 0 < share <= 1:
+        if share != 0.5:
             raise ValueError(
-                f"in_at_least={share!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
-                "for the median, 1 for every run"
+                f"in_at_least={share!r} is no claim about the median: give 0.5, or claim the mean"
             )
-        of_runs = ShareOfRuns(term.sides, term.scale, term.metric, term.bound, at_least=share)
-        return self._decide(f"{text} in at least {share:.4g} of the runs", of_runs)
+        term = InHalfOfRuns(term.sides, term.bound)
+        return self._decide(f"{text} in at least 0.5 of the runs", term)
 
     def _times(self, other: Measured, ratio: float) -> Contrast:
         """The term that this exceeds so many times another arm."""
@@ -340,8 +334,7 @@ class Gain:
         ends = [(each.high.origin, each.low.origin) for each in (self, other)]
         if None not in ends[0]:
             _require_another(f"the gain {self.label}", *ends)
-        sides = self.high, self.low, other.high, other.low
-        return Contrast(sides, self.high.scale, self.high.metric)
+        return Contrast((self.high, self.low, other.high, other.low))
 
 
 _EXACTLY = 1e-9
@@ -372,13 +365,11 @@ def above(
     return _compared(_side(arm, high), _side(arm, low), bound)
 
 
-def _compared(high: Side, low: Side, bound: Bound) -> Contrast:
-    """Compare two sides as their metric is compared; raises ValueError where they are one."""
+def _compared(high: Side, low: Side, bound: Bound = UNSHIFTED) -> Contrast:
+    """Compare two sides; raises ValueError where they are one, or have nothing in common."""
     require_same_data(high, low)
-    arm = high if isinstance(high, Measured) else low
-    assert isinstance(arm, Measured)
-    _require_another(arm.label, high.origin, low.origin)
-    return Contrast((high, low), arm.scale, arm.metric, bound)
+    _require_another((low if high.is_fixed else high).label, high.origin, low.origin)
+    return Contrast((high, low), bound)
 
 
 def _require_another(label: str, first: object, second: object) -> None:
@@ -412,7 +403,7 @@ def _side(arm: Measured, other: Other) -> Side:
         return _same_metric(arm, other)
     number = require_number(other, arm.label, arm.metric)
     require_share(number, arm.scale, arm.metric)
-    return fixed(number)
+    return fixed(number, arm)
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:

@@ -1,4 +1,4 @@
-"""The terms that are no means: a standard deviation that should be small, and a share of the runs.
+"""The terms that are no means: a standard deviation that should be small, and half of the runs.
 
 The test of a standard deviation is chi-square, and F where the bound is the standard deviation of a
 few runs itself: an exact replica of three runs has twice their standard deviation in one case of
@@ -6,9 +6,8 @@ five. Both take the values for normal, on the scale they are given in, and depen
 t test does: a mean of heavy-tailed values is nearly normal, their standard deviation is not what
 these tests say however many seeds there are. Each verdict repeats it.
 
-The test of a share is binomial. A mean is ruled by its extremes: where some seeds collapse, an arm
-can be better in nine runs of ten and worse in the mean. What is claimed then is a share of the
-runs, and that of one half is a claim about the median.
+A mean is ruled by its extremes: where some seeds collapse, an arm can be better in nine runs of ten
+and worse in the mean. What is claimed of half of the runs is claimed of the median, by a sign test.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from repro.judge.contrast import Contrast, Readings, Side, Term, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
 from repro.judge.scale import Scale
-from repro.judge.statistic import Count, Spread
+from repro.judge.statistic import SIGN, Spread
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,6 @@ class SmallSpread(Term):
     """The term that the standard deviation of an arm over seeds is at most `at_most`."""
 
     sides: tuple[Side, ...]
-    metric: str
     at_most: float
     half_example: float = 0.0
     """Half an example of a share, which its values may differ by without showing it."""
@@ -94,48 +92,43 @@ class SmallSpread(Term):
         return Spread(large=False, runs=self.runs), Spread(large=True, runs=self.runs)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShareOfRuns(Contrast):
-    """The term that a comparison holds in at least this share of all runs there could be."""
-
-    at_least: float
+class InHalfOfRuns(Contrast):
+    """The term that a comparison holds in at least half of all runs there could be."""
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the number of runs in which it holds, beyond rounding, against the share."""
+        """Test the number of runs in which it holds, beyond rounding, by the sign test."""
         self.require_paired("in_at_least=…")
         holds = self.differences(readings) > rounding(*self.halves(readings))
         count, runs = holds.sum(axis=0), len(holds)
-        many, few = Count(self.at_least), Count(1 - self.at_least)
         return Evidence(
-            count / runs - self.at_least,
+            count / runs - 0.5,
             holds.std(axis=0, ddof=1),
             runs,
             error=runs**-0.5,
             freedom=runs - 1,
-            p_for=many.p(count, runs)[()],
-            p_against=few.p(runs - count, runs)[()],
-            statistic_for=many,
-            statistic_against=few,
+            p_for=SIGN.p(count, runs),
+            p_against=SIGN.p(runs - count, runs),
+            statistic_for=SIGN,
+            statistic_against=SIGN,
             alike=self._weighed(readings).alike,
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
-        runs, share = evidence.seeds, float(evidence.mean) + self.at_least
-        count = round(share * runs)
+        runs, share = evidence.seeds, float(evidence.mean) + 0.5
+        count, most = round(share * runs), 1 - evidence.boundary_against
+        low = betaincinv(count, runs - count + 1, evidence.boundary) if count else 0.0
+        high = betaincinv(count + 1, runs - count, most) if count < runs else 1.0
         left, right = self.sides
         sign, bound = "<" if self.below else ">", self.bound.label(right.label)
-        low = betaincinv(count, runs - count + 1, evidence.boundary) if count else 0.0
-        most = 1 - evidence.boundary_against
-        high = betaincinv(count + 1, runs - count, most) if count < runs else 1.0
         return Effect(
             **vars(evidence),
             kind="share",
             label=f"share of runs with {left.label} {sign} {bound}",
             unit="of the runs",
-            bound=self.at_least,
+            bound=0.5,
             estimate=share,
             low=float(low),
             high=float(high),
-            distance=float(evidence.mean),
+            distance=share - 0.5,
             per_seed=self.on_each_seed(readings),
         )

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
-    betainc,
+    bdtr,
     chdtr,
     chdtrc,
     fdtr,
@@ -171,27 +171,24 @@ def _direction(samples: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Count:
-    """The number of runs in which a comparison holds, whose share should exceed `share`.
+class Sign:
+    """The number of runs in which a comparison holds, which should be more than half of them.
 
     Counts take few values, so the chance of crossing at any look is added up exactly, from one look
     to the next, and the threshold is the largest that keeps the level.
     """
 
-    share: float
-
     def p(self, count: Any, runs: Any) -> Any:
-        """The chance of this count or a larger one, where the true share is `share`."""
-        some = np.maximum(count, 1)
-        return np.where(np.asarray(count) > 0, betainc(some, runs - some + 1, self.share), 1.0)
+        """The chance of this count or a larger one, where it holds in half of all runs."""
+        return bdtr(runs - np.asarray(count), runs, 0.5)
 
     def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
         """Return the chance that any look crosses its p, where that of the last is `nominal`."""
         counts = np.ones(1)  # the chance of each count, of the samples that crossed no look so far
         crossed, before = 0.0, 0
         for seeds in looks:
-            above = self.p(np.arange(seeds - before + 2), seeds - before)
-            counts = np.convolve(counts, -np.diff(above))
+            above = self.p(np.arange(seeds - before + 1), seeds - before)
+            counts = np.convolve(counts, -np.diff(above, append=0.0))
             crosses = self.p(np.arange(seeds + 1), seeds) <= nominal * seeds / looks[-1] * _ROUNDED
             crossed += float(counts[crosses].sum())
             counts, before = np.where(crosses, 0.0, counts), seeds
@@ -210,5 +207,5 @@ _ROUNDED = 1 + 1e-9
 """A p that is its threshold, but for rounding, crosses it."""
 
 Simulated: TypeAlias = Student | Spread | Prediction
-Statistic: TypeAlias = Simulated | Count
-STUDENT = Student()
+Statistic: TypeAlias = Simulated | Sign
+STUDENT, SIGN = Student(), Sign()
