@@ -70,7 +70,7 @@ class Case:
     def weigh(self, values: Array) -> Evidence:
         """Test one comparison of many claims, [seeds, claims]."""
         if self.word == "spread":
-            return SmallSpread((ARM,), 1.0).weigh({ARM: values})
+            return SmallSpread((ARM,), at_most=1.0).weigh({ARM: values})
         least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
         return weigh([values], least_spreads=[least])
 

@@ -6,7 +6,6 @@ paired differences. Arms whose runs are not paired are independent samples.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,7 +28,7 @@ class Side:
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     values: Callable[[int], Array]
     by_example: Callable[[int], Array] | None = None
-    """The examples that the values are means of, [seeds, examples]; only on the identity scale.
+    """The examples that values on the identity scale are means of, [seeds, examples].
 
     They are given where comparisons are to count the error of having drawn these and no others.
     """
@@ -42,9 +41,7 @@ class Side:
     None for arms of which every seed is paired with the same seed of every other.
     """
     repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are one run, alike in all that is known of them.
-
-    Then they are no evidence of what another seed would give."""
+    """Tells whether the first `n` runs are alike in all that is known: one run, and no evidence."""
     origin: Any = None
     """The arm and the metric, where they are known: nothing is compared with itself."""
 
@@ -66,62 +63,6 @@ def fixed(number: float, like: Side) -> Side:
         is_fixed=True,
         is_exact=True,
     )
-
-
-class Term(ABC):
-    """One part of a statement, which is weighed at each look, and described for the verdict."""
-
-    sides: tuple[Side, ...]
-
-    @cached_property
-    def metric(self) -> str:
-        return self.sides[0].metric
-
-    @cached_property
-    def scale(self) -> Scale:
-        """The scale on which it is judged."""
-        return self.sides[0].scale
-
-    @abstractmethod
-    def weigh(self, readings: Readings) -> Evidence:
-        """Test it. The examples count in the error alone: those of the ledger are the same ones."""
-
-    @abstractmethod
-    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
-        """Describe it for the verdict."""
-
-    def is_trivial(self, readings: Readings) -> Any:
-        """Return True where no measurement could fail it, so that there is nothing to judge."""
-        return False
-
-    @cached_property
-    def is_paired(self) -> bool:
-        """False where it compares runs that are independent of each other."""
-        return len({side.pairing for side in self.sides if not side.is_fixed}) < 2
-
-    @cached_property
-    def is_exact(self) -> bool:
-        """True where every seed gives the same."""
-        return all(side.is_exact for side in self.sides)
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A sentence that can be judged, and the terms that all have to hold.
-
-    `implied` are comparisons that follow from the terms: they need not be shown, but each can
-    refute the statement. `documented` is the number of a source, where the sentence repeats one.
-    """
-
-    text: str
-    terms: tuple[Term, ...]
-    implied: tuple[Term, ...] = ()
-    documented: float | None = None
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """Every side once, in the order of first mention."""
-        return tuple(dict.fromkeys([side for term in self.terms for side in term.sides]))
 
 
 @dataclass(frozen=True)
@@ -147,11 +88,12 @@ UNSHIFTED = Bound()
 
 
 @dataclass(frozen=True)
-class Contrast(Term):
+class Contrast:
     """The term that the first side lies above, or `below`, the second shifted by `bound`.
 
     Of four sides, it is that the step from the second to the first exceeds that from the fourth to
-    the third. Differences are taken on the scale.
+    the third. Differences are taken on the scale. Terms that say something else of their sides are
+    kinds of it.
     """
 
     sides: tuple[Side, ...]
@@ -161,6 +103,24 @@ class Contrast(Term):
     """The bound on the other side, of a term that is one of the two sides of a margin."""
     among: Callable[[int], int] | None = None
     """The number of comparisons at so many seeds of which this is the weakest, if it is."""
+
+    @cached_property
+    def metric(self) -> str:
+        return self.sides[0].metric
+
+    @cached_property
+    def scale(self) -> Scale:
+        return self.sides[0].scale
+
+    @cached_property
+    def is_paired(self) -> bool:
+        """False where it compares runs that are independent of each other."""
+        return len({side.pairing for side in self.sides if not side.is_fixed}) < 2
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """True where every seed gives the same."""
+        return all(side.is_exact for side in self.sides)
 
     @cached_property
     def is_gain(self) -> bool:
@@ -182,11 +142,11 @@ class Contrast(Term):
         return self.metric if self.bound.times is None else "ratio"
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the differences by t; sides that are the same on every seed are no evidence.
+        """Test the differences by t; those within rounding of each other count as the same.
 
-        Differences within rounding of each other count as the same. Of the two sides of a margin
-        only one can fail, so they do not share the level. The p is that of a difference as far out
-        on either side, were the true one at this bound.
+        Of the two sides of a margin only one can fail, so they do not share the level. The p is
+        that of a difference as far out on either side, were the true one at this bound. Examples
+        count in the error alone: those of the ledger are the same ones.
         """
         evidence = self._weighed(readings)
         if self.among is not None:
@@ -200,6 +160,7 @@ class Contrast(Term):
         return replace(evidence, p_against=np.minimum(1.0, as_far_out)[()], weight=0.5)
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
+        """Describe it for the verdict."""
         mean, error = float(evidence.mean), float(evidence.error)
         half_width = -stdtrit(evidence.freedom, evidence.boundary) * error if error else 0.0
         left, right = self.halves(readings)
@@ -275,15 +236,8 @@ class Contrast(Term):
             )
 
     def _weighed(self, readings: Readings) -> Evidence:
-        if not self.is_paired:
-            samples = self._samples(readings)
-            evidence = weigh(
-                samples,
-                least_spreads=[self.scale.half_example(each) for each in samples],
-                resolutions=[ROUNDING * np.abs(each).max(axis=0) for each in samples],
-                exact=self.is_exact,
-            )
-        else:
+        """Test the differences; sides that are the same on every seed are no evidence."""
+        if self.is_paired:
             left, right = self.halves(readings)
             floors = self.scale.half_example(left), self.scale.half_example(right)
             evidence = weigh(
@@ -292,6 +246,14 @@ class Contrast(Term):
                 resolutions=[rounding(left, right)],
                 exact=self.is_exact,
                 drawn=self._drawn(len(left)),
+            )
+        else:
+            samples = self._samples(readings)
+            evidence = weigh(
+                samples,
+                least_spreads=[self.scale.half_example(each) for each in samples],
+                resolutions=[ROUNDING * np.abs(each).max(axis=0) for each in samples],
+                exact=self.is_exact,
             )
         if self.is_gain or self.is_exact or evidence.fixed_variance:
             return evidence
@@ -352,6 +314,25 @@ class Contrast(Term):
             seeds = min(map(len, values))
             return [each[:seeds] for each in values]
         return values
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence that can be judged, and the terms that all have to hold.
+
+    `implied` are comparisons that follow from the terms: they need not be shown, but each can
+    refute the statement. `documented` is the number of a source, where the sentence repeats one.
+    """
+
+    text: str
+    terms: tuple[Contrast, ...]
+    implied: tuple[Contrast, ...] = ()
+    documented: float | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Every side once, in the order of first mention."""
+        return tuple(dict.fromkeys([side for term in self.terms for side in term.sides]))
 
 
 def rounding(left: Array, right: Array) -> Any:

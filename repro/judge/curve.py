@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.contrast import Contrast, Statement, Term
+from repro.judge.contrast import Contrast, Statement
 from repro.judge.judge import Judge
 from repro.judge.measured import Measured
 from repro.judge.scale import Array, Scale
@@ -143,14 +143,14 @@ class Curve:
         term = self._weakest(others, sign, at, "at the epoch that comes closest")
         return self._decide(f"{word} {at}", term)
 
-    def _steps(self, after: int, sign: int) -> Term:
+    def _steps(self, after: int, sign: int) -> Contrast:
         """The term that every step after an epoch goes up, or down with a `sign` of -1."""
         steps = partial(_steps, start=self._place(after))
         return self._weakest(steps, sign, "after its weakest step", "before it")
 
     def _weakest(
         self, pairs: Callable[[Sequence[Array]], Pairs], sign: int, named: str, rival: str
-    ) -> Term:
+    ) -> Contrast:
         """The term that of all pairs of epochs the first is above the second, or below it."""
 
         def weakest(seeds: int, side: int) -> Array:
@@ -193,7 +193,7 @@ class Curve:
             )
         return list(self.epochs).index(epoch)
 
-    def _decide(self, text: str, *terms: Term) -> Verdict:
+    def _decide(self, text: str, *terms: Contrast) -> Verdict:
         return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, stdtr  # type: ignore[import-untyped]
 
-from repro.judge.contrast import Readings, Statement, Term
+from repro.judge.contrast import Contrast, Readings, Statement
 from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
 from repro.judge.verdict import Outcome, Verdict
@@ -210,7 +210,7 @@ def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     return found if all(np.isfinite(each.mean) for each in found) else []
 
 
-def _distance(term: Term, readings: Readings, seeds: int) -> Excess:
+def _distance(term: Contrast, readings: Readings, seeds: int) -> Excess:
     if np.any(term.is_trivial(readings)):
         return Excess(0.0, 0.0, seeds)
     evidence = term.weigh(readings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from repro.judge.contrast import Readings, Side, Statement, Term
+from repro.judge.contrast import Contrast, Readings, Side, Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
@@ -148,7 +148,7 @@ def _not_finite(readings: Readings) -> str:
     return "; ".join(reasons)
 
 
-def _judged_terms(statement: Statement, readings: Readings) -> list[Term]:
+def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
     """Return the terms that something could fail, and after them those that are implied."""
     needed = [term for term in statement.terms if not term.is_trivial(readings)]
     if not needed:
@@ -159,7 +159,7 @@ def _judged_terms(statement: Statement, readings: Readings) -> list[Term]:
     return [*needed, *statement.implied]
 
 
-def _weighed(term: Term, readings: Readings) -> Evidence:
+def _weighed(term: Contrast, readings: Readings) -> Evidence:
     """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
 
     The floor of half an example would make a spread of them.
@@ -173,7 +173,7 @@ def _weighed(term: Term, readings: Readings) -> Evidence:
     return weighed if term.is_exact else replace(weighed, alike=True)
 
 
-def _effects(look: Look, terms: Sequence[Term], readings: Readings) -> tuple[Effect, ...]:
+def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple[Effect, ...]:
     """Describe all comparisons of a look."""
     place = {side: i for i, side in enumerate(readings)}
     needed, found = len(look.needed), list[Effect]()
@@ -192,7 +192,7 @@ def _effects(look: Look, terms: Sequence[Term], readings: Readings) -> tuple[Eff
     return tuple(found)
 
 
-def _all_alike(terms: Sequence[Term], effects: Sequence[Effect], readings: Readings) -> str:
+def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: Readings) -> str:
     """Ask what may be behind seeds that all gave the same; empty where none did."""
     alike = [term for term, effect in zip(terms, effects, strict=True) if effect.alike]
     if not alike:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from repro.judge.contrast import Statement, Term
+from repro.judge.contrast import Contrast, Statement
 from repro.judge.measured import Gain, Measured, above, amount
 from repro.judge.verdict import Verdict
 
@@ -108,7 +108,7 @@ class Ladder:
         if len(steps) < 2:
             raise ValueError("steps can only diminish on a ladder of at least three rungs")
         shrinking = [before.larger_than(after) for before, after in pairwise(steps)]
-        terms: list[Term] = [*shrinking, above(steps[-1].high, steps[-1].low)]
+        terms: list[Contrast] = [*shrinking, above(steps[-1].high, steps[-1].low)]
         return self._decide(
             "climbs by ever smaller steps" if not falling else "falls by ever smaller steps", terms
         )
@@ -128,7 +128,7 @@ class Ladder:
             )
         largest = steps[index]
         larger = [largest.larger_than(step) for i, step in enumerate(steps) if i != index]
-        terms: list[Term] = [*larger, above(largest.high, largest.low)]
+        terms: list[Contrast] = [*larger, above(largest.high, largest.low)]
         way = "down" if falling else "up"
         return self._decide(f"has its largest step {way} at {steps[index].label}", terms)
 
@@ -145,9 +145,9 @@ class Ladder:
     def _decide(
         self,
         text: str,
-        terms: Sequence[Term],
+        terms: Sequence[Contrast],
         *,
-        implied: Sequence[Term] = (),
+        implied: Sequence[Contrast] = (),
     ) -> Verdict:
         first = self._rungs[0]
         labels = ", ".join(rung.label for rung in self)

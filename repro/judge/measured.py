@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, Term, fixed
+from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, fixed
 from repro.judge.documented import DocumentedRun, runs_of
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
@@ -212,7 +212,7 @@ class Measured(NoArithmetic, Side):
         if over is not None:
             text += f", as over {over} seeds there"
         half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread((self,), documented, half_example, over or 0)
+        term = SmallSpread((self,), at_most=documented, half_example=half_example, runs=over or 0)
         return self._decide(text, term, documented=documented)
 
     def agrees_with(
@@ -294,7 +294,7 @@ class Measured(NoArithmetic, Side):
         """This, measured on the same examples as the documented value: they are not drawn."""
         return replace(self, by_example=None)
 
-    def _decide(self, text: str, *terms: Term, documented: float | None = None) -> Verdict:
+    def _decide(self, text: str, *terms: Contrast, documented: float | None = None) -> Verdict:
         text = f"{self.label} {text} in {self.metric}"
         return self.judge.decide(Statement(text, terms, documented=documented))
 

@@ -17,18 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
-from repro.judge.contrast import Contrast, Readings, Side, Term, rounding
+from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import ROUNDING, Evidence
 from repro.judge.scale import Scale
 from repro.judge.statistic import SIGN, Spread
 
 
-@dataclass(frozen=True)
-class SmallSpread(Term):
-    """The term that the standard deviation of an arm over seeds is at most `at_most`."""
+@dataclass(frozen=True, kw_only=True)
+class SmallSpread(Contrast):
+    """The term that the standard deviation of one side over seeds is at most `at_most`."""
 
-    sides: tuple[Side, ...]
     at_most: float
     half_example: float = 0.0
     """Half an example of a share, which its values may differ by without showing it."""
