@@ -187,14 +187,6 @@ def test_equal_values_everywhere_are_a_question_and_no_verdict():
         assert "alike on every seed" in (a > b).reason or "every seed gave" in (a > b).reason
 
 
-def test_shares_at_their_ceiling_spread_by_half_an_example():
-    counted = Scale("log-odds", count=100)
-    ceiling, below = apart([1.0] * 5, [0.9, 0.91, 0.92, 0.9, 0.9], scale=counted)
-    assert (ceiling > below).effects[0].error > 0
-    both = apart([1.0] * 5, [1.0] * 5, scale=counted)
-    assert (both[0] > both[1]).outcome is Outcome.INCONCLUSIVE
-
-
 def test_a_fixed_number_is_compared_with_one_sample():
     few, many = apart(RNG.normal(1, 0.1, 5), RNG.normal(1, 0.1, 9))
     both = (few > 0.5) & (many > 0.5)
@@ -209,15 +201,6 @@ def test_words_about_single_seeds_are_refused():
     with pytest.raises(ValueError, match="seed by seed"):
         a.agrees_with(1.0, runs=1, within=0.5, plus=b)
     assert a.exceeds(-5.0, in_at_least=0.5).outcome is Outcome.REPRODUCED
-
-
-def test_samples_of_one_pairing_are_paired():
-    base = RNG.normal(0, 5, 8)
-    a, b = apart(base + RNG.normal(1, 0.1, 8), base, pairing="the same")
-    effect = (a > b).effects[0]
-    theirs = stats.ttest_rel(a.values(8), b.values(8), alternative="greater")
-    assert effect.p_for == pytest.approx(theirs.pvalue)
-    assert not effect.counts
 
 
 def test_one_look_has_the_whole_level_and_tells_its_seeds():

@@ -51,9 +51,3 @@ def test_one_hopeless_term_is_enough_to_give_up_but_not_one_that_may_yet_fail():
     assert even.is_within(0.3, of=none).seeds == 5
     assert clear.is_within(3.0, of=none).outcome is Outcome.REPRODUCED
     assert (low > none).seeds > 5
-
-
-def test_seeds_are_saved_where_there_is_nothing():
-    rng = np.random.default_rng(8)
-    seeds = [decided(rng.standard_normal(12)).seeds for _ in range(400)]
-    assert np.mean(seeds) < 7.5

@@ -38,18 +38,6 @@ def test_greater_is_the_paired_t_test():
         assert effect.correlation == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
-def test_falling_below_is_exceeding_turned_around():
-    x, y = around(1.0, 1.5)
-    a, b = arms(x, y, scale=Scale("log"))
-    for one, other in (
-        (a < b, b > a),
-        (a.falls_below(b, by_at_least=0.2), b.exceeds(a, by_at_least=0.2)),
-        (a.falls_below(b, by_ratio=1.2), b.exceeds(a, by_ratio=1.2)),
-    ):
-        assert one.outcome is other.outcome is Outcome.REPRODUCED
-        assert one.effects[0].p_for == pytest.approx(other.effects[0].p_for)
-
-
 def logit(v):
     return np.log(v / (1 - v))
 
@@ -66,6 +54,8 @@ def test_the_words_are_one_sided_t_tests_on_the_scale_of_the_metric():
     for verdict, *expected in (
         (p.exceeds(q, by_at_least=0.05), greater(logit(x) - logit(y + 0.05))),
         (r.exceeds(s, by_ratio=1.1), greater(np.log(x / y), np.log(1.1))),
+        (s.falls_below(r, by_ratio=1.1), greater(np.log(x / y), np.log(1.1))),
+        (r.is_at_most_times(1.2, of=s), greater(np.log(y / x), -np.log(1.2))),
         (a.is_at_most(0.02, below=b), greater(x - y, -0.02)),
         (a.matches(0.695, tolerance=0.01), greater(x, 0.685), greater(-x, -0.705)),
         ((a - b) > (c - d), greater(x - y - z + w)),
