@@ -34,7 +34,7 @@ from repro.judge import Design, Excess, Judge, Measured
 from repro.judge.evidence import Evidence, Look, weigh
 from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.scale import Array
-from repro.judge.spread import SmallSpread
+from repro.judge.terms import SmallSpread
 from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
 

@@ -6,13 +6,12 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
-of a comparison (`evidence`, `effect`), what is tested (`contrast`, `documented`, `spread`), one
-statement (`verdict`, `judge`), the words of claims (`measured`, `ladder`, `curve`), and the ledger
-(`gate`).
+of a comparison (`evidence`, `effect`), what is tested (`contrast`, `terms`), one statement
+(`verdict`, `judge`), the words of claims (`measured`, `shapes`), what a design finds (`power`), and
+the ledger (`gate`).
 """
 
 from repro.judge.contrast import Statement
-from repro.judge.curve import Curve
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Excess
 from repro.judge.gate import (
@@ -22,11 +21,11 @@ from repro.judge.gate import (
     reference,
 )
 from repro.judge.judge import Judge
-from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
 from repro.judge.power import detectable
 from repro.judge.scale import Scale, ScaleError
+from repro.judge.shapes import Curve, Ladder
 from repro.judge.verdict import Findings, Outcome, Verdict, either, p_of_all
 
 __all__ = [

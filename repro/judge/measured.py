@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, fixed
-from repro.judge.documented import DocumentedRun, runs_of
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
@@ -17,7 +16,7 @@ from repro.judge.mistakes import (
     require_share,
     require_width,
 )
-from repro.judge.spread import InHalfOfRuns, SmallSpread
+from repro.judge.terms import DocumentedRun, InHalfOfRuns, SmallSpread, runs_of
 from repro.judge.verdict import Verdict
 
 
@@ -211,8 +210,7 @@ class Measured(NoArithmetic, Side):
         text = f"spreads at most {documented:g}"
         if over is not None:
             text += f", as over {over} seeds there"
-        half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread((self,), at_most=documented, half_example=half_example, runs=over or 0)
+        term = SmallSpread((self,), at_most=documented, runs=over or 0)
         return self._decide(text, term, documented=documented)
 
     def agrees_with(
