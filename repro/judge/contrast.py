@@ -236,36 +236,30 @@ class Contrast:
             )
 
     def _weighed(self, readings: Readings) -> Evidence:
-        """Test the differences; sides that are the same on every seed are no evidence."""
-        if self.is_paired:
-            left, right = self.halves(readings)
-            floors = self.scale.half_example(left), self.scale.half_example(right)
-            evidence = weigh(
-                [right - left if self.below else left - right],
-                least_spreads=[np.maximum(*floors)],
-                resolutions=[rounding(left, right)],
-                exact=self.is_exact,
-                drawn=self._drawn(len(left)),
-            )
-        else:
-            samples = self._samples(readings)
-            evidence = weigh(
-                samples,
-                least_spreads=[self.scale.half_example(each) for each in samples],
-                resolutions=[ROUNDING * np.abs(each).max(axis=0) for each in samples],
-                exact=self.is_exact,
-            )
+        """Test the differences; sides that are the same on every seed are no evidence.
+
+        Sides that are paired make one sample; each of the others is a sample by itself.
+        """
+        samples: dict[object, Any] = {}
+        floors: dict[object, Any] = {}
+        resolutions: dict[object, Any] = {}
+        signs = (-1, 1) if self.below else (1, -1, -1, 1)
+        for side, sign, values in zip(self.sides, signs, self._on_scale(readings), strict=False):
+            runs = None if self.is_paired else side.pairing
+            samples[runs] = samples.get(runs, 0.0) + sign * values
+            floors[runs] = np.maximum(floors.get(runs, 0.0), self.scale.half_example(values))
+            smallest = ROUNDING * np.abs(values).max(axis=0)
+            resolutions[runs] = np.maximum(resolutions.get(runs, 0.0), smallest)
+        evidence = weigh(
+            list(samples.values()),
+            least_spreads=list(floors.values()),
+            resolutions=list(resolutions.values()),
+            exact=self.is_exact,
+            drawn=self._drawn(len(samples[None])) if self.is_paired else ALL_THERE_ARE,
+        )
         if self.is_gain or self.is_exact or evidence.fixed_variance:
             return evidence
         return replace(evidence, alike=(evidence.alike | _are_tied(*self._read(readings)))[()])
-
-    def _samples(self, readings: Readings) -> list[Array]:
-        """The parts of the difference by what is paired: one array for each group of sides."""
-        samples: dict[object, Array] = {}
-        signs = (-1, 1) if self.below else (1, -1, -1, 1)
-        for side, sign, values in zip(self.sides, signs, self._on_scale(readings), strict=False):
-            samples[side.pairing] = samples.get(side.pairing, 0) + sign * values
-        return list(samples.values())
 
     def _drawn(self, seeds: int) -> Drawn:
         """The error of the mean difference from having measured on these examples alone.

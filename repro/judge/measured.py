@@ -10,6 +10,7 @@ from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
     is_count,
+    require_another,
     require_number,
     require_positive,
     require_same_data,
@@ -60,7 +61,7 @@ class Measured(NoArithmetic, Side):
         """The gain of this arm over another, to compare with another gain."""
         if not isinstance(other, Measured):
             self._no_arithmetic(other)
-        _require_another(self.label, self.origin, other.origin)
+        require_another(self.label, self.origin, other.origin)
         return Gain(high=self, low=_same_metric(self, other))
 
     def exceeds(
@@ -85,8 +86,8 @@ class Measured(NoArithmetic, Side):
         >>> assert shallow.perplexity.exceeds(deep.perplexity, by_ratio=1.1)
         """
         term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
-        amounts = amount(by_at_least, by_ratio)
-        return self._in_runs(f"exceeds {_label(other)}{amounts}", term, in_at_least)
+        text = f"exceeds {term.sides[1].label}{amount(by_at_least, by_ratio)}"
+        return self._in_runs(text, term, in_at_least)
 
     def falls_below(
         self,
@@ -104,8 +105,8 @@ class Measured(NoArithmetic, Side):
         >>> assert deep.perplexity.falls_below(shallow.perplexity, by_ratio=1.1)
         """
         term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
-        amounts = amount(by_at_least, by_ratio)
-        return self._in_runs(f"falls below {_label(other)}{amounts}", term, in_at_least)
+        text = f"falls below {term.sides[0].label}{amount(by_at_least, by_ratio)}"
+        return self._in_runs(text, term, in_at_least)
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
         """Judge whether this lies within a margin of the other: two one-sided tests.
@@ -129,7 +130,7 @@ class Measured(NoArithmetic, Side):
         >>> print(shallow.parameters.matches(10_451).outcome)
         refuted
         """
-        documented = require_number(documented, self.label, self.metric)
+        documented = require_number(documented, self)
         if tolerance is None:
             if not self.is_exact:
                 raise ValueError(
@@ -141,7 +142,7 @@ class Measured(NoArithmetic, Side):
             text = f"matches {documented:.12g}"
         else:
             text = f"matches {documented:g} within {tolerance:g}"
-        require_share(documented, self.scale, self.metric)
+        require_share(documented, self)
         terms = _within(self._on_its_examples(), fixed(documented, self), tolerance)
         return self._decide(text, *terms, documented=documented)
 
@@ -250,8 +251,8 @@ class Measured(NoArithmetic, Side):
             raise ValueError("say how near is near enough: give within, or within_ratio")
         require_width("within", within, above=0)
         require_width("within_ratio", within_ratio, above=1)
-        documented = require_number(documented, self.label, self.metric)
-        require_share(documented if times is None else 0.0, self.scale, self.metric)
+        documented = require_number(documented, self)
+        require_share(documented if times is None else 0.0, self)
         of, bound, side = f"{documented:g}", UNSHIFTED, fixed(documented, self)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
@@ -331,7 +332,7 @@ class Gain:
         _same_metric(self.high, other.high)
         ends = [(each.high.origin, each.low.origin) for each in (self, other)]
         if None not in ends[0]:
-            _require_another(f"the gain {self.label}", *ends)
+            require_another(f"the gain {self.label}", *ends)
         return Contrast((self.high, self.low, other.high, other.low))
 
 
@@ -358,7 +359,7 @@ def above(
         raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
     arm = high if isinstance(high, Measured) else low
     assert isinstance(arm, Measured)  # one side is always an arm
-    require_share(by_at_least or 0.0, arm.scale, arm.metric)
+    require_share(by_at_least or 0.0, arm)
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
     return _compared(_side(arm, high), _side(arm, low), bound)
 
@@ -366,21 +367,13 @@ def above(
 def _compared(high: Side, low: Side, bound: Bound = UNSHIFTED) -> Contrast:
     """Compare two sides; raises ValueError where they are one, or have nothing in common."""
     require_same_data(high, low)
-    _require_another((low if high.is_fixed else high).label, high.origin, low.origin)
+    require_another((low if high.is_fixed else high).label, high.origin, low.origin)
     return Contrast((high, low), bound)
-
-
-def _require_another(label: str, first: object, second: object) -> None:
-    """Raise ValueError where something is compared with itself."""
-    if first is not None and first == second:
-        raise ValueError(
-            f"The claim compares {label} with itself: let the two arms differ in a setting."
-        )
 
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
     """The term that an arm lies below another side by less than a margin, if at all."""
-    require_share(margin, arm.scale, arm.metric)
+    require_share(margin, arm)
     if not 0 < margin < float("inf"):
         raise ValueError(
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
@@ -399,8 +392,8 @@ def _within(arm: Measured, other: Side, margin: float) -> tuple[Contrast, Contra
 def _side(arm: Measured, other: Other) -> Side:
     if isinstance(other, Measured):
         return _same_metric(arm, other)
-    number = require_number(other, arm.label, arm.metric)
-    require_share(number, arm.scale, arm.metric)
+    number = require_number(other, arm)
+    require_share(number, arm)
     return fixed(number, arm)
 
 
@@ -417,10 +410,6 @@ def _same_metric(arm: Measured, other: Measured) -> Measured:
             f"{other.metric} ({other.scale.name}): compare the same metric on the same scale"
         )
     return other
-
-
-def _label(other: Other) -> str:
-    return other.label if isinstance(other, Measured) else f"{other:g}"
 
 
 def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:

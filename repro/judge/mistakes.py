@@ -8,7 +8,6 @@ from typing import NoReturn
 import numpy as np
 
 from repro.judge.contrast import Side
-from repro.judge.scale import Scale
 
 
 class NoArithmetic:
@@ -17,10 +16,15 @@ class NoArithmetic:
     label: str
 
     def __ge__(self, other: object) -> NoReturn:
-        raise TypeError(_no_order(self.label, ">=", "a > b, or a.is_at_most(margin, below=b)"))
+        self._no_order(">=", "a > b, or a.is_at_most(margin, below=b)")
 
     def __le__(self, other: object) -> NoReturn:
-        raise TypeError(_no_order(self.label, "<=", "a < b, or a.is_at_most_times(1.05, b)"))
+        self._no_order("<=", "a < b, or a.is_at_most_times(1.05, b)")
+
+    def _no_order(self, sign: str, instead: str) -> NoReturn:
+        raise TypeError(
+            f"{self.label} {sign} … says that it may be equal, which no test shows: claim {instead}"
+        )
 
     def _no_arithmetic(self, other: object) -> NoReturn:
         raise TypeError(
@@ -62,23 +66,18 @@ def require_finding(finding: object, kind: type) -> None:
         )
 
 
-def _no_order(label: str, sign: str, instead: str) -> str:
-    return f"{label} {sign} … says that it may be equal, which no test shows: claim {instead}"
-
-
-def require_number(other: object, label: str, metric: str) -> float:
-    """Return the number that a metric is compared with; raises an error where it is none."""
+def require_number(other: object, side: Side) -> float:
+    """Return the number that a side is compared with; raises an error where it is none."""
+    compared = f"{side.metric} of {side.label} is compared with"
     is_truth = isinstance(other, bool | np.bool_)
     if not is_truth and (isinstance(other, int | float) or hasattr(other, "__float__")):
         number = float(other)
         if math.isfinite(number):
             return number
-        raise ValueError(
-            f"{metric} of {label} is compared with {number}, which is no finite number"
-        )
+        raise ValueError(f"{compared} {number}, which is no finite number")
     raise TypeError(
-        f"{metric} of {label} is compared with a {type(other).__name__}, which is neither a number"
-        f" nor a metric: name the same metric of it, as in b.{metric.replace(' ', '_')}"
+        f"{compared} a {type(other).__name__}, which is neither a number nor a metric: name the"
+        f" same metric of it, as in b.{side.metric.replace(' ', '_')}"
     )
 
 
@@ -96,12 +95,20 @@ def require_width(name: str, width: float | None, *, above: float) -> None:
         raise ValueError(f"{name}={width!r} leaves nothing to show: give {give}")
 
 
-def require_share(number: float, scale: Scale, metric: str) -> None:
+def require_share(number: float, side: Side) -> None:
     """Raise ValueError where per cent are given of what is a share."""
-    if scale.name == "log-odds" and abs(number) > 1:
+    if side.scale.name == "log-odds" and abs(number) > 1:
         raise ValueError(
-            f"{metric} is a share between 0 and 1, and {number:g} is none: write {number / 100:g}"
-            f" for {number:g} %"
+            f"{side.metric} is a share between 0 and 1, and {number:g} is none: write"
+            f" {number / 100:g} for {number:g} %"
+        )
+
+
+def require_another(label: str, first: object, second: object) -> None:
+    """Raise ValueError where something is compared with itself."""
+    if first is not None and first == second:
+        raise ValueError(
+            f"The claim compares {label} with itself: let the two arms differ in a setting."
         )
 
 
