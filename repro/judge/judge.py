@@ -64,17 +64,20 @@ class Judge:
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, readings)
-        verdict = replace(
+        outcome, wanted, advice = Outcome.REPRODUCED, None, ""
+        if not look.reproduced:
+            outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
+        if outcome is Outcome.INCONCLUSIVE:
+            wanted, advice = _advice(effects, design)
+        return replace(
             self._open(statement, readings),
+            outcome=outcome,
             p=look.p,
             effects=effects,
             reason=_all_alike(terms, effects, readings),
+            wanted=wanted,
+            advice=advice,
         )
-        if look.reproduced or look.refuted:
-            settled = Outcome.REPRODUCED if look.reproduced else Outcome.REFUTED
-            return replace(verdict, outcome=settled)
-        wanted, advice = _advice(effects, design)
-        return replace(verdict, wanted=wanted, advice=advice)
 
     def _open(self, statement: Statement, readings: Readings) -> Verdict:
         """Return the verdict on a statement before its evidence is weighed: that it is open."""

@@ -109,13 +109,10 @@ class Verdict(NoLogic):
         Of an alternative, that of the part which comes closest to being reproduced.
         """
         if self.parts:
-            start, found = 0, []
-            for part in self.parts:
-                own = self.effects[start : start + len(part.effects)]
-                start += len(own)
-                found += [_weakest(own)] if own else []
-            return max(found, key=lambda effect: effect.distance, default=None)
-        return _weakest(self.effects) if self.effects else None
+            found = [weakest.distance for part in self.parts if (weakest := part.weakest)]
+            return next((e for e in self.effects if e.distance == max(found)), None)
+        needed = (effect for effect in self.effects if effect.needed)
+        return min(needed, key=lambda effect: effect.distance, default=None)
 
     @property
     def measured(self) -> str:
@@ -192,14 +189,12 @@ class Verdict(NoLogic):
 
     def _quality(self) -> list[str]:
         """The worth of the pairing, and what the tests take for granted."""
-        lines, needed = [], [effect for effect in self.effects if effect.needed]
-        with_spread = [effect for effect in needed if effect.has_spread]
-        correlations = [effect.correlation for effect in needed if effect.correlation is not None]
-        if correlations:
-            low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
-            lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
-        kinds = {effect.kind for effect in with_spread}
-        return lines + [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
+        needed = [effect for effect in self.effects if effect.needed]
+        rs = sorted(effect.correlation for effect in needed if effect.correlation is not None)
+        worth = " to ".join(dict.fromkeys(f"{r:.2f}" for r in rs[:1] + rs[-1:]))
+        kinds = {effect.kind for effect in needed if effect.has_spread}
+        taken = [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
+        return [f"pairing: r = {worth}", *taken] if rs else taken
 
 
 _TAKEN_FOR_GRANTED = {
@@ -212,10 +207,6 @@ _TAKEN_FOR_GRANTED = {
         "ten times as often as stated, and few seeds do not show it"
     ),
 }
-
-
-def _weakest(effects: Sequence[Effect]) -> Effect:
-    return min((e for e in effects if e.needed), key=lambda effect: effect.distance)
 
 
 def either(*verdicts: Verdict) -> Verdict:
