@@ -170,16 +170,6 @@ def test_means_of_samples_are_compared_with_the_freedom_of_the_smallest():
         assert min(effect.p_for, effect.p_against) >= min(welch, 1 - welch)
 
 
-def test_gains_of_four_samples_take_the_freedom_of_the_smallest():
-    samples = [RNG.normal(mean, 1, 6) for mean in (9, 1, 1, 0)]
-    a, b, c, d = apart(*samples)
-    verdict = (a - b) > (c - d)
-    gain = samples[0].mean() - samples[1].mean() - samples[2].mean() + samples[3].mean()
-    error = sum(each.var(ddof=1) / 6 for each in samples) ** 0.5
-    assert verdict.effects[0].p_for == pytest.approx(stats.t.sf(gain / error, 5))
-    assert verdict.outcome is Outcome.REPRODUCED
-
-
 def test_equal_values_everywhere_are_a_question_and_no_verdict():
     for value in (0.5, 0.6):
         a, b = apart([value] * 5, [0.5] * 7)
