@@ -74,13 +74,10 @@ class Ladder:
         >>> print(trials([SHALLOW, MEDIUM, DEEP]).accuracy.is_ordered().outcome)
         refuted
         """
-        return self._decide(
-            "ranks as listed, the first largest",
-            [above(a, b) for a, b in pairwise(self)],
-            implied=[
-                above(self[a], self[b]) for a, b in combinations(range(len(self)), 2) if b > a + 1
-            ],
-        )
+        apart = [(a, b) for a, b in combinations(range(len(self)), 2) if b > a + 1]
+        terms = [above(a, b) for a, b in pairwise(self)]
+        implied = [above(self[a], self[b]) for a, b in apart]
+        return self._decide("ranks as listed, the first largest", terms, implied)
 
     def peaks_at(self, index: int) -> Verdict:
         """Judge whether this rung, counted from 0, exceeds every other.
@@ -124,10 +121,8 @@ class Ladder:
         if len(steps) < 2:
             raise ValueError("steps can only diminish on a ladder of at least three rungs")
         shrinking = [before.larger_than(after) for before, after in pairwise(steps)]
-        terms: list[Contrast] = [*shrinking, above(steps[-1].high, steps[-1].low)]
-        return self._decide(
-            "climbs by ever smaller steps" if not falling else "falls by ever smaller steps", terms
-        )
+        terms = [*shrinking, above(steps[-1].high, steps[-1].low)]
+        return self._decide(f"{'falls' if falling else 'climbs'} by ever smaller steps", terms)
 
     def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
         """Judge whether the step from rung `index` to the next is one up, and the largest.
@@ -144,9 +139,9 @@ class Ladder:
             )
         largest = steps[index]
         larger = [largest.larger_than(step) for i, step in enumerate(steps) if i != index]
-        terms: list[Contrast] = [*larger, above(largest.high, largest.low)]
+        terms = [*larger, above(largest.high, largest.low)]
         way = "down" if falling else "up"
-        return self._decide(f"has its largest step {way} at {steps[index].label}", terms)
+        return self._decide(f"has its largest step {way} at {largest.label}", terms)
 
     def _steps(self, falling: bool) -> list[Gain]:
         return [a - b if falling else b - a for a, b in pairwise(self)]
@@ -159,16 +154,11 @@ class Ladder:
         return self._rungs[index]
 
     def _decide(
-        self,
-        text: str,
-        terms: Sequence[Contrast],
-        *,
-        implied: Sequence[Contrast] = (),
+        self, text: str, terms: Sequence[Contrast], implied: Sequence[Contrast] = ()
     ) -> Verdict:
-        first = self._rungs[0]
         labels = ", ".join(rung.label for rung in self)
-        text = f"{first.metric} over {labels} {text}"
-        return first.judge.decide(Statement(text, tuple(terms), tuple(implied)))
+        text = f"{self[0].metric} over {labels} {text}"
+        return self[0].judge.decide(Statement(text, tuple(terms), tuple(implied)))
 
 
 Pairs: TypeAlias = tuple[Array, Array]
