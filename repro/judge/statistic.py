@@ -24,20 +24,14 @@ from scipy.special import (  # type: ignore[import-untyped]
     fdtri,
     gammainccinv,
     gammaincinv,
-    stdtr,
     stdtrit,
 )
 
 from repro.judge.scale import Array
 
 
-def tail(t: Any, freedom: Any) -> Any:
-    """The chance of a t statistic above `t` when the true mean is 0."""
-    return stdtr(freedom, -np.asarray(t))
-
-
 def critical(p: Any, freedom: Any) -> Any:
-    """The t statistic whose `tail` is `p`."""
+    """The t statistic that is exceeded with chance `p` when the true mean is 0."""
     return -stdtrit(freedom, p)
 
 
