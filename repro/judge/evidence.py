@@ -221,16 +221,12 @@ class Look:
         That is where all of what is needed may hold, or one of all may fail. Giving up early can
         only cost power; no false verdict arises.
         """
-        last = self.design.looks[-1]
+        last, every = self.design.looks[-1], (*self.needed, *self.implied)
         to_hold, to_fail = self._boundaries(last)
         holds = [
-            predictive_power(_at_last(last, e, e.p_for), boundary, _known(e, last))
-            for e, boundary in zip(self.needed, to_hold, strict=False)
+            _crossing(e, e.p_for, up, last) for e, up in zip(self.needed, to_hold, strict=False)
         ]
-        fails = [
-            predictive_power(_at_last(last, e, e.p_against), boundary, _known(e, last))
-            for e, boundary in zip((*self.needed, *self.implied), to_fail, strict=True)
-        ]
+        fails = [_crossing(e, e.p_against, p, last) for e, p in zip(every, to_fail, strict=True)]
         return np.min(holds, axis=0) + np.sum(fails, axis=0) < self.design.futility
 
     @property
@@ -256,8 +252,7 @@ class Look:
     def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:
         """The p at which each comparison holds and fails, at its own look or at that at `seeds`."""
         every, boundary = (*self.needed, *self.implied), self.design.boundary
-        each_way = 1 / self.ways if seeds is None else 1.0
-        share = 1 / sum(each.weight for each in every)
+        each_way, share = 1 / self.ways, 1 / sum(each.weight for each in every)
         return (
             [boundary(seeds or e.seeds, share=each_way, statistic=e.statistic_for) for e in every],
             [boundary(seeds or e.seeds, share=share, statistic=e.statistic_against) for e in every],
@@ -285,18 +280,15 @@ def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
     return int(enough[0]) if enough.size else None
 
 
-def _at_last(last: int, term: Evidence, p: Any) -> Any:
-    """Return a p as the same t has it with the degrees of freedom of all seeds up to `last`.
+def _crossing(term: Evidence, p: Any, boundary: float, last: int) -> Any:
+    """Return the chance that a test which stands at `p` now crosses `boundary` at the last look.
 
     Where the mean is known but for its examples, further seeds do not move it. But they show that
     its variance over seeds is small, and with that the degrees of freedom of the examples count.
     """
-    return stdtr(term.freedom_at(last), stdtrit(term.freedom, p)) if term.examples else p
-
-
-def _known(term: Evidence, last: int) -> Any:
-    """Return the share of what all seeds up to `last` would tell about a mean that is known."""
     if not term.examples:
-        return term.seeds / last
+        return predictive_power(p, boundary, term.seeds / last)
+    p = stdtr(term.freedom_at(last), stdtrit(term.freedom, p))
     now, then = (term.over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
-    return np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)
+    known = np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)
+    return predictive_power(p, boundary, known)
