@@ -223,11 +223,10 @@ class Look:
         """
         last, every = self.design.looks[-1], (*self.needed, *self.implied)
         to_hold, to_fail = self._boundaries(last)
-        holds = [
-            _crossing(e, e.p_for, up, last) for e, up in zip(self.needed, to_hold, strict=False)
-        ]
+        holds = [_crossing(e, e.p_for, p, last) for e, p in zip(every, to_hold, strict=True)]
         fails = [_crossing(e, e.p_against, p, last) for e, p in zip(every, to_fail, strict=True)]
-        return np.min(holds, axis=0) + np.sum(fails, axis=0) < self.design.futility
+        all_hold, one_fails = np.min(holds[: len(self.needed)], axis=0), np.sum(fails, axis=0)
+        return all_hold + one_fails < self.design.futility
 
     @property
     def p(self) -> float:
