@@ -1,5 +1,7 @@
 """Small arms of the studies, which train on twins in a fraction of a second, and their steps."""
 
+import functools
+
 import torch
 from hypothesis import strategies as st
 
@@ -84,17 +86,25 @@ def finetuning(arm, **changes):
     return arm.at("ci").but(**FINETUNING_DATA, **changes)
 
 
-def pretrained(run=None):
-    """The weights of a GPT that differ from their start, so that nothing in them is zero."""
+@functools.cache
+def pretrained():
+    """Parameters of a GPT that differ from their start, so that nothing in them is zero."""
     gpt, noise = Gpt(GPT, vocabulary=1024), torch.Generator().manual_seed(6)
     as_gpt2(gpt, 5, layers=GPT.layers)
-    parameters = gpt.named_parameters()
-    return to_file({n: p + 0.02 * torch.randn(p.shape, generator=noise) for n, p in parameters})
+    return {
+        name: p.detach() + 0.02 * torch.randn(p.shape, generator=noise)
+        for name, p in gpt.named_parameters()
+    }
+
+
+def base():
+    """The files of what arms start from: a run of pretraining."""
+    return KeptFiles(lambda run: to_file(pretrained()))
 
 
 def loaded(arm, device=CPU):
     """The data of an arm, with the weights that it starts from, if any."""
-    return load_data(study_of(arm), arm, device, KeptFiles(pretrained))
+    return load_data(study_of(arm), arm, device, base())
 
 
 def model(arm, seed=1):
@@ -116,7 +126,7 @@ def started(program, runs):
 def trained(arm, seed=1):
     """The values of a run that the plain loop trained."""
     [(_, values)] = train(
-        study_of(arm), [Run(arm, seed)], engine="loop", device=CPU, files=KeptFiles(pretrained)
+        study_of(arm), [Run(arm, seed)], engine="loop", device=CPU, files=base()
     )
     return values
 

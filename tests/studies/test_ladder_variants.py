@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram
-from repro.core.train import train
-from repro.studies.depth_ladder import linear, local_losses, placed, start
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
-from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
 from repro.studies.depth_ladder.variants import (
     LinearArm,
     PlacedArm,
@@ -23,41 +20,27 @@ from repro.studies.depth_ladder.variants import (
 )
 from repro.studies.depth_ladder.variants import placed as moved
 from repro.studies.find import study_of
-from tests.studies.small import LADDER, LINEAR, assert_same, copied
-from tests.studies.small import stepped as take_steps
+from tests.studies.small import (
+    LADDER,
+    LINEAR,
+    assert_same,
+    first_batch,
+    model,
+    started,
+    stepped,
+    trained,
+)
 
-CPU = torch.device("cpu")
 BATCH = 16
-
 SMALL = LADDER.but(depth=3, trained=3, images=64, recipe=LADDER.recipe.but(batch=BATCH))
+engines = pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
 
 
-@st.composite
-def arms(draw):
-    arm = SMALL.but(
-        rule=draw(st.sampled_from(["bp", "fa", "dfa"])),
-        trained=draw(st.integers(0, 3)),
-        feedback=draw(st.sampled_from(["weights", "blocks"])),
-    )
-    return moved(arm, draw(st.sampled_from(["input", "middle"])))
-
-
-def stepped(engine, runs, study, count=3):
-    """The states of runs after some steps."""
-    data = study.load(runs[0].arm, CPU)
-    program = engine(study, runs, data, CPU)
-    take_steps(program, data, count)
-    return [copied(state) for state in program.states()]
-
-
-def assert_engines_agree(arm, seeds, study):
-    """Assert that runs trained as one have the moments of the same runs trained alone."""
-    runs = [Run(arm, seed) for seed in seeds]
-    together = stepped(StackedProgram, runs, study)
-    for run, ours in zip(runs, together, strict=True):
-        [theirs] = stepped(LoopProgram, [run], study)
-        for name in (n for n in theirs if n.startswith("exp_avg/")):
-            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
+def states(engine, run, count=3):
+    """The state of a run after some steps."""
+    program, data = started(engine, [run])
+    stepped(program, data, count)
+    return program.states()[0]
 
 
 def test_blocks_lie_where_their_place_says():
@@ -67,64 +50,19 @@ def test_blocks_lie_where_their_place_says():
     assert moved(D512_L2.but(trained=1), "input").at("ci").width == D512_L2.at("ci").width
 
 
-@given(arm=arms())
-@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
-def test_all_blocks_but_those_that_are_trained_stay_bit_for_bit(engine, arm):
-    run = Run(arm, 1)
-    data = placed.STUDY.load(arm, CPU)
-    before = copied(engine(placed.STUDY, [run], data, CPU).states()[0])
-    [after] = stepped(engine, [run], placed.STUDY)
-    for name in (n for n in before if n.startswith("parameter/blocks.")):
-        block = int(name.split(".")[1])
-        assert torch.equal(before[name], after[name]) == (block not in arm.blocks), name
-
-
-@given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=2, unique=True))
-def test_stacked_agrees_with_the_reference(arm, seeds):
-    assert_engines_agree(arm, seeds, placed.STUDY)
-
-
-@given(arm=arms(), data=st.data())
-def test_a_run_does_not_depend_on_its_company(arm, data):
-    company = [Run(arm.but(trained=data.draw(st.integers(0, 3))), seed) for seed in range(2)]
-    together = stepped(StackedProgram, company, placed.STUDY)
-    for run, ours in zip(company, together, strict=True):
-        [alone] = stepped(StackedProgram, [run], placed.STUDY)
-        assert_same(alone, ours)
-
-
-def test_with_all_blocks_trained_the_place_is_none():
-    for engine in (LoopProgram, StackedProgram):
-        for rule in ("bp", "fa", "dfa"):
-            arm = SMALL.but(rule=rule)
-            [usual] = stepped(engine, [Run(arm, 5)], LADDER_STUDY)
-            [there] = stepped(engine, [Run(moved(arm, "input"), 5)], placed.STUDY)
-            assert_same(usual, there)
-
-
-@st.composite
-def local_arms(draw):
-    return by_local_losses(
-        SMALL.but(
-            trained=draw(st.integers(0, 3)),
-            credit=draw(st.sampled_from(["normalised", "raw"])),
-            embedding=draw(st.sampled_from(["trained", "frozen"])),
-        )
-    )
-
-
-@given(arm=local_arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=2, unique=True))
-def test_stacked_local_losses_agree_with_the_reference(arm, seeds):
-    assert_engines_agree(arm, seeds, local_losses.STUDY)
+@engines
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+def test_with_all_blocks_trained_the_place_is_none(rule, engine):
+    arm = SMALL.but(rule=rule)
+    assert_same(states(engine, Run(arm, 5)), states(engine, Run(moved(arm, "input"), 5)))
 
 
 @given(trained=st.integers(0, 3), seed=st.integers(0, 99))
-@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
+@engines
 def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
     """The gradients of the loss are those of all local losses: AdamW then takes the same steps."""
     arm = SMALL.but(trained=trained, credit="raw")
-    [usual] = stepped(engine, [Run(arm, seed)], LADDER_STUDY, count=1)
-    [local] = stepped(engine, [Run(by_local_losses(arm), seed)], local_losses.STUDY, count=1)
+    usual, local = (states(engine, Run(x, seed), 1) for x in (arm, by_local_losses(arm)))
     assert usual.keys() == local.keys()
     for name in (n for n in usual if n.startswith("exp_avg/")):
         torch.testing.assert_close(local[name], usual[name], rtol=1e-4, atol=1e-7)
@@ -133,27 +71,22 @@ def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
 @given(seed=st.integers(0, 99), block=st.integers(0, 2))
 def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, block):
     """The oracle is autograd through the whole network, one example at a time."""
-    run = Run(by_local_losses(SMALL), seed)
-    data = local_losses.STUDY.load(run.arm, CPU)
-    model = local_losses.STUDY.reference(run, data, CPU)
-    x, y = (part[0] for part in data.batch(data.epoch(seed, 0)[None, :BATCH]))
-    weight = model.module.blocks[block].down.weight
+    one = model(by_local_losses(SMALL), seed)
+    x, y = first_batch(one.data, seed, BATCH)
+    weight = one.module.blocks[block].down.weight
     expected = torch.zeros_like(weight)
-    for one, label in zip(x, y, strict=True):
-        h = model._states(one[None])
-        loss = F.cross_entropy(model.module.readout(h[-1]), label[None])
+    for image, label in zip(x, y, strict=True):
+        h = one._states(image[None])
+        loss = F.cross_entropy(one.module.readout(h[-1]), label[None])
         true, credit = torch.autograd.grad(loss, [weight, h[block + 1]])
         expected += true / credit.square().mean().sqrt() / BATCH
-    objective, _ = model.loss(x, y)
+    objective, _ = one.loss(x, y)
     objective.backward()
     torch.testing.assert_close(weight.grad, expected, rtol=1e-3, atol=1e-5)
 
 
 def test_what_local_losses_tell_a_layer_is_the_true_gradient():
-    for engine in ("loop", "stacked"):
-        run = Run(by_local_losses(SMALL), 3)
-        [(_, values)] = train(local_losses.STUDY, [run], engine=engine, device=CPU)
-        assert values["measures"]["alignment"] == pytest.approx([1.0] * 4, abs=1e-5)
+    assert trained(by_local_losses(SMALL), 3)["measures"]["alignment"] == pytest.approx([1.0] * 4)
 
 
 def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
@@ -161,8 +94,7 @@ def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
     arm = StartArm(width=16, depth=4, data="cifar10-twin", pixels=8, images=320).but(
         weight_std=0.1, embedding_std=0.1, recipe=SMALL.recipe.but(epochs=0)
     )
-    [(_, values)] = train(start.STUDY, [Run(arm, 3)], engine="loop", device=CPU)
-    measures = values["measures"]
+    measures = trained(arm, 3)["measures"]
     norm, cosine = measures["norm_ratio"], measures["stack_cosine"]
     assert measures["stack_ratio"] == pytest.approx(
         math.sqrt(1 + norm**2 - 2 * norm * cosine), rel=1e-4
@@ -173,33 +105,19 @@ def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
 
 def test_without_blocks_there_is_an_embedding_and_a_readout():
     arm = without_blocks(SMALL)
-    assert arm.label == "BP without blocks k=0"
-    runs = [Run(arm, seed) for seed in (1, 2)]
-    together = stepped(StackedProgram, runs, LADDER_STUDY)
-    for run, ours in zip(runs, together, strict=True):
-        [theirs] = stepped(LoopProgram, [run], LADDER_STUDY)
-        torch.testing.assert_close(
-            ours["exp_avg/embed.weight"], theirs["exp_avg/embed.weight"], rtol=1e-3, atol=1e-6
-        )
-    for engine in ("loop", "stacked"):
-        [(_, values)] = train(LADDER_STUDY, runs[:1], engine=engine, device=CPU)
-        assert values["measures"]["block_ratio"] == []
-    model = LADDER_STUDY.reference(runs[0], LADDER_STUDY.load(arm, CPU), CPU)
+    assert trained(arm)["measures"]["block_ratio"] == []
+    network = model(arm).module
     x = torch.randn(4, arm.inputs)
-    torch.testing.assert_close(model.module(x), model.module.readout(model.module.embed(x)))
+    torch.testing.assert_close(network(x), network.readout(network.embed(x)))
 
 
 def test_a_linear_classifier_is_one():
-    arm = LINEAR
-    data = linear.STUDY.load(arm, CPU)
-    model = linear.STUDY.reference(Run(arm, 3), data, CPU)
-    x, y = (part[0] for part in data.batch(data.epoch(3, 0)[None, :BATCH]))
-    weight, bias = model.module.weight, model.module.bias
-    told, _ = model.loss(x, y)
-    torch.testing.assert_close(told, F.cross_entropy(x @ weight.T + bias, y))
-    [(_, values)] = train(linear.STUDY, [Run(arm, 3)], engine="loop", device=CPU)
-    assert values["steps"] == 20
-    assert values["measures"]["accuracy"] > 0.1
+    one = model(LINEAR, 3)
+    x, y = first_batch(one.data, 3, BATCH)
+    told, _ = one.loss(x, y)
+    logits = F.linear(x, one.module.weight, one.module.bias)
+    torch.testing.assert_close(told, F.cross_entropy(logits, y))
+    assert trained(LINEAR, 3)["measures"]["accuracy"] > 0.1
 
 
 def test_a_linear_classifier_reads_what_the_ladder_reads():
