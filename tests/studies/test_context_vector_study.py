@@ -128,22 +128,16 @@ def test_unknown_words_count_and_padding_does_not():
     assert spread(logits[None], y).tolist() == [0]
 
 
-def test_a_pass_sees_every_sequence_once_and_its_last_batch_is_filled_up():
+def test_the_last_batch_of_a_pass_is_filled_up():
     arm = CONTEXT.but(sequences=20, epochs_a_pass=2)
     data = loaded(arm)
-    epochs = [data.epoch(1, number) for number in range(4)]
-    orders = [epoch[:, 0].tolist() for epoch in epochs]
-    for start in (0, 2):
-        seen = orders[start] + orders[start + 1]
-        assert len(seen) == 4 * arm.recipe.batch
-        assert sorted(i for i in seen if i >= 0) == list(range(20))
-    assert orders[0] != orders[2]
-    x, y, _ = data.batch(epochs[0][None, 8:])
+    lines = data.epoch(1, 0)
+    assert len(lines) == 2 * arm.recipe.batch
+    x, y, _ = data.batch(lines[None, 8:])
+    whole = data.train[lines[8:10, 0]]
+    assert torch.equal(x[0, :2], whole[:, :-1])
     for part in (x[0, 2:], y[0, 2:]):
         assert (part == PAD).all()
-    whole = data.train[epochs[0][8:10, 0]]
-    assert torch.equal(x[0, :2], whole[:, :-1])
-    assert torch.equal(y[0, :2], whole[:, 1:])
     assert arm.steps == 4 * 2
 
 

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 import torch.nn.functional as F
 from hypothesis import given
@@ -15,17 +14,14 @@ from hypothesis import strategies as st
 
 from repro.arm import Needs, Run
 from repro.core.program import LoopProgram
-from repro.data.locate import DataError
 from repro.data.messages import load_messages
-from repro.data.safetensors import write_tensors
 from repro.studies.finetuning import data as finetune_data
-from repro.studies.finetuning import initial, public_weights, weights_file
+from repro.studies.finetuning import initial, weights_file
 from repro.studies.finetuning.arms import (
     BY_ONE,
     FIRST_ROW,
     LATER_ROWS,
     ROWS,
-    PretrainArm,
 )
 from repro.studies.finetuning.baselines import by_first_token, by_length, by_words
 from repro.studies.finetuning.classifier import Classifier
@@ -35,7 +31,6 @@ from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.finetuning.vocabulary import renumbered
 from tests.oracles import oracle
 from tests.studies.small import (
-    FINETUNING_DATA,
     FROZEN,
     any_frozen,
     first_batch,
@@ -423,18 +418,6 @@ def test_baselines_are_what_they_say():
         assert answer == (spam > ham)
 
 
-def test_pretraining_reads_pass_after_pass():
-    data = loaded(
-        PretrainArm(data="wikitext-2-twin", messages="sms-spam-twin", tokenizer="gpt2-bpe-twin")
-    )
-    count = len(data.train)
-    read = torch.cat([data.epoch(1, number) for number in range(3)])[:, 0].tolist()
-    assert sorted(read[:count]) == sorted(read[count : 2 * count]) == list(range(count))
-    x, y = data.batch(torch.tensor([[[3]]]))
-    assert torch.equal(x[0, 0, 1:], y[0, 0, :-1])
-    assert x.shape == (1, 1, 512)
-
-
 def test_arms_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="padding='none' reads the last word"):
         FIRST_ROW.but(padding="none", token="first")
@@ -456,106 +439,6 @@ def test_the_rates_of_an_update_are_kept_where_the_model_is_smaller():
     assert ROWS[10].at("ci").shape.context / FIRST_ROW.at("ci").longest == pytest.approx(
         longer, rel=0.07
     )
-
-
-def published(folder, shape, vocabulary=20):
-    """A file of weights like those of the public repository."""
-    d, numbers = shape.width, np.random.default_rng(1)
-    sizes = {"wte.weight": (vocabulary, d), "wpe.weight": (shape.context, d)}
-    blocks = [f"h.{n}." for n in range(shape.layers)]
-    for norm in ("ln_f", *(f"{block}{norm}" for block in blocks for norm in ("ln_1", "ln_2"))):
-        sizes |= {f"{norm}.weight": (d,), f"{norm}.bias": (d,)}
-    linears = {
-        "attn.c_attn": (1, 3),
-        "attn.c_proj": (1, 1),
-        "mlp.c_fc": (1, 4),
-        "mlp.c_proj": (4, 1),
-    }
-    for block in blocks:
-        for name, (reads, gives) in linears.items():
-            sizes[f"{block}{name}.weight"] = (reads * d, gives * d)
-            sizes[f"{block}{name}.bias"] = (gives * d,)
-    tensors = {name: numbers.normal(size=s).astype("float32") for name, s in sizes.items()}
-    folder.mkdir()
-    path = folder / "model.safetensors"
-    path.write_bytes(write_tensors(tensors))
-    return path, tensors
-
-
-@pytest.fixture
-def public(tmp_path, monkeypatch):
-    """The file of weights of a tiny model in the place of GPT-2's small one, and its arrays."""
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    tiny = Shape(16, 2, 2, context=8)
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    return published(tmp_path / "gpt2-small", tiny)
-
-
-def test_public_weights_are_loaded_and_stay_as_they_are_read_when_the_file_changes(public):
-    path, arrays = public
-    public_weights.require_weights("small")
-    before = public_weights.weights_hash("small")
-    parameters = weights_file.load_weights("small")
-    Gpt(SHAPES["small"], vocabulary=20).load_state_dict(parameters)
-    path.write_bytes(bytes(path.stat().st_size))
-    assert public_weights.weights_hash("small") != before
-    key = arrays["h.1.attn.c_attn.weight"][:, 16:32].T
-    assert (parameters["blocks.1.attention.key.weight"].numpy() == key).all()
-    for name, theirs in {"tokens": "wte", "positions": "wpe", "norm": "ln_f"}.items():
-        assert (parameters[f"{name}.weight"].numpy() == arrays[f"{theirs}.weight"]).all()
-    assert all(parameter.is_contiguous() for parameter in parameters.values())
-
-
-def test_public_weights_that_are_not_gpt2s_are_refused(public, monkeypatch):
-    path, arrays = public
-    whole = path.read_bytes()
-    for content, says in (
-        (whole[:-4], "is cut short; remove it and run `python -m repro data"),
-        (write_tensors({"wte.weight": arrays["wte.weight"]}), "has no tensor 'wpe.weight'"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(DataError, match=says):
-            weights_file.load_weights("small")
-    monkeypatch.setitem(SHAPES, "small", Shape(32, 2, 2, context=8))
-    path.write_bytes(whole)
-    with pytest.raises(DataError, match="holds a model that is 16 wide, not 32"):
-        weights_file.load_weights("small")
-
-
-def test_public_weights_of_another_precision_are_read_as_float32(public):
-    path, arrays = public
-    for kind in (torch.bfloat16, torch.float64):
-        rounded = {name: torch.from_numpy(array).to(kind) for name, array in arrays.items()}
-        path.write_bytes(safetensors.torch.save(rounded))
-        parameters = weights_file.load_weights("small")
-        assert {parameter.dtype for parameter in parameters.values()} == {torch.float32}
-        assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
-
-
-def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    with pytest.raises(Needs, match="run `python -m repro data fetch sms-spam`"):
-        FIRST_ROW.located()
-    for name in ("sms-spam", "gpt2-bpe"):
-        (tmp_path / name).mkdir()
-    with pytest.raises(Needs, match="starts from GPT-2's small weights"):
-        FIRST_ROW.located()
-    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
-        public_weights.require_weights("small")
-    assert ROWS[8].located().start == "random"
-
-
-def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
-    """The path of the documented sizes, at a size that a test has time for."""
-    tiny = Shape(16, 2, 2, context=40)
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    monkeypatch.setitem(SHAPES, "small", tiny)
-    published(tmp_path / "gpt2-small", tiny, vocabulary=1024)
-    recipe = FIRST_ROW.recipe.but(epochs=1, batch=32)
-    for row in (ROWS[1], ROWS[9]):
-        arm = row.but(**FINETUNING_DATA, recipe=recipe, longest=LENGTH)
-        assert arm.starts_from is None
-        assert 0.2 < trained(arm)["measures"]["test_accuracy"] <= 1
 
 
 def test_heads_differ_between_seeds_and_are_shared_between_arms():

@@ -148,13 +148,6 @@ def test_the_right_pairs_and_words_are_scored(monkeypatch):
     assert words == [one.data.passages.last[row].tolist() for row in range(5)]
 
 
-def test_a_decoder_is_asked_for_what_follows():
-    data = loaded(SHARING)
-    x, y, _ = first_batch(data, size=2)
-    assert torch.equal(x[:, 1:], y[:, :-1])
-    assert int(data.train[0, 0]) == data.end == 299
-
-
 def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
     data = loaded(SHARING.but(kind="encoder"))
     lines = data.epoch(1, 0)[None, :2]
@@ -172,15 +165,6 @@ def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
 def test_masks_are_drawn_evenly():
     places = masked_places(torch.arange(2000), 20).double().mean(0)
     assert float((places - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)
-
-
-def test_one_pass_follows_another():
-    data = loaded(SHARING)
-    count, size = len(data.train), STEPS_AN_EPOCH * 2
-    epochs = -(-2 * count // size)
-    read = torch.cat([data.epoch(1, n)[:, 0] for n in range(epochs)]).tolist()
-    assert sorted(read[:count]) == sorted(read[count : 2 * count]) == list(range(count))
-    assert read[:count] != read[count : 2 * count]
 
 
 def test_a_pupil_learns_from_its_teacher_and_from_the_text():
