@@ -220,13 +220,6 @@ def test_streams_differ_by_name_and_by_seed_and_repeat():
     assert len({tuple(draw(s, n)) for s in (1, 2, 11) for n in ("order/0", "order/1", "x")}) == 9
 
 
-def test_settings_that_cannot_mean_anything_are_refused():
-    with pytest.raises(ValueError, match="cannot be"):
-        ARM.but(trained=3)
-    with pytest.raises(TypeError, match="has no setting 'widht'"):
-        ARM.but(widht=3)
-
-
 @thorough_alone
 def test_mixed_precision_is_near_float32_and_not_the_same(engine):
     for rule in ("bp", "fa", "dfa"):

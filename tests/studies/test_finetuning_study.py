@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro.arm import Needs, Run
+from repro.arm import Run
 from repro.core.program import LoopProgram
 from repro.data.messages import load_messages
 from repro.studies.finetuning import data as finetune_data
@@ -416,17 +416,6 @@ def test_baselines_are_what_they_say():
     for message, answer in zip(test.tokens, by_words(train_part, test, 1024), strict=True):
         ham, spam = (prior + np.log(share[message]).sum() for share, prior in logs)
         assert answer == (spam > ham)
-
-
-def test_arms_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match="padding='none' reads the last word"):
-        FIRST_ROW.but(padding="none", token="first")
-    with pytest.raises(ValueError, match="must be at least 1"):
-        FIRST_ROW.but(rank=0)
-    with pytest.raises(Needs, match=r"GPT-2's medium model: needs --profile paper"):
-        ROWS[5].at("ci")
-    with pytest.raises(ValueError, match="has no profile 'quick'"):
-        FIRST_ROW.at("quick")
 
 
 def test_the_rates_of_an_update_are_kept_where_the_model_is_smaller():

@@ -5,7 +5,6 @@ import pytest
 import safetensors.torch
 import torch
 
-from repro.arm import Needs
 from repro.data.locate import DataError
 from repro.data.safetensors import write_tensors
 from repro.studies.finetuning import public_weights, weights_file
@@ -87,19 +86,6 @@ def test_public_weights_of_another_precision_are_read_as_float32(public):
         parameters = weights_file.load_weights("small")
         assert {parameter.dtype for parameter in parameters.values()} == {torch.float32}
         assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
-
-
-def test_the_documented_size_needs_the_real_set_and_the_weights(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    with pytest.raises(Needs, match="run `python -m repro data fetch sms-spam`"):
-        FIRST_ROW.located()
-    for name in ("sms-spam", "gpt2-bpe"):
-        (tmp_path / name).mkdir()
-    with pytest.raises(Needs, match="starts from GPT-2's small weights"):
-        FIRST_ROW.located()
-    with pytest.raises(Needs, match="run `python -m repro data fetch gpt2-small`"):
-        public_weights.require_weights("small")
-    assert ROWS[8].located().start == "random"
 
 
 def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
