@@ -125,9 +125,7 @@ def started(program, runs):
 
 def trained(arm, seed=1):
     """The values of a run that the plain loop trained."""
-    [(_, values)] = train(
-        study_of(arm), [Run(arm, seed)], engine="loop", device=CPU, files=base()
-    )
+    [(_, values)] = train(study_of(arm), [Run(arm, seed)], engine="loop", device=CPU, files=base())
     return values
 
 

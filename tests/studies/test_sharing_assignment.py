@@ -1,6 +1,5 @@
 """The rules for sharing, the network that shares, and its scores against a public harness."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -222,13 +221,15 @@ texts = st.lists(text, min_size=1, max_size=8)
 passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
 
 
-def by_hand(decoder, text):
-    """Score a text token by token."""
-    read, total = [END], 0.0
+def by_hand(decoder, text, read=(END,)):
+    """The score of a text after another, token by token, and whether each is the likeliest."""
+    read, total, right = list(read), 0.0, True
     for token in text.tolist():
-        total += float(decoder(torch.tensor([read]))[0, -1].log_softmax(-1)[token])
+        log_p = decoder(torch.tensor([read]))[0, -1].log_softmax(-1)
+        total += float(log_p[token])
+        right &= int(log_p.argmax()) == token
         read.append(token)
-    return total
+    return total, right
 
 
 def by_hand_masked(encoder, text):
@@ -237,7 +238,7 @@ def by_hand_masked(encoder, text):
         shown = [END, *text.tolist(), END]
         shown[place + 1] = MASK
         total += float(encoder(torch.tensor([shown]))[0, place + 1].log_softmax(-1)[token])
-    return total
+    return total, None
 
 
 @given(texts, st.integers(1, 40))
@@ -245,7 +246,7 @@ def by_hand_masked(encoder, text):
 def test_scores_are_sums_over_tokens_whatever_is_scored_together(given_texts, at_once):
     for causal, by in ((True, by_hand), (False, by_hand_masked)):
         reader, module = reader_of(causal=causal, at_once=at_once)
-        expected = [by(module, text) for text in given_texts]
+        expected = [by(module, text)[0] for text in given_texts]
         assert reader.scores(given_texts).tolist() == pytest.approx(expected, rel=1e-4)
 
 
@@ -255,15 +256,9 @@ def test_last_words_are_told_token_by_token(given_passages):
     contexts, words = zip(*given_passages, strict=True)
     reader, decoder = reader_of(causal=True)
     told = reader.last_words(contexts, words, longest=64)
-    for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
-        read, total, right = context.tolist(), 0.0, True
-        for token in word.tolist():
-            log_p = decoder(torch.tensor([read]))[0, -1].log_softmax(-1)
-            total += float(log_p[token])
-            right &= int(log_p.argmax()) == token
-            read.append(token)
-        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
-        assert bool(told.is_first[row]) == right
+    expected = [by_hand(decoder, word, context.tolist()) for context, word in given_passages]
+    assert told.score.tolist() == pytest.approx([score for score, _ in expected], rel=1e-4)
+    assert told.is_first.tolist() == [right for _, right in expected]
 
 
 @given(passages)
@@ -313,28 +308,9 @@ def test_a_collapsed_model_is_known_by_what_it_does_not_depend_on():
     assert 0 < told_by_the_input(torch.randn(20, 50)) < np.log(20)
 
 
-def harness(network):
-    """lm-evaluation-harness around a transformers model of the twin's vocabulary."""
-    huggingface = oracle("lm_eval.models.huggingface")
-    transformers = oracle("transformers")
-    tokenizers = oracle("tokenizers")
-    lines = read_file(TOKENIZER, "vocab.bpe").decode().split("\n")[1:]
-    pairs = tokenizers.Tokenizer(
-        tokenizers.models.BPE(
-            json.loads(read_file(TOKENIZER, "encoder.json")),
-            [tuple(line.split(" ")) for line in lines if line],
-        )
-    )
-    pairs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=pairs, bos_token="<|endoftext|>", eos_token="<|endoftext|>"
-    )
-    return huggingface.HFLM(pretrained=network, tokenizer=tokenizer, batch_size=4, device="cpu")
-
-
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
-def test_scores_are_those_of_the_evaluation_harness():
+def test_scores_are_those_of_the_evaluation_harness(tmp_path):
     instance = oracle("lm_eval.api.instance")
     transformers = oracle("transformers")
     torch.manual_seed(1)
@@ -345,7 +321,12 @@ def test_scores_are_those_of_the_evaluation_harness():
     network = transformers.GPT2LMHeadModel(config).eval()
     for parameter in network.parameters():
         parameter.data.add_(0.2 * torch.randn(parameter.shape))
-    theirs = harness(network)
+    for ours, name in (("encoder.json", "vocab.json"), ("vocab.bpe", "merges.txt")):
+        (tmp_path / name).write_bytes(read_file(TOKENIZER, ours))
+    pieces = transformers.GPT2TokenizerFast.from_pretrained(tmp_path)
+    theirs = oracle("lm_eval.models.huggingface").HFLM(
+        pretrained=network, tokenizer=pieces, batch_size=4, device="cpu"
+    )
     reader = Reader(lambda tokens: network(tokens).logits, END)
     tokenizer = load_tokenizer(TOKENIZER)
 
