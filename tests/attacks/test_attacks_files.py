@@ -1,8 +1,10 @@
-"""Ledgers that merges, editors and hands have spoilt: each is sound, or refused in one line."""
+"""Files on the disk: ledgers that were spoilt, and a store whose writers are killed at any call."""
 
 import math
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,8 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from repro.ledger import VERDICTS, Entry, Ledger, LedgerError, entries_at, read_ledgers
+from repro.store import Store, run_key
 
 SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", machine="cpu")
 OTHER = Entry("900/falls", "ci", "points", "refuted", "it falls", "", "0.1")
@@ -160,3 +164,92 @@ def test_two_sessions_that_accept_at_once_lose_no_entry(project):
     [path] = (project.path / "ledger").iterdir()
     entries = Ledger.read(path).entries.values()
     assert {entry.claim for entry in entries} == {"901/before", "901/behind"}
+
+
+CALLS = ("open", "mkdir", "rename", "replace", "unlink", "fsync", "rmdir")
+
+
+def killed_at(call, work):
+    """Let a child do this work, and kill it before its n-th call; return whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = [call]
+
+        def counted(function):
+            def called(*given, **named):
+                left[0] -= 1
+                if left[0] < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*given, **named)
+
+            return called
+
+        for name in CALLS:
+            setattr(os, name, counted(getattr(os, name)))
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+SEEDS, KILLED_AT = st.integers(0, 9), st.integers(0, 27)
+
+
+class KilledStore(RuleBasedStateMachine):
+    """What was put and came back is there for ever; what was killed is whole or not there."""
+
+    def __init__(self):
+        super().__init__()
+        self.folder = tempfile.mkdtemp(prefix="killed-store-")
+        self.stored, self.tried, self.reports = set(), set(), []
+        self.open_it_again()
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    def opened(self):
+        return Store(self.folder, report=self.reports.append)
+
+    @rule()
+    def open_it_again(self):
+        self.store = self.opened()
+
+    @rule(seed=SEEDS)
+    def put(self, seed):
+        self.store.put({"seed": seed}, {"value": seed}, {})
+        self.stored.add(seed)
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def put_and_be_killed(self, seed, call):
+        was_killed = killed_at(
+            call, lambda: self.opened().put({"seed": seed}, {"value": seed}, {}, weights=b"w" * 9)
+        )
+        (self.tried if was_killed else self.stored).add(seed)
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def hold_a_lock_and_be_killed(self, seed, call):
+        killed_at(call, lambda: self.opened().locks.try_lock(f"run-{seed}").release())
+        with self.store.locks.lock(f"run-{seed}", timeout=1):
+            pass
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def save_a_checkpoint_and_be_killed(self, seed, call):
+        key = run_key({"seed": seed})
+        self.store.checkpoints.save(key, b"first")
+        killed_at(call, lambda: self.opened().checkpoints.save(key, b"second"))
+        assert self.store.checkpoints.load(key) in (b"first", b"second")
+
+    @invariant()
+    def what_came_back_is_there_and_nothing_else(self):
+        found = {seed: self.store.get({"seed": seed}) for seed in range(10)}
+        there = {seed for seed, result in found.items() if result is not None}
+        assert self.stored <= there <= self.stored | self.tried
+        assert all(found[seed].values == {"value": seed} for seed in there)
+        assert self.reports == []
+
+
+TestKilledStore = pytest.mark.thorough(KilledStore.TestCase)
+TestKilledStore = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(TestKilledStore)
+TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20)
