@@ -2,7 +2,6 @@
 
 import io
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from repro.core.streams import stream
 from repro.core.train import train
 from repro.studies.depth_ladder.study import STUDY
 from tests.run_files import KeptFiles, train_until
-from tests.studies.small import CPU, LADDER, model, started, stepped
+from tests.studies.small import CPU, LADDER, changed, model, started, stepped
 
 ARM = LADDER.but(
     rule="fa", trained=1, images=160,
@@ -72,12 +71,6 @@ def test_resumed_training_is_bit_for_bit_the_undisturbed_one(engine, monkeypatch
     assert not kept.dropped
 
 
-def changed(**parts):
-    """The study with some of its parts changed."""
-    names = ("monitor", "load", "reference", "stacked")
-    return SimpleNamespace(**{name: getattr(STUDY, name) for name in names} | parts)
-
-
 def measuring(**measures):
     """The study with these measures in place of its own."""
 
@@ -86,7 +79,7 @@ def measuring(**measures):
         model.measure = lambda: dict(measures)
         return model
 
-    return changed(reference=reference)
+    return changed(STUDY, reference=reference)
 
 
 MEASURED = [
@@ -164,7 +157,7 @@ def test_the_step_a_loss_was_lost_at_is_recorded_and_the_others_go_on():
 def test_a_run_that_stops_early_leaves_and_keeps_its_best():
     recipe = ARM.recipe.but(patience=0, epochs=6)
     runs = [Run(ARM.but(recipe=recipe.but(lr=lr)), 1) for lr in (1e-3, 0.5)]
-    found = trained(runs, "stacked", changed(monitor="stack_cosine"))
+    found = trained(runs, "stacked", changed(STUDY, monitor="stack_cosine"))
     for run in runs:
         history = found[run]["history"]["stack_cosine"]
         assert found[run]["measures"]["stack_cosine"] == min(history)

@@ -1,6 +1,7 @@
 """Small arms of the studies, which train on twins in a fraction of a second, and their steps."""
 
 import functools
+from types import SimpleNamespace
 
 import torch
 from hypothesis import strategies as st
@@ -127,6 +128,12 @@ def trained(arm, seed=1):
     """The values of a run that the plain loop trained."""
     [(_, values)] = train(study_of(arm), [Run(arm, seed)], engine="loop", device=CPU, files=base())
     return values
+
+
+def changed(study, **parts):
+    """A study with some of its parts changed."""
+    names = ("monitor", "load", "reference", "stacked")
+    return SimpleNamespace(**{name: getattr(study, name) for name in names} | parts)
 
 
 @st.composite
