@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram, parameters_of
-from repro.studies.depth_ladder.arms import LadderArm, without_blocks
+from repro.studies.depth_ladder.arms import without_blocks
 from repro.studies.depth_ladder.variants import by_local_losses, placed
 from repro.studies.find import study_of
 from repro.studies.finetuning.arms import FIRST_ROW
@@ -25,29 +25,27 @@ from tests.studies.small import (
 )
 
 PLACES = st.sampled_from(["input", "middle"])
-LIMITS = st.sampled_from([None, 0.1, ((0, 0.1), (1, 1.0))])
 
 
-def each_its_own(arm, clip=LIMITS, **settings):
+def each_its_own(arm, **settings):
     """Lists of runs of one program, with recipes and some settings of their own."""
     recipes = st.builds(
         arm.recipe.but,
         lr=st.sampled_from([1e-4, 1e-3]),
-        clip=clip,
+        clip=st.sampled_from([None, 0.1, ((0, 0.1), (1, 1.0))]),
         warmup=st.sampled_from([0, 3]),
     )
     arms = st.lists(st.builds(arm.but, recipe=recipes, **settings), min_size=2, max_size=4)
-    return arms.map(
-        lambda arms: [
-            Run(arm, seed) for seed, arm in enumerate(sorted(arms, key=lambda arm: -arm.effort))
-        ]
-    )
+
+    def as_a_session_stacks_them(arms):
+        dearest_first = sorted(arms, key=lambda arm: -arm.effort)
+        return [Run(arm, seed) for seed, arm in enumerate(dearest_first)]
+
+    return arms.map(as_a_session_stacks_them)
 
 
 def of_some_blocks(arm):
-    """Ladders of which each trains some blocks; their limits hold where those are the last ones."""
-    clip = LIMITS if type(arm) is LadderArm else st.none()
-    return each_its_own(arm, clip, trained=st.integers(0, arm.depth))
+    return each_its_own(arm, trained=st.integers(0, arm.depth))
 
 
 def exits(layers):
@@ -117,7 +115,7 @@ def test_stacked_runs_are_what_they_are_in_the_loop(stacks, data):
         )
         expected = alone.states()[0]
         for name in (n for n in expected if n.startswith("exp_avg/")):
-            torch.testing.assert_close(state[name], expected[name], rtol=1e-3, atol=1e-5)
+            torch.testing.assert_close(state[name], expected[name], rtol=1e-3, atol=1e-6)
 
 
 @each_study
@@ -139,10 +137,11 @@ def test_each_run_of_a_stack_is_measured_as_it_is_alone(stacks, data):
 
 @each_study
 @few
-@given(data=st.data(), order=st.randoms(use_true_random=False))
-def test_the_bits_of_a_run_do_not_depend_on_its_company(stacks, data, order):
+@given(data=st.data())
+def test_the_bits_of_a_run_do_not_depend_on_its_company(stacks, data):
     everyone = data.draw(stacks)
-    some = order.sample(everyone, order.randint(1, len(everyone)))
+    leaves = data.draw(st.sampled_from(everyone))
+    some = [run for run in everyone if run != leaves]
     found = []
     for runs in (everyone, some):
         program, examples = started(StackedProgram, runs)
