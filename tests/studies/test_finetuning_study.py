@@ -121,9 +121,15 @@ def test_the_sizes_are_gpt2s():
             assert sum(p.numel() for p in module.parameters()) == count
 
 
-def assert_computed_once(settings):
-    """Assert that a classifier on features has the loss and the gradients of a whole network."""
-    arm = small(FIRST_ROW, longest=LENGTH, **settings)
+@pytest.mark.parametrize(
+    "settings",
+    [st.sampled_from(FROZEN), pytest.param(any_frozen, marks=pytest.mark.thorough)],
+    ids=["each depth", "any"],
+)
+@given(data=st.data())
+def test_what_is_computed_once_changes_nothing(settings, data):
+    """A classifier on features has the loss and the gradients of a whole network."""
+    arm = small(FIRST_ROW, longest=LENGTH, **data.draw(settings))
     one = model(arm, 3)
     rows = slice(40, 52)
     loss, _ = one.loss(*one.data.train.rows(rows))
@@ -147,17 +153,6 @@ def assert_computed_once(settings):
     for name, p in one.module.named_parameters():
         name = name if name.startswith("head.") else f"gpt.{name}"
         torch.testing.assert_close(p.grad, theirs.get_parameter(name).grad, rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("settings", FROZEN)
-def test_what_is_computed_once_changes_nothing(settings):
-    assert_computed_once(settings)
-
-
-@pytest.mark.thorough
-@given(settings=any_frozen)
-def test_what_is_computed_once_changes_nothing_for_any_token_and_sight(settings):
-    assert_computed_once(settings)
 
 
 @given(place=st.integers(0, 9), causal=st.booleans(), seed=st.integers(0, 99))
