@@ -132,7 +132,7 @@ def test_each_run_of_a_stack_is_measured_as_it_is_alone(stacks, data):
             expected = alone.measure()
         assert measures.keys() == expected.keys()
         for name in expected:
-            assert measures[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-3), name
+            assert measures[name] == pytest.approx(expected[name], rel=1e-4, abs=1e-5), name
 
 
 @each_study
