@@ -13,13 +13,11 @@ from repro.core.program import LoopProgram, StackedProgram
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
 from repro.studies.depth_ladder.variants import (
     LinearArm,
-    PlacedArm,
     StartArm,
     at_start,
     by_local_losses,
 )
 from repro.studies.depth_ladder.variants import placed as moved
-from repro.studies.find import study_of
 from tests.studies.small import (
     LADDER,
     LINEAR,
@@ -127,10 +125,3 @@ def test_a_linear_classifier_reads_what_the_ladder_reads():
         for name in ("data", "pixels", "images", "shift", "recipe"):
             assert getattr(classifier, name) == getattr(ladder, name), name
     assert LinearArm().at("ci").located().content() == D256_L4.at("ci").located().content()
-
-
-def test_only_what_has_a_stacked_form_says_that_it_stacks():
-    for arm in (moved(D256_L4, "input"), by_local_losses(D256_L4), at_start(D256_L4), LinearArm()):
-        assert arm.at("ci").stacks == hasattr(study_of(arm), "stacked")
-    assert PlacedArm.study != StartArm.study != D256_L4.study
-    assert "place" not in D256_L4.settings()

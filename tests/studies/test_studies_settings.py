@@ -3,9 +3,12 @@
 import pytest
 
 from repro.arm import Needs
+from repro.studies.context_vector.arms import ADVANCED
 from repro.studies.context_vector.variants import AtTheStart
 from repro.studies.depth_ladder.arms import D256_L4
+from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
 from repro.studies.early_exit.arms import STANDARD
+from repro.studies.find import study_of
 from repro.studies.finetuning.arms import FIRST_ROW, ROWS
 from repro.studies.parameter_sharing.arms import BASELINE
 from repro.studies.parameter_sharing.rows import at
@@ -75,3 +78,12 @@ def test_what_is_too_large_for_a_profile_names_another():
         assert arm.at("paper") == arm
     with pytest.raises(ValueError, match="has no profile 'quick'"):
         FIRST_ROW.at("quick")
+
+
+def test_only_what_has_a_stacked_form_says_that_it_stacks():
+    ladders = [placed(D256_L4, "input"), by_local_losses(D256_L4), at_start(D256_L4), LinearArm()]
+    contexts = [ADVANCED, AtTheStart(layers=12, context=512)]
+    for arm in [D256_L4, *ladders, *contexts, STANDARD, FIRST_ROW, ROWS[9], BASELINE]:
+        assert hasattr(study_of(arm), "stacked") or not arm.at("ci").stacks_on("cpu")
+    assert D256_L4.at("ci").stacks
+    assert ADVANCED.at("ci").stacks
