@@ -34,10 +34,9 @@ from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
-from repro.report.figure import FigureData
 from repro.report.json_data import from_json
 from repro.report.plan_text import plan_text
-from repro.report.record import ClaimRecord, JudgedClaim
+from repro.report.record import ClaimRecord, FigureData, JudgedClaim
 from repro.report.results import Failure, ResultsDocument, results_of
 from repro.report.runs import StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address

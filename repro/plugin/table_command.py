@@ -13,8 +13,7 @@ from repro.plugin.evidence_command import add_claims, claims_of, options_of
 
 if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
-    from repro.report.runs import StoredRuns
-    from repro.report.table import UsedRuns
+    from repro.report.runs import StoredRuns, UsedRuns
 
 
 def add_to(commands: Any) -> None:
@@ -44,8 +43,8 @@ def _run(chosen: argparse.Namespace) -> int:
 def _write(session: ClaimSession, into: Path | None) -> None:
     from repro.evidence.results import EvidenceResults
     from repro.recorded.results import RecordedRuns
-    from repro.report.data_files import write_table
-    from repro.report.table import columns_of, rows_of
+    from repro.report.runs import columns_of, rows_of
+    from repro.report.write import write_table
 
     claims = _used(session)
     if not any(arm.keys for claim in claims for arm in claim.arms):
@@ -76,7 +75,7 @@ def _used(session: ClaimSession) -> list[UsedRuns]:
     import pytest
 
     from repro.plugin.claims import call, claim_id, quiet
-    from repro.report.table import UsedRuns
+    from repro.report.runs import UsedRuns
 
     used = []
     for item in session.trained:

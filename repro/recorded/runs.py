@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from repro.recorded.rows import File, RecordedError, Row
 
@@ -242,20 +241,18 @@ def _finite(cell: object) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def listed(seeds: Iterable[int]) -> str:
-    """Return seeds as text, consecutive ones as a range.
+def ranges(seeds: Iterable[int]) -> str:
+    """Return seeds as text, more than two in a row as a range.
 
-    >>> listed([42, 1, 2, 3, 7])
+    >>> ranges([42, 1, 2, 3, 7])
     '1–3, 7, 42'
     """
-    ordered = sorted(seeds)
-    ends = [i for i, (a, b) in enumerate(pairwise(ordered)) if b != a + 1]
-    parts = []
-    begin = 0
-    for end in [*ends, len(ordered) - 1]:
-        first, last = ordered[begin], ordered[end]
-        parts.append(
-            f"{first}–{last}" if last > first + 1 else ", ".join(map(str, ordered[begin : end + 1]))
-        )
-        begin = end + 1
-    return ", ".join(parts)
+    rows: list[list[int]] = []
+    for seed in sorted(seeds):
+        if rows and seed == rows[-1][-1] + 1:
+            rows[-1].append(seed)
+        else:
+            rows.append([seed])
+    return ", ".join(
+        f"{row[0]}–{row[-1]}" if len(row) > 2 else ", ".join(map(str, row)) for row in rows
+    )

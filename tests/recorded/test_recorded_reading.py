@@ -20,7 +20,7 @@ from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
 from repro.recorded.rows import File, Pattern, Row
-from repro.recorded.runs import RecordedArmRuns, RecordedRun, listed
+from repro.recorded.runs import RecordedArmRuns, RecordedRun, ranges
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -291,9 +291,9 @@ def test_patterns_take_texts_apart_and_seeds_are_listed_as_ranges():
     assert Pattern("{a}/{a}-{b}.csv").fields_of("x/x-1.csv") == {"a": "x", "b": "1"}
     assert Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None
     assert Pattern("{a}.csv").fields_of("x/y.csv") is None
-    assert listed([3, 1, 2, 9]) == "1–3, 9"
-    assert listed([5, 6]) == "5, 6"
-    assert listed([4]) == "4"
+    assert ranges([3, 1, 2, 9]) == "1–3, 9"
+    assert ranges([5, 6]) == "5, 6"
+    assert ranges([4]) == "4"
 
 
 def test_keys_follow_the_content_and_not_the_place_of_a_row(source):

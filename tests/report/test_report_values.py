@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from repro.judge import Design, Judge
-from repro.report.page.view import written
+from repro.report.page.render import written
 from repro.report.values import arm_values, is_in_percent, measurement_of, writes_percent
 from tests.report.records import arm, judged, measured
 
