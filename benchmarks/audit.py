@@ -30,7 +30,7 @@ from pathlib import Path
 from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
 from repro.evidence.audit import Again, Finding, Frame, chance_to_find, compare, frame_of
-from repro.evidence.record import Record
+from repro.evidence.file import Record
 from repro.plugin.reading import read_everything, with_claims
 from repro.plugin.session import ClaimSession
 

@@ -18,7 +18,7 @@ from repro.backends.files import FilesWithoutCheckpoints
 from repro.backends.trainer import train_batch
 from repro.data.files import is_readable
 from repro.evidence.difference import GROWTH, HARMLESS, difference
-from repro.evidence.record import Record
+from repro.evidence.file import Record
 from repro.evidence.results import EvidenceResults
 from repro.runs.identity import name_of, packages_of
 from repro.runs.pool import Failed, Trained

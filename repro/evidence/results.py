@@ -15,8 +15,7 @@ from repro.arm import Arm, Needs, Run
 from repro.data.files import TWIN, counted_as_here, is_readable
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
-from repro.evidence.file import EvidenceFile
-from repro.evidence.record import Record, place_of
+from repro.evidence.file import EvidenceFile, Record, place_of
 from repro.own.arm import OutsideArm
 from repro.runs.identity import code_of, definitions_of, name_of
 from repro.store import Result

@@ -21,7 +21,7 @@ MOST_ROWS = (40, 20, 10, 5, 2, 0)
 """Rows of a list at most: as many as fit. The rest is in the report."""
 
 MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
-"""Remarks, characters of a line, and lines of the end, as far as its table of counts can give way."""
+"""Remarks, characters of a line, and lines of the end; its table of counts gives way."""
 
 
 def summary(results: ResultsDocument) -> str:

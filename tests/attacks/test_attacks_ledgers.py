@@ -108,14 +108,15 @@ def place_of(kind, path):
     "kind", ["a pipe", "an endless device", "a file of many megabytes", "a folder"]
 )
 def test_what_is_no_ledger_is_neither_waited_for_nor_read_to_its_end(tmp_path, kind):
-    path = tmp_path / "ledger.toml"
+    path = tmp_path / "ledger" / "test_a.toml"
+    path.parent.mkdir()
     place_of(kind, path)
     for reads in (
         lambda: Ledger.read(path),
         lambda: read_ledgers(tmp_path),
         lambda: entries_at(path),
     ):
-        with pytest.raises(LedgerError, match=r"^[^\n]*ledger.toml[^\n]*$"):
+        with pytest.raises(LedgerError, match=r"^[^\n]*test_a.toml[^\n]*$"):
             reads()
 
 

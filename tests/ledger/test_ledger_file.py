@@ -130,14 +130,6 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
         assert "\n" not in str(said.value)
 
 
-def test_an_open_entry_of_recorded_runs_without_its_one_look_says_the_seeds_in_words():
-    older = entry("open", verdict="inconclusive", measured="a - b = 1 [0, 2], 20 and 30 seeds")
-    assert list(older.spent) == [20, 30]
-    assert list(replace(older, one_look=[9]).spent) == [9]
-    for settled in (replace(older, verdict="refuted"), replace(older, measured="as printed")):
-        assert list(settled.spent) == []
-
-
 def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):
     small = entry("small")
     large = entry("large", profile="paper", verdict="refuted")
