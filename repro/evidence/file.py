@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,10 +26,6 @@ Line = dict[str, Any]
 
 NAME = "repro evidence"
 FORMAT = 3
-SEALED = 2
-"""The format whose last line has checksums of the others, which gzip has too."""
-FORMERLY = 1
-"""The format whose keys name the engine; `python -m repro rekey` reads it."""
 
 LONGEST_LINE = 8 * 2**20
 MOST_BYTES = 2**30
@@ -170,7 +166,7 @@ class EvidenceFile:
                 if number > 1:
                     self._take(text, line)
                     continue
-                require_head(line, path)
+                _require_head(line, path)
                 self.profile, runs = line["profile"], line["runs"]
             except Unsound as why:
                 raise Unsound(f"line {number} {why}") from None
@@ -209,8 +205,6 @@ class EvidenceFile:
             case "weights":
                 if line.get("key") != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
-            case "seal":
-                pass
             case kind:
                 raise Unsound(f"is of an unknown kind, {kind!r}")
 
@@ -284,19 +278,14 @@ def decoded(text: bytes) -> Line:
     return line
 
 
-def require_head(line: Line, path: Path, formats: Collection[int] = (SEALED, FORMAT)) -> None:
+def _require_head(line: Line, path: Path) -> None:
     """Raise where the first line of a file is no head, or one of another format."""
     if line["kind"] != "head" or line.get("name") != NAME:
         raise Unsound("is not that of evidence")
-    if line.get("format") == FORMERLY and FORMERLY not in formats:
-        raise EvidenceError(
-            f"The evidence file {path} has {line.get('runs')} runs under keys of an earlier"
-            f" version; give them today's with: python -m repro rekey {path}"
-        )
-    if line.get("format") not in formats:
+    if line.get("format") != FORMAT:
         raise EvidenceError(
             f"The evidence file {path} has format {line.get('format')!r} where this version of"
-            f" repro reads {SEALED} and {FORMAT}; use the version that packed it, or pack it again."
+            f" repro reads {FORMAT}; use the version that packed it, or pack it again."
         )
     if not isinstance(line.get("profile"), str) or type(line.get("runs")) is not int:
         raise Unsound("has no profile and number of runs")

@@ -30,7 +30,7 @@ from repro.plugin.display import MARKUP
 from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
+from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
 from repro.report.json_data import from_json
 from repro.report.plan_text import plan_text
 from repro.report.record import ClaimRecord, FigureData, JudgedClaim
@@ -62,7 +62,7 @@ class Account(TypedDict):
     """The lines about the files of evidence that the session judges from."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
-    recorded_runs: ToldRuns
+    recorded_runs: RunsByKey
     """These runs, where a report is written."""
 
 
@@ -80,7 +80,7 @@ def account_of(session: ClaimSession) -> Account:
         "reports": remarks,
         "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
         "recorded": session.known.files,
-        "recorded_runs": session.known.told() if option(session.config, "report") else {},
+        "recorded_runs": session.known.by_key() if option(session.config, "report") else {},
     }
 
 

@@ -49,7 +49,7 @@ def _write(session: ClaimSession, into: Path | None) -> None:
     claims = _used(session)
     if not any(arm.keys for claim in claims for arm in claim.arms):
         raise EvidenceError("The table is empty: none of these claims has a run; train them first.")
-    places: list[StoredRuns] = [RecordedRuns([session.known.told()])]
+    places: list[StoredRuns] = [RecordedRuns([session.known.by_key()])]
     if isinstance(session.results, EvidenceResults):
         places.append(session.results)
     if session.training is not None:
