@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from repro.arm import Run
 from repro.evidence import EvidenceError
@@ -41,16 +41,24 @@ LARGEST = 2**63
 NOT_PACKED = ("host", "pid")
 """Parts of a run's provenance that name a machine or a process, and travel nowhere."""
 
-MEMBERS = {
-    "study": str,
-    "key": str,
-    "data_sets": list,
-    "keeps_weights": bool,
-    "identity": dict,
-    "values": dict,
-    "provenance": dict,
+Form: TypeAlias = "type | list[Form] | dict[str, Form]"
+"""What a value of a line has to be: of a type, a list of one form, or a table with members."""
+
+FORMS: dict[str, Form] = {
+    "head": {"name": str, "format": int, "profile": str, "runs": int},
+    "code": {"code": str, "definitions": dict},
+    "run": {
+        "study": str,
+        "key": str,
+        "data_sets": [str],
+        "keeps_weights": bool,
+        "identity": {"arm": {"arm": str}, "seed": int, "code": str, "device": str, "torch": str},
+        "values": {"history": dict},
+        "provenance": dict,
+    },
+    "weights": {"key": str},
 }
-OF_IDENTITY = {"arm": dict, "seed": int, "code": str, "device": str, "torch": str}
+"""The members of each kind of line."""
 
 SHOWN = ("machine", "commit", "python", "finished", "engine")
 """Texts of a provenance that reports show."""
@@ -154,8 +162,7 @@ class EvidenceFile:
             except Unsound as why:
                 raise EvidenceError(
                     f"{path} was not written, since it could not be read again: {why}; pack the"
-                    " claims in several files (--evidence takes any number), or let a study tell"
-                    " fewer values."
+                    " claims in several files (--evidence takes any number), or measure less."
                 ) from None
 
     def _read(self, path: Path) -> EvidenceFile:
@@ -163,6 +170,9 @@ class EvidenceFile:
         for number, text in enumerate(texts(path), 1):
             try:
                 line = decoded(text)
+                if (kind := line["kind"]) not in FORMS:
+                    raise Unsound(f"is of an unknown kind, {kind!r}")
+                _require(line, FORMS[kind], "line")
                 if number > 1:
                     self._take(text, line)
                     continue
@@ -201,20 +211,14 @@ class EvidenceFile:
             case "run":
                 self._take_run(text, sound_record(line))
             case "code":
-                self._take_code(text, line)
+                for each in line["definitions"].values():
+                    _require(each, str, "definition")
+                self.codes[line["code"]] = self._keep(text)
             case "weights":
-                if line.get("key") != next(reversed(self.lines), None):
+                if line["key"] != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
-            case kind:
-                raise Unsound(f"is of an unknown kind, {kind!r}")
-
-    def _take_code(self, text: bytes, line: Line) -> None:
-        code, definitions = line.get("code"), line.get("definitions")
-        if not isinstance(code, str) or not isinstance(definitions, dict):
-            raise Unsound("is no code with its definitions")
-        if not all(isinstance(each, str) for each in definitions.values()):
-            raise Unsound("has definitions that are no text")
-        self.codes[code] = self._keep(text)
+            case _:
+                raise Unsound("is a second head")
 
     def _take_run(self, text: bytes, record: Record) -> None:
         if record.key in self.lines:
@@ -280,15 +284,29 @@ def decoded(text: bytes) -> Line:
 
 def _require_head(line: Line, path: Path) -> None:
     """Raise where the first line of a file is no head, or one of another format."""
-    if line["kind"] != "head" or line.get("name") != NAME:
+    if line["kind"] != "head" or line["name"] != NAME:
         raise Unsound("is not that of evidence")
-    if line.get("format") != FORMAT:
+    if line["format"] != FORMAT:
         raise EvidenceError(
-            f"The evidence file {path} has format {line.get('format')!r} where this version of"
+            f"The evidence file {path} has format {line['format']} where this version of"
             f" repro reads {FORMAT}; use the version that packed it, or pack it again."
         )
-    if not isinstance(line.get("profile"), str) or type(line.get("runs")) is not int:
-        raise Unsound("has no profile and number of runs")
+
+
+def _require(value: Any, form: Form, name: str) -> None:
+    """Raise where a value, of this name, is not of a form."""
+    if isinstance(form, dict):
+        _require(value, dict, name)
+        for member, inner in form.items():
+            if member not in value:
+                raise Unsound(f"has no {member}")
+            _require(value[member], inner, member)
+    elif isinstance(form, list):
+        _require(value, list, name)
+        for each in value:
+            _require(each, form[0], name)
+    elif type(value) is not form:  # to Python True is an int
+        raise Unsound(f"has a {name} that is no {form.__name__}")
 
 
 def record_of(run: Run, result: Result) -> Record:
@@ -321,16 +339,8 @@ def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
 
 
 def sound_record(line: Line) -> Record:
-    """Return the record of a parsed line; raises `Unsound`.
-
-    >>> sound_record({"kind": "run", "key": "none"})
-    Traceback (most recent call last):
-    repro.evidence.file.Unsound: has no study
-    """
-    _require_members(line, MEMBERS)
+    """Return the record of a parsed line; raises `Unsound`."""
     identity, values, made = line["identity"], line["values"], line["provenance"]
-    _require_members(identity, OF_IDENTITY)
-    _require_members(identity["arm"], {"arm": str})
     try:
         plain({"values": values, "provenance": made}, "it")
         key = run_key(identity)
@@ -338,37 +348,21 @@ def sound_record(line: Line) -> Record:
         raise Unsound(f"has a value that no result has: {error}") from None
     if line["key"] != key:
         raise Unsound("has the identity of another run than its key says")
-    _require_members(values, {"history": dict})
-    numbers = [*values["history"].values()]
-    if not all(isinstance(series, list) for series in numbers):
-        raise Unsound("has a history that is not made of lists")
-    if "diverged_at" in values:
-        _require_members(values, {"diverged_at": int})
-    else:
-        _require_members(values, {"steps": int, "measures": dict})
-        numbers += values["measures"].values()
-    if not _are_numbers(numbers):
+    has_ended = "diverged_at" not in values
+    _require(values, {"steps": int, "measures": dict} if has_ended else {"diverged_at": int}, "it")
+    for series in values["history"].values():
+        _require(series, list, "history")
+    measures = values["measures"] if has_ended else {}
+    if not _are_numbers([*values["history"].values(), *measures.values()]):
         raise Unsound("has measures or a history that are no numbers")
     counts = [values.get("steps", 0), values.get("diverged_at", 0), made.get("seconds") or 0]
     if not _are_numbers(counts) or min(counts) < 0:
         raise Unsound("has steps or seconds that are no count")
     packages = made.get("packages", {})
-    texts = [*line["data_sets"], *(made.get(name) or "" for name in SHOWN)]
-    if not isinstance(packages, dict) or not _are_texts([*texts, *packages.values()]):
-        raise Unsound("has a name, a version or a machine that is no text")
+    _require(packages, dict, "packages")
+    for text in (*packages.values(), *(made.get(name) or "" for name in SHOWN)):
+        _require(text, str, "name, version or machine")
     return Record(line)
-
-
-def _require_members(table: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
-    for name, kind in kinds.items():
-        if name not in table:
-            raise Unsound(f"has no {name}")
-        if type(table[name]) is not kind:  # to Python True is an int
-            raise Unsound(f"has a {name} that is no {kind.__name__}")
-
-
-def _are_texts(values: list[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
 
 
 def _are_numbers(values: list[Any]) -> bool:

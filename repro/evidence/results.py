@@ -133,7 +133,7 @@ class EvidenceResults:
         """Return the runs that were read and are an earlier seed of their arm again, with that run.
 
         As for the judge, runs are one run where all of their values are equal. Exact metrics may
-        be, so a run counts that has told something else on its way.
+        be, so a run counts where another one has a history.
         """
         first: dict[tuple[Arm, str], Run] = {}
         again: dict[Run, Run] = {}

@@ -204,7 +204,7 @@ class Pattern:
 
     >>> Pattern("{method} - {metric}").fields_of("plain - val/acc")
     {'method': 'plain', 'metric': 'val/acc'}
-    >>> Pattern("seed_{seed}").fields_of("method") is None
+    >>> Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None  # a field stands for one text
     True
     """
 

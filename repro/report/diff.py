@@ -51,7 +51,8 @@ def verdicts_at(path: Path, claims: list[str]) -> Verdicts:
 
     Those of evidence are found by judging the claims from it.
 
-    >>> len(verdicts_at(Path("claims/ledger"), []))
+    >>> len(verdicts_at(Path("claims/ledger"), [])) > 100
+    True
     """
     if (path / RESULTS).is_file():
         return _of_report(path / RESULTS)

@@ -22,7 +22,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
     none that there is to wait for.
 
     >>> progress_line(status, {"reproduced": 12}, width=120)
-    '[███                 ] 12/66 claims, about 1 min left: 12 reproduced | 195/290 runs'
+    '[███                 ] 12/66 claims, about 10 min left: 12 reproduced | 195/290 runs'
     """
     counts = Counter(dict(settled))
     cannot = counts[NOT_RUN]
@@ -66,7 +66,7 @@ def plan_line(status: Status) -> str:
     """Return the line that says what is about to be trained, and how long that will take.
 
     >>> plan_line(status)
-    '368 claims wait for 831 runs: about 28 min of training, by a guess from their size'
+    '54 claims wait for 95 runs: about 10 min of training, by a guess from their size'
     """
     wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
     runs = f"{wait} for {counted(status.missing, 'run')}"

@@ -111,8 +111,8 @@ def errors(records: Sequence[ClaimRecord]) -> str:
     the levels of all that were judged add up to, however the claims depend on each other. What is
     exact is read off, and has no level.
 
-    >>> errors(records)  # doctest: +SKIP
-    "329 verdicts on random quantities are settled: on average at most 5.3 of them are false"
+    >>> errors(results.claims)
+    '6 verdicts on random quantities are settled: on average at most 0.07 of them are false'
     """
     random = [record for record in records if record.level]
     settled = sum(record.is_settled for record in random)
@@ -133,8 +133,8 @@ def verdicts_of(records: Sequence[ClaimRecord]) -> dict[Outcome, int]:
 def count_lines(records: Sequence[ClaimRecord]) -> list[str]:
     """Return the counts as lines; a session of nothing but sources' claims needs no words for it.
 
-    >>> count_lines(results.claims)
-    ["the sources' claims: 2 reproduced, 1 refuted", 'our controls: 1 reproduced']
+    >>> count_lines(results.claims)[1]
+    'our controls: 1 reproduced'
     """
     by_kind = {kind: Counter(r.verdict for r in records if r.kind == kind) for kind in KINDS}
     said = {

@@ -19,8 +19,8 @@ from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rows import File, Pattern, Row
-from repro.recorded.runs import RecordedArmRuns, RecordedRun, ranges
+from repro.recorded.rows import File, Row
+from repro.recorded.runs import RecordedArmRuns, RecordedRun
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -285,15 +285,6 @@ def test_a_file_that_is_not_there_is_said(source):
 def test_a_path_is_relative_to_the_file_that_names_it():
     results = recorded("x.csv", arm="method", seed="seed", metrics=ACCURACY)
     assert results.folder.name == "recorded"
-
-
-def test_patterns_take_texts_apart_and_seeds_are_listed_as_ranges():
-    assert Pattern("{a}/{a}-{b}.csv").fields_of("x/x-1.csv") == {"a": "x", "b": "1"}
-    assert Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None
-    assert Pattern("{a}.csv").fields_of("x/y.csv") is None
-    assert ranges([3, 1, 2, 9]) == "1–3, 9"
-    assert ranges([5, 6]) == "5, 6"
-    assert ranges([4]) == "4"
 
 
 def test_keys_follow_the_content_and_not_the_place_of_a_row(source):

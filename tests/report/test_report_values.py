@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from repro.judge import Design, Judge
-from repro.report.page.render import written
-from repro.report.values import arm_values, is_in_percent, measurement_of, writes_percent
+from repro.report.values import arm_values, is_in_percent, measurement_of
 from tests.report.records import arm, judged, measured
 
 
@@ -63,18 +62,6 @@ def test_means_over_examples_are_shares_where_they_lie_between_0_and_1():
     assert not is_in_percent(percent.record, replace(finding, scale="identity"))
     losses = [replace(samples[0], values=[1.2] * 5), samples[1]]
     assert not is_in_percent(percent.record, replace(means, samples=losses))
-
-
-def test_what_a_source_writes():
-    in_percent = ["99.81%", "70.0 and 71.02", "0.5 %", "+3.17; this one: 70.05 → 69.24"]
-    shares = ["0.389 → 0.617", "", "no number", "0.652 of it left (34.8% saved)", "1", "4,000,000"]
-    assert [each for each in in_percent + shares if writes_percent(each)] == in_percent
-
-
-def test_a_number_is_no_answer_to_a_question():
-    values = {"1": 1, "0": 0, "yes": True, "no": False, "none": None, "1, yes": (1, True)}
-    assert {written(value): value for value in values.values()} == values
-    assert written(1.0) == "1"
 
 
 def test_the_table_shows_the_comparison_that_decides():
