@@ -35,7 +35,7 @@ class Check:
     lines: tuple[str, ...] = ()
     """The meanings of the numbers it rests on, and what else there is to say, line by line."""
     found: Findings[Check] | None = field(default=None, repr=False, compare=False)
-    """The findings of the claim that made it, which are told when its truth is asked."""
+    """The findings of the claim that made it; they note when a test asks for its truth."""
 
     @property
     def outcome(self) -> Outcome:

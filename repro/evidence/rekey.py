@@ -28,7 +28,7 @@ Kind = tuple[str, str, str]
 
 
 class FormerRuns:
-    """Runs by what of their identity does not change with the code; of several, the last one."""
+    """Runs by the part of their identity that is not the code; of several, the last one."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         in_order = sorted(results, key=lambda each: str(each.provenance.get("finished", "")))
@@ -42,7 +42,7 @@ class FormerRuns:
 class RekeyedResults(Results):
     """The results of today's keys, and those of former ones as if they had today's.
 
-    Those of a file are read `alone`, whatever the store has.
+    With `alone` the store is left aside, as for the runs of a file.
     """
 
     def __init__(

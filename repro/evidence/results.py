@@ -119,7 +119,7 @@ class EvidenceResults:
     def changes(self, run: Run) -> list[str]:
         """Return the definitions that have changed since a run was packed, and its data if it has.
 
-        Those of the run that it starts from count too. Nothing of one that is in no file.
+        Changes of the run that it starts from count too. A run that is in no file has none.
         """
         if run not in self._changes:
             found, start = self._find(run), run.arm.starts_from

@@ -165,9 +165,7 @@ def ledgers_in(folder: Path) -> list[Path]:
 
 def _has_entries(path: Path) -> bool:
     try:
-        return b"[[claim]]" in _content(path)
-    except FileNotFoundError:
-        return False
+        return path.exists() and b"[[claim]]" in _content(path)
     except (OSError, ValueError):  # which its reader will say
         return True
 

@@ -264,7 +264,7 @@ class RecordedArm(Arm):
 
     @cached_property
     def _exact(self) -> str:
-        """Return what makes two arms the same: files of other folders may be called alike."""
+        """Return a text that equal arms share; files in two folders may have one name."""
         return f"{id(self.source)} {self.chosen!r}"
 
     def at(self, profile: str) -> Self:

@@ -84,10 +84,10 @@ def differing(every: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def rows_of(claims: Iterable[UsedRuns], *places: StoredRuns) -> Iterator[dict[str, Any]]:
-    """Yield a row for each number of each run: those of its way by epoch, the last one without.
+    """Yield a row for each number of each run: its history by epoch, and the end without an epoch.
 
-    `places` have the runs; one that none of them has gives no row. A metric of several values has a
-    row for each, as `layer_perplexity[0]`.
+    `places` have the runs; a run that is in none of them has no row. A metric of several values has
+    a row for each, such as `layer_perplexity[0]`.
     """
     for claim in claims:
         for arm in claim.arms:

@@ -15,7 +15,6 @@ from repro.ledger import (
     Entry,
     Ledger,
     LedgerError,
-    entries_at,
     write_ledgers,
 )
 from repro.ledger.entry import text_of
@@ -87,20 +86,6 @@ def test_the_ledgers_of_this_project_are_written_as_they_are():
         if text_of(Ledger.read(path).entries.values()) != path.read_bytes()
     ]
     assert changed == []
-
-
-def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
-    """The claims have a ledger a file, and the small examples one each."""
-    claims = {p.relative_to(ROOT).as_posix() for p in LEDGERS if p.is_relative_to(ROOT / "claims")}
-    files = sorted((ROOT / "claims").rglob("test_*.py"))
-    assert claims == {
-        f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
-    }
-    trained, of_documents = (
-        {entry.claim.split("/", 1)[1].partition("[")[0] for entry in entries_at(ROOT / folder)}
-        for folder in ("claims/ledger", "claims/documents/ledger")
-    )
-    assert trained.isdisjoint(of_documents)  # a claim is known by its test's name
 
 
 def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,12 +21,18 @@ from repro.recorded.readers import flat
 from repro.recorded.runs import ranges
 from repro.report.curves import caption, figure_plot, training
 from repro.report.intervals import forest, seeds
-from repro.report.record import ArmData, ClaimRecord, FigureData
+from repro.report.record import (
+    ArmData,
+    ClaimRecord,
+    EffectData,
+    FigureData,
+    FindingData,
+    deciding_effect,
+)
 from repro.report.results import CHANGES, ONE, ResultsDocument, count_lines, verdicts_of
 from repro.report.runs import LOSS, ArmRuns, differing
 from repro.report.session import file_link
 from repro.report.svg import PagePlot
-from repro.report.values import ArmValue, arm_values, measurement_of
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -149,6 +156,53 @@ class Page:
         return list(studies.values())
 
 
+@dataclass(frozen=True)
+class ArmValue:
+    """The value of one arm over its seeds."""
+
+    label: str
+    mean: float
+    least: float
+    most: float
+    unit: str
+    """The metric; empty where the claim does not tell which of several it is."""
+
+    @property
+    def varies(self) -> bool:
+        return self.least < self.most
+
+
+def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
+    """Return the value of every arm that a claim compares, in the order of its arms."""
+    values: list[ArmValue] = []
+    for finding in record.findings:
+        for place, sample in enumerate(finding.samples):
+            known = [value for value in sample.values if value is not None]
+            if known and not sample.fixed:
+                mean, unit = statistics.fmean(known), _unit(record, finding, place)
+                values.append(ArmValue(sample.label, mean, min(known), max(known), unit))
+    labels = [arms[name].label for name in record.arms if name in arms]
+    return sorted(dict.fromkeys(values), key=lambda value: _place(value.label, labels))
+
+
+def _unit(record: ClaimRecord, finding: FindingData, place: int) -> str:
+    units = {each.unit for each in finding.effects if place in each.sides} - {"ratio"}
+    named = units & set(record.metrics) or set(record.metrics)
+    return next(iter(named)).replace("_", " ") if len(named) == 1 else ""
+
+
+def _place(label: str, arms: list[str]) -> int:
+    """Return the place of the arm that a label begins with, the longest of several."""
+    alike = [arm for arm in arms if label.startswith(arm)]
+    return arms.index(max(alike, key=len)) if alike else len(arms)
+
+
+def compared(record: ClaimRecord) -> EffectData | None:
+    """Return the deciding comparison of a claim; None where none was judged, or has no number."""
+    decided = deciding_effect(record)
+    return decided[1] if decided and decided[1].estimate is not None else None
+
+
 @cache
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -174,7 +228,7 @@ def _templates() -> Environment:
     templates.globals |= {
         "anchor": anchor,
         "claim_anchor": claim_anchor,
-        "measurement_of": measurement_of,
+        "compared": compared,
         "seeds": seeds,
         "figure_plot": figure_plot,
         "caption": caption,
