@@ -136,7 +136,9 @@ def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
                 counts = "say in diverged= what that counts as"
                 if name in diverged:
                     counts = f"that counts as {diverged[name]:g}"
-                lines.append(f"{arm.label}, seed {seed} ({runs[seed].where}) has {has}: {counts}")
+                lines.append(
+                    f"{arm.label}, seed {seed} ({runs[seed].first.where}) has {has}: {counts}"
+                )
     return lines
 
 

@@ -133,7 +133,8 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     head, about = _identity_of(arm)
     identity = {**about, "row": values, "seed": seed}
     row = _canonical(values)
-    made = {"recorded": run.first.place, "file": run.file.name, "sha256": run.file.sha256}
+    file = run.first.file
+    made = {"recorded": run.first.place, "file": file.name, "sha256": file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
     values = {**values, "epochs": curves} if curves else values
     return Result(key_of(f'{head},"row":{row},"seed":{seed}}}'), identity, values, made)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from repro.recorded.rows import File, RecordedError, Row
+from repro.recorded.rows import RecordedError, Row
 
 Setting = str | int | float
 Number = float | list[float | None] | None
@@ -45,14 +45,6 @@ class RecordedRun:
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
 
-    @property
-    def file(self) -> File:
-        return self.first.file
-
-    @property
-    def where(self) -> str:
-        return self.first.where
-
 
 @dataclass
 class RecordedArmRuns:
@@ -73,7 +65,7 @@ class RecordedArmRuns:
             if known != every[: len(known)]:
                 gap = next(epoch for epoch in every if epoch not in curve)
                 raise RecordedError(
-                    f"Seed {seed} ({self.runs[seed].where}) has no {metric} at {gap}, where other"
+                    f"Seed {seed} ({self.runs[seed].first.where}) has no {metric} at {gap}, where other"
                     " seeds have one and it goes on: curves are compared at the same epochs."
                 )
         return every

@@ -137,11 +137,6 @@ class Recorded:
         given = tuple((n, setting(chosen[n])) for n in self.columns.arm if n in chosen)
         return self._kind(data=self.path, chosen=given)
 
-    @property
-    def every_arm(self) -> list[RecordedArm]:
-        """All arms, in the order of the record."""
-        return [self.arm_of(chosen) for chosen in self.arms]
-
     @cached_property
     def _kind(self) -> Callable[..., RecordedArm]:
         return type("Recording", (RecordedArm,), {"source": self, "metrics": self.metrics})
@@ -245,7 +240,7 @@ class Recorded:
     @cached_property
     def content(self) -> str:
         """The files and their hashes, in words: where the runs are from."""
-        files = {run.file for arm in self.arms.values() for run in arm.runs.values()}
+        files = {run.first.file for arm in self.arms.values() for run in arm.runs.values()}
         if len(files) == 1:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
         text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))

@@ -180,7 +180,7 @@ def test_a_run_that_diverged_may_end_where_it_did(source):
     results = source("a.csv", "\n".join(["method,seed,epoch,accuracy", *rows]), epoch="epoch")
     require_same_ends([results(method="a").located()], ["accuracy", "loss"])
     table_of_ends = source("b.csv", LONG)  # which has none
-    require_same_ends(table_of_ends.every_arm, ["accuracy"])
+    require_same_ends([table_of_ends(method="plain").located()], ["accuracy"])
 
 
 def test_what_is_no_number_counts_as_is_said(source):
@@ -207,7 +207,7 @@ def test_what_is_wrong_with_a_table_is_said(source):
     for content, said, match in WRONG:
         results = source("a.csv", content, **said)
         with pytest.raises(RecordedError, match=match):
-            results(method="plain").located() if "arm" not in said else results.every_arm
+            results(method="plain").located() if "arm" not in said else results.arms
 
 
 ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]
@@ -291,7 +291,9 @@ def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
     def keys(rows):
         known = WithRecorded(None)
         results = source("a.csv", "\n".join([head, *rows]), arm=["method", "width"])
-        found = {Run(arm, seed): None for arm in results.every_arm for seed in (3, 4)}
+        found = {
+            Run(arm, seed): None for arm in map(results.arm_of, results.arms) for seed in (3, 4)
+        }
         found = {run: known.get(run) for run in found}
         assert all(each.key == run_key(each.identity) for each in found.values())
         return {(run.arm.label, run.seed): each.key for run, each in found.items()}
