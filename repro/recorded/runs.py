@@ -65,8 +65,8 @@ class RecordedArmRuns:
             if known != every[: len(known)]:
                 gap = next(epoch for epoch in every if epoch not in curve)
                 raise RecordedError(
-                    f"Seed {seed} ({self.runs[seed].first.where}) has no {metric} at {gap}, where other"
-                    " seeds have one and it goes on: curves are compared at the same epochs."
+                    f"Seed {seed} ({self.runs[seed].first.where}) has no {metric} at {gap}, where"
+                    " other seeds have one and it goes on: curves are compared at the same epochs."
                 )
         return every
 

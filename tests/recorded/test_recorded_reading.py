@@ -291,10 +291,8 @@ def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
     def keys(rows):
         known = WithRecorded(None)
         results = source("a.csv", "\n".join([head, *rows]), arm=["method", "width"])
-        found = {
-            Run(arm, seed): None for arm in map(results.arm_of, results.arms) for seed in (3, 4)
-        }
-        found = {run: known.get(run) for run in found}
+        runs = [Run(results.arm_of(each), seed) for each in results.arms for seed in (3, 4)]
+        found = {run: known.get(run) for run in runs}
         assert all(each.key == run_key(each.identity) for each in found.values())
         return {(run.arm.label, run.seed): each.key for run, each in found.items()}
 
