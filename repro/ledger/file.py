@@ -107,7 +107,7 @@ def _content(path: Path) -> bytes:
 
 
 def write_ledgers(ledgers: Iterable[Ledger]) -> None:
-    """Write the ledgers that are not in their files as they are, each of them whole.
+    """Write each ledger whose file says something else, the whole file at once.
 
     One is removed where nothing is left in it. Raises LedgerError, and writes none of them where an
     entry cannot be written.

@@ -37,7 +37,7 @@ class RecordedRuns:
 
 @dataclass
 class WithRecorded:
-    """Results that are recorded, and behind them those of a session.
+    """Recorded results, and behind them the results of a session.
 
     `used` grows with the recorded runs that claims read.
     """

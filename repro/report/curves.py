@@ -158,7 +158,7 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
 
 
 def _file_name(name: str) -> str:
-    """Return a name as that of a file: the parameters of a test may hold anything, a path too."""
+    """Return a name that a file can have; parameters of a test may hold anything, such as paths."""
     short = re.sub(r"[^\w.=,-]+", "-", name)
     if len(short) <= LONGEST_NAME:
         return short

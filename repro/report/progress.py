@@ -50,7 +50,7 @@ def stopped_line(status: Status) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return a time as nobody could say it more exactly.
+    """Return a time, rounded as a guess deserves.
 
     >>> about(38), about(83), about(754), about(7000)
     ('under a minute', 'about 1 min', 'about 13 min', 'about 1 h 57 min')

@@ -63,7 +63,7 @@ def read_runs(arms: Mapping[str, ArmData], *places: StoredRuns) -> dict[str, Arm
 
 
 def columns_of(claims: Iterable[UsedRuns]) -> list[str]:
-    """Return the columns of the table: those of the settings in which its arms differ are inside.
+    """Return the columns of the table, among them each setting in which its arms differ.
 
     >>> columns_of([])
     ['claim', 'study', 'arm', 'seed', 'epoch', 'metric', 'value']

@@ -138,7 +138,7 @@ class Page:
         return file_link(self.results.session.files, record.file, record.line)
 
     def values(self, record: ClaimRecord) -> list[ArmValue]:
-        """Return the arms' own values, in the unit of what is documented."""
+        """Return the arms' own values, in the order of its arms."""
         return arm_values(record, self.results.arms)
 
     def training(self, record: ClaimRecord) -> PagePlot | None:
@@ -173,7 +173,7 @@ class ArmValue:
 
 
 def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
-    """Return the value of every arm that a claim compares, in the order of its arms."""
+    """Return the value of each arm that a claim compares, in the order of the claim's arms."""
     values: list[ArmValue] = []
     for finding in record.findings:
         for place, sample in enumerate(finding.samples):
