@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import repro.text
-import scripts.markdown
+import scripts.plain_markdown
 from repro.__main__ import main
 from repro.arm import Run
 from repro.judge import Outcome
@@ -40,7 +40,7 @@ from repro.report.write import CLAIM_COLUMNS, write_data, write_results
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status
 from repro.text import HIDDEN, LONGEST, shown, shown_lines
-from scripts.markdown import as_code, as_text
+from scripts.plain_markdown import as_code, as_text
 from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm
 from tests.report.records import depth_ladder, every_kind, record
 from tests.report.test_report_page import Reader
@@ -290,7 +290,7 @@ def test_the_commands_write_calm_lines(tmp_path, monkeypatch, capsys):
     assert is_calm(capsys.readouterr().err.rstrip("\n"))
 
 
-@pytest.mark.parametrize("module", [repro.text, scripts.markdown])
+@pytest.mark.parametrize("module", [repro.text, scripts.plain_markdown])
 def test_the_documented_examples_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
