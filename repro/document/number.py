@@ -43,10 +43,6 @@ class Interval(NamedTuple):
     low: Fraction
     high: Fraction
 
-    @property
-    def width(self) -> Fraction:
-        return self.high - self.low
-
 
 class Number(ABC):
     """A printed number, an exact one, or a formula over such."""
@@ -203,8 +199,8 @@ def printed(text: str) -> Printed:
 def number(value: Value) -> Number:
     """Read text as a printed number, an int as an exact one; formulas are handed through.
 
-    >>> print(number("51,026").interval().width, number(51026).interval().width)
-    1 0
+    >>> print(*number("51,026").interval(), *number(51026).interval())
+    102051/2 102053/2 51026 51026
     """
     return printed(value) if isinstance(value, str) else exact(value)
 

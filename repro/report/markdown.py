@@ -21,7 +21,7 @@ MOST_ROWS = (40, 20, 10, 5, 2, 0)
 """Rows of a list at most: as many as fit. The rest is in the report."""
 
 MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
-"""Remarks, characters of a line, and lines of the end; its table of counts gives way."""
+"""Remarks, characters of each, and lines of the end, whose table of counts gives way."""
 
 
 def summary(results: ResultsDocument) -> str:
@@ -35,7 +35,7 @@ def summary(results: ResultsDocument) -> str:
 
 
 def _summary(results: ResultsDocument, most: int) -> str:
-    remarks = [shown(line) for line in (results.errors, *results.evidence) if line]
+    remarks = [shown(line, most=LONGEST) for line in (results.errors, *results.evidence) if line]
     parts = ["## Claims"]
     if not results.claims:
         parts.append("No claim was run.")
@@ -60,5 +60,4 @@ def _folded(title: str, records: Sequence[ClaimRecord], most: int) -> str:
 
 
 def _code(lines: Iterable[str]) -> str:
-    cut = (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines)
-    return "\n".join(f"    {line}".rstrip() for line in cut).strip("\n")
+    return "\n".join(f"    {line}".rstrip() for line in lines).strip("\n")
