@@ -1,6 +1,59 @@
 """Claims of machine-learning write-ups as tests: trained over seeds, judged with stated errors."""
 
-from repro.marks import claim
+from __future__ import annotations
 
-__all__ = ["claim"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from repro.marks import claim, figure
+
+if TYPE_CHECKING:
+    from repro.arm import Arm, Metric, Needs
+    from repro.own.arm import ModuleArm, OutsideArm
+    from repro.own.command import CommandStudy
+    from repro.own.lightning import LightningStudy
+    from repro.own.module import ModuleStudy
+    from repro.own.outside import OutsideStudy
+    from repro.own.timing import TimingStudy
+    from repro.own.trainer import TrainerStudy
+    from repro.recipe import Recipe
+
+__all__ = [
+    "Arm",
+    "CommandStudy",
+    "LightningStudy",
+    "Metric",
+    "ModuleArm",
+    "ModuleStudy",
+    "Needs",
+    "OutsideArm",
+    "OutsideStudy",
+    "Recipe",
+    "TimingStudy",
+    "TrainerStudy",
+    "claim",
+    "figure",
+]
 __version__ = "0.1.0"
+
+_PLACES = {
+    "Arm": "arm",
+    "CommandStudy": "own.command",
+    "LightningStudy": "own.lightning",
+    "Metric": "arm",
+    "ModuleArm": "own.arm",
+    "ModuleStudy": "own.module",
+    "Needs": "arm",
+    "OutsideArm": "own.arm",
+    "OutsideStudy": "own.outside",
+    "Recipe": "recipe",
+    "TimingStudy": "own.timing",
+    "TrainerStudy": "own.trainer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the public face when it is first asked for: a claim file needs no torch."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'repro' has no attribute {name!r}")
+    return getattr(import_module(f"repro.{_PLACES[name]}"), name)

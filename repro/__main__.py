@@ -16,13 +16,14 @@ from repro.new import command as new
 from repro.plugin import evidence_command as evidence
 from repro.plugin import recorded_command as recorded
 from repro.plugin import rekey_command as rekey
+from repro.plugin import run_command as run
 from repro.plugin import table_command as table
 from repro.report import badge, diff
 from repro.store import StoreError
 from repro.store import command as store
 from repro.text import shown
 
-COMMANDS = (badge, data, diff, evidence, new, recorded, rekey, store, table)
+COMMANDS = (badge, data, diff, evidence, new, recorded, rekey, run, store, table)
 """Modules with an `add_to`, which adds a command whose `run` takes the arguments.
 
 `goes_on` names an argument that is a list and may go on behind options.

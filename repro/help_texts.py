@@ -59,6 +59,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " gives other results now.",
         "rekey results.jsonl.gz",
     ),
+    "run": (
+        "Train one run of each arm of a claim in this process, where it prints and breakpoint()"
+        " stops. Nothing is stored. The exit code is 1 where a run fails.",
+        "run claims/test_depth_ladder.py -k bp_climbs --seed 1",
+    ),
     "store": (
         "Show how much the store holds, how old it is, and its runs by arm and code.",
         "store",

@@ -108,6 +108,7 @@ class Told:
     """The results of the example arms, for claims to read."""
 
     details: ClassVar[dict] = {}
+    raised_at: ClassVar[dict] = {}
 
     def located(self, arm):
         return arm

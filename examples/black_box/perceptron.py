@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.outside import OutsideStudy
+from repro import Metric, OutsideArm, OutsideStudy
 
 SCRIPT = Path(__file__).with_name("train.py")
 

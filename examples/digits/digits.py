@@ -8,10 +8,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn import functional as F
 
-from repro.arm import Metric
-from repro.own.arm import ModuleArm
-from repro.own.module import ModuleStudy
-from repro.recipe import Recipe
+from repro import Metric, ModuleArm, ModuleStudy, Recipe
 
 PIXELS, DIGITS = (torch.tensor(x) for x in load_digits(return_X_y=True))
 IMAGES = PIXELS.float().view(-1, 1, 8, 8) / 16

@@ -7,10 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from repro.arm import Metric
-from repro.own.arm import ModuleArm
-from repro.own.module import ModuleStudy
-from repro.recipe import Recipe
+from repro import Metric, ModuleArm, ModuleStudy, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,7 @@ A seed is a split of the same 1,797 digits: the claims are about such splits, an
 digits.
 """
 
-from repro import claim
-from repro.arm import Metric
+from repro import Metric, claim
 from repro.recorded import recorded
 
 RESULTS = recorded(

@@ -6,9 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import ClassVar
 
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.timing import TimingStudy
+from repro import Metric, OutsideArm, TimingStudy
 
 MERGE, HEAP, CHECKED = range(3)
 

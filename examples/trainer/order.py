@@ -6,9 +6,7 @@ from typing import ClassVar
 import torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
-from repro.arm import Metric
-from repro.own.arm import OutsideArm
-from repro.own.trainer import TrainerStudy
+from repro import Metric, OutsideArm, TrainerStudy
 
 TOKENS = torch.randint(16, (600, 8), generator=torch.Generator().manual_seed(0))
 ROWS = [{"input_ids": row, "labels": int((row[1:] == row[0]).any())} for row in TOKENS]

@@ -21,15 +21,17 @@ def pool_named(
     project: Path,
     same_machine: bool = False,
     slurm: SlurmSettings | None = None,
+    shows: bool = False,
 ) -> Pool[Any]:
     """Return the pool of that name; raises ValueError.
 
-    Without a number of `trainers` there are as many as cores; with 0 this process trains itself.
+    Without a number of `trainers` there are as many as cores; with 0 this process trains itself,
+    and `shows` what training prints.
 
     >>> pool_named("local", store, device="cpu", trainers=4, project=folder)
     """
     if name == "local" and trainers == 0:
-        return InProcessPool(store, device=device)
+        return InProcessPool(store, device=device, shows=shows)
     if name == "local":
         return ProcessPool(store, device=device, trainers=trainers or cores())
     address = require_executor(name)

@@ -1,8 +1,6 @@
-"""Parts that the pools of Slurm and of Ray share: looking for a cluster, and training on its nodes.
+"""Parts that the pools of Slurm and of Ray share: looking for a cluster, and what is wished of it.
 
-Needs neither submitit nor Ray: both are looked for before anything of theirs is imported. A node
-computes the key of each run itself: other code, data or versions are noticed, and nothing is stored
-under a key that does not say how it was made.
+Needs neither submitit nor Ray: both are looked for before anything of theirs is imported.
 """
 
 from __future__ import annotations
@@ -10,29 +8,10 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from repro.backends.trainer import Files, train_batch
-from repro.core.progress import Progress
-from repro.runs.identity import identity, name_of
-from repro.runs.pool import Batch, Failed, Narrowed, Trained
-from repro.store import run_key
-
-NOT_INSTALLED = (
-    "--executor {name} needs {library}, which is not installed; run: pip install"
-    " 'repro-claims[{extra}]'"
-)
-NO_ADDRESS = (
-    "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT, or give"
-    " --executor ray://HOST:PORT."
-)
-NO_SLURM = (
-    "--executor slurm needs Slurm's commands, and there is no {name} here; run it where jobs are"
-    " submitted, such as a login node."
-)
 CONNECT_SECONDS = 5.0
 
 
@@ -81,7 +60,10 @@ def require_executor(name: str) -> str:
         _require_installed("submitit", name=name, extra="slurm")
         for command in ("sbatch", "srun", "squeue", "scancel"):
             if shutil.which(command) is None:
-                raise ValueError(NO_SLURM.format(name=command))
+                raise ValueError(
+                    f"--executor slurm needs Slurm's commands, and there is no {command} here; run"
+                    " it where jobs are submitted, such as a login node."
+                )
         return ""
     if name != "ray" and not name.startswith("ray://"):
         raise ValueError(
@@ -90,7 +72,10 @@ def require_executor(name: str) -> str:
         )
     address = os.environ.get("RAY_ADDRESS") if name == "ray" else name
     if not address:
-        raise ValueError(NO_ADDRESS)
+        raise ValueError(
+            "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT, or give"
+            " --executor ray://HOST:PORT."
+        )
     _require_installed("ray", name=name, extra="ray")
     require_somebody(address)
     return address
@@ -98,7 +83,23 @@ def require_executor(name: str) -> str:
 
 def _require_installed(library: str, *, name: str, extra: str) -> None:
     if find_spec(library) is None:
-        raise ValueError(NOT_INSTALLED.format(name=name, library=library, extra=extra))
+        raise ValueError(
+            f"--executor {name} needs {library}, which is not installed; run: pip install"
+            f" 'repro-claims[{extra}]'"
+        )
+
+
+def device_of_nodes(where: str, name: str, *, has_gpus: bool) -> str:
+    """Return the device of a cluster's nodes; raises ValueError for one that they do not have.
+
+    >>> device_of_nodes("A Slurm cluster", "auto", has_gpus=True)
+    'cuda'
+    """
+    if name == "auto":
+        return "cuda" if has_gpus else "cpu"
+    if name not in ("cpu", "cuda"):
+        raise ValueError(f"{where} trains on cpu or cuda, not on {name}.")
+    return name
 
 
 def require_somebody(address: str) -> None:
@@ -114,28 +115,3 @@ def require_somebody(address: str) -> None:
         raise ClusterError(
             f"Nobody answers at {address}; start a Ray cluster there, or give the address of one."
         ) from error
-
-
-def train_here(
-    batch: Batch, *, device: str, files: Files
-) -> Iterator[Progress | Trained | Failed | Narrowed]:
-    """Train the runs of a batch that have the same key on this node; the others fail."""
-    runs = []
-    for run, asked in batch.runs.items():
-        try:
-            here = identity(run, device=device, starts_from=asked.get("starts_from"))
-        except Exception as error:  # an arm reads its data, and users write arms
-            why = f"cannot be trained on the node that it was sent to: {error}"
-            yield Failed(run, f"{name_of(run)}, {why}")
-            continue
-        if run_key(here) == run_key(asked):
-            runs.append(run)
-        else:
-            about = {name: here[name] for name in ("torch", "data", "code")}
-            why = (
-                "would be stored under another key by the node that it was sent to, whose code,"
-                f" data or versions are not those of the process that asked; there: {about}"
-            )
-            yield Failed(run, f"{name_of(run)}, {why}")
-    if runs:
-        yield from train_batch(runs, engine=batch.engine, device=device, files=files)

@@ -1,4 +1,4 @@
-"""The files of a batch, which lie in the store or last as long as its training; its results."""
+"""The files of a batch in its session's store, and its results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from repro.arm import Run
-from repro.backends.opened import unwatched
 from repro.core.progress import Progress
-from repro.own.training_run import PassingFiles
+from repro.own.training_run import Files
 from repro.runs.identity import name_of
-from repro.runs.pool import Batch, Failed, Narrowed, Stored, Trained
+from repro.runs.pool import Batch, Failed, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
@@ -21,7 +20,7 @@ SHARE_OF_SAVING = 0.02
 """The share of the time that checkpoints may take: large ones are written less often."""
 
 
-class StoreFiles:
+class StoreFiles(Files):
     """Checkpoints and folders by the keys of a batch's runs, and the parameters they start from."""
 
     def __init__(
@@ -35,12 +34,16 @@ class StoreFiles:
     ) -> None:
         self._store, self._batch, self._show = store, batch, show
         self._keys = batch.keys
-        self.devices = devices
+        self.devices, self.root = devices, store.root
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self._cost = 0.0
         """The seconds that the last checkpoint of all runs has taken."""
         self.has_saved_last = False
         """True once a checkpoint was saved because training is to stop."""
+
+    @property
+    def _mark(self) -> bytes:
+        return f"{self.engine}:".encode()
 
     def wants_checkpoint(self) -> bool:
         self.has_saved_last = self._is_stopping()
@@ -51,11 +54,11 @@ class StoreFiles:
         return is_due
 
     def load_checkpoint(self, run: Run) -> bytes | None:
-        with unwatched():
-            return self._store.checkpoints.load(self._keys[run])
+        saved = self._store.checkpoints.load(self._keys[run])
+        return saved.removeprefix(self._mark) if saved and saved.startswith(self._mark) else None
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        self._store.checkpoints.save(self._keys[run], payload)
+        self._store.checkpoints.save(self._keys[run], self._mark + payload)
         self._cost = time.monotonic() - self._saved_at
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
@@ -68,39 +71,21 @@ class StoreFiles:
         return self._store.folder(self._keys[run])
 
     def show(self, progress: Progress) -> None:
-        with unwatched():
-            self._show(progress)
+        self._show(progress)
 
     def load_weights(self, run: Run) -> bytes:
         assert self._batch.arm.starts_from == run
-        with unwatched():
-            return stored_weights(self._store, self._batch)
+        return stored_weights(self._store, self._batch)
 
     def stored(
-        self, events: Iterable[Progress | Trained | Failed | Narrowed]
-    ) -> Iterator[Progress | Stored | Failed | Narrowed]:
+        self, events: Iterable[Progress | Trained | Failed]
+    ) -> Iterator[Progress | Stored | Failed]:
         """Yield events, and put the result of each run that is trained into the store."""
         for event in events:
             if isinstance(event, Trained):
                 yield stored(event, self._batch, self._store)
             else:
                 yield event
-
-
-class FilesWithoutCheckpoints(PassingFiles):
-    """Files of runs that begin again where they are interrupted: no checkpoint is kept."""
-
-    def wants_checkpoint(self) -> bool:
-        return False
-
-    def load_checkpoint(self, run: Run) -> bytes | None:
-        return None
-
-    def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        pass
-
-    def drop_checkpoint(self, run: Run, why: str) -> None:
-        pass
 
 
 def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:

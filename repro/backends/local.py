@@ -16,7 +16,7 @@ from typing import Any
 from repro.backends.files import StoreFiles
 from repro.backends.packed import packed, require_not_loading
 from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
-from repro.backends.trainer import train_batch
+from repro.backends.trainer import train_batch, within
 from repro.backends.trainer_process import TrainerProcess, Unread
 from repro.core.device import machine, resolve_device
 from repro.core.progress import Progress
@@ -24,7 +24,7 @@ from repro.exits import exit_refused
 from repro.imports import interrupts_held
 from repro.own.arm import OutsideArm
 from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Narrowed, Pool, Stored
+from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Pool, Stored
 from repro.store import Store, StoreError
 
 SECONDS_TO_STOP = 30.0
@@ -193,8 +193,6 @@ class ProcessPool(LocalPool):
                 run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
                 self._came.append(replace(event, run=run))
-            case Narrowed():
-                self._came.append(event)
             case Unread(why, details):
                 said = f"cannot be loaded in a trainer process: {why}"
                 self._came.extend(
@@ -235,8 +233,9 @@ def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
 class InProcessPool(LocalPool):
     """A pool that trains in `events`, in the session's own process.
 
-    For whoever wants to see what training prints, or to stop in the middle of it with a debugger. A
-    run that Ctrl-C ends goes on from its last checkpoint, which is some seconds old.
+    For whoever wants to see what training prints, if it `shows` that, or to stop in the middle of
+    it with a debugger. A run that Ctrl-C ends goes on from its last checkpoint, which is some
+    seconds old.
 
     >>> pool = InProcessPool(store, device="cpu")
     >>> pool.submit(batch)
@@ -244,8 +243,9 @@ class InProcessPool(LocalPool):
     ...     print(event)
     """
 
-    def __init__(self, store: Store, *, device: str) -> None:
+    def __init__(self, store: Store, *, device: str, shows: bool = False) -> None:
         super().__init__(store, device, trainers=1)
+        self._shows = shows
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._told()
@@ -275,13 +275,16 @@ class InProcessPool(LocalPool):
             devices={} if self.device == "cpu" else devices,
         )
         events = files.stored(
-            train_batch(list(batch.runs), engine=batch.engine, device=self.device, files=files)
+            train_batch(
+                list(batch.runs),
+                engine=batch.engine,
+                device=self.device,
+                files=files,
+                shows=self._shows,
+            )
         )
-        while True:
-            with exit_refused():
-                event = next(events, None)
+        for event in within(events, exit_refused):
             yield from self._told()
-            if event is None:
-                break
             yield Advanced(batch.number, event) if isinstance(event, Progress) else event
+        yield from self._told()
         yield Ended(batch.number)

@@ -8,80 +8,67 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from repro.arm import Arm
 from repro.own.arm import OwnArm
-
-T = TypeVar("T")
 
 _MARKS = (".git", "pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini")
 _FOREIGN = frozenset({"__pycache__", "site-packages", "node_modules"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
-_watches: list[set[Path]] = []
-"""What is being filled; the last one is."""
+_taken: list[set[Path]] = []
+"""The sets that take what is opened; the last one does."""
 
 
 @contextmanager
-def unwatched() -> Iterator[None]:
-    """Let files be opened within the block that nobody has to name, such as checkpoints."""
-    with _filling(set()):
-        yield
-
-
-@contextmanager
-def _filling(files: set[Path]) -> Iterator[None]:
-    _watches.append(files)
+def _taking(files: set[Path]) -> Iterator[None]:
+    _taken.append(files)
     try:
         yield
     finally:
-        _watches.pop()
+        _taken.pop()
 
 
 class Opened:
     """Sees which files an arm's training opens.
 
-    Of arms of `repro.own` alone: other studies say what their data is. What a run keeps in the
-    folders of `but` is its own.
+    Of arms of `repro.own` alone: other studies say what their data is. What lies below `but`, such
+    as a run's own folder and its checkpoint, needs no name.
 
-    >>> opened = Opened(arm)
-    >>> for event in opened.during(training(study, runs)):
-    ...     print(opened.unnamed)
+    >>> opened = Opened(arm, but=store.root)
+    >>> with opened.watching():
+    ...     train(study, runs)
+    >>> opened.unnamed
+    ['config.json']
     """
 
-    def __init__(self, arm: Arm, *, but: Sequence[Path] = ()) -> None:
-        self._arm, self._but = arm, [folder.resolve() for folder in but]
+    def __init__(self, arm: Arm, *, but: Path) -> None:
+        self._arm, self._but = arm, but.resolve()
         self._files: set[Path] = set()
         self._named: set[Path] = set()
         if isinstance(arm, OwnArm):
             _listen()
             self._named.update(file.resolve() for file in arm.files_read())
-            with _filling(self._named):  # what decides the data's content is named by that
+            with _taking(self._named):  # what decides the data's content is named by that
                 arm.content()
 
-    def during(self, events: Iterable[T]) -> Iterator[T]:
-        """Yield events, and see what is opened on the way to each."""
-        coming = iter(events)
-        while True:
-            with _filling(self._files):
-                event = next(coming, None)
-            if event is None:
-                return
-            yield event
+    def watching(self) -> AbstractContextManager[None]:
+        """Take note of what is opened within a block."""
+        return _taking(self._files)
 
     @property
     def unnamed(self) -> list[str]:
         """The files of the arm's project that were opened and that it does not name."""
         if not isinstance(self._arm, OwnArm):
             return []
-        kept = {f for f in self._files if any(f.is_relative_to(folder) for folder in self._but)}
-        return _in_project(self._files - self._named - kept, project_of(self._arm.study))
+        files = (each for each in self._files - self._named if not each.is_relative_to(self._but))
+        return _in_project(files, project_of(self._arm.study))
 
 
 @cache
@@ -116,7 +103,7 @@ def _listen() -> None:
 
 
 def _take(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watches or event not in ("open", "subprocess.Popen"):
+    if not _taken or event not in ("open", "subprocess.Popen"):
         return
     if event == "open":
         path, mode, flags = arguments
@@ -124,11 +111,11 @@ def _take(event: str, arguments: tuple[Any, ...]) -> None:
         if is_read and isinstance(path, str | bytes | os.PathLike):
             name = os.fsdecode(path)
             if not name.endswith((".py", ".pyc")):  # an import, which is followed as code
-                _watches[-1].add(Path(name).resolve())
+                _taken[-1].add(Path(name).resolve())
         return
     _, words, folder, _ = arguments  # what a command opens cannot be seen, but what it is given
     for word in [words] if isinstance(words, str | bytes) else words or ():
         if isinstance(word, str | bytes | os.PathLike):
             name = os.fsdecode(word)
             if name and len(name) < 4096 and "\0" not in name:
-                _watches[-1].add(Path(os.fsdecode(folder or "."), name).resolve())
+                _taken[-1].add(Path(os.fsdecode(folder or "."), name).resolve())

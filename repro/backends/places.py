@@ -9,7 +9,6 @@ have to wait for the end of a long batch.
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -90,13 +89,11 @@ def places_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"repro-places-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        state = folder.lstat()
-        is_closed = stat.S_ISDIR(state.st_mode) and not state.st_mode & 0o022
-        if is_closed and state.st_uid == os.getuid():
+        if folder.lstat().st_uid == os.getuid():
             return folder
     raise TrainingStopped(
-        f"The folder {folder}, for the places to train at, cannot be made, or is no folder of"
-        " yours that others may not write; remove it, or set TMPDIR to a folder of your own."
+        f"The folder {folder}, for the places to train at, cannot be made, or is not yours; remove"
+        " it, or set TMPDIR to a folder of your own."
     )
 
 

@@ -21,13 +21,14 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from repro.arm import Run
-from repro.backends.cluster import ClusterError, require_somebody, train_here
-from repro.backends.files import FilesWithoutCheckpoints, stored, stored_weights
+from repro.backends.cluster import ClusterError, device_of_nodes, require_somebody
+from repro.backends.files import stored, stored_weights
 from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
+from repro.backends.trainer import train_here
 from repro.core.progress import Progress
 from repro.data.locate import data_folder
-from repro.runs.pool import Batch, Event, Failed, Job, Narrowed, Pool, Trained, TrainingStopped
+from repro.own.training_run import Files
+from repro.runs.pool import Batch, Event, Failed, Job, Pool, Trained, TrainingStopped
 from repro.store import Store
 
 TASKS_A_TRAINER = 2
@@ -62,7 +63,7 @@ class RayPool(Pool[RayJob]):
     def __init__(self, store: Store, *, address: str, device: str, project: Path) -> None:
         self._store, self._address, self._project = store, address, project.absolute()
         self._join()
-        kind = device_for(device)
+        kind = device_of_nodes("A Ray cluster", device, has_gpus=most("GPU") > 0)
         self._unit = "GPU" if kind == "cuda" else "CPU"
         if not most(self._unit):
             raise ClusterError(
@@ -81,7 +82,7 @@ class RayPool(Pool[RayJob]):
             try:
                 where = "the largest node of the Ray cluster"
                 require_devices(batch.arm, most(self._unit), where=where, device=self.device)
-                weights = self._weights(batch)
+                weights = stored_weights(self._store, batch) if batch.arm.starts_from else None
             except ValueError as error:
                 self._jobs.append(job)
                 self._refuse(job, str(error))
@@ -112,20 +113,29 @@ class RayPool(Pool[RayJob]):
         ray.shutdown()
 
     def _join(self) -> None:
-        if not ray.is_initialized():
-            join(self._address, environment_of(self._project, self._store.root))
+        """Join the cluster; raises `ClusterError` where that cannot be done."""
+        if ray.is_initialized():
+            return
+        require_somebody(self._address)
+        # on where Ray has it; who runs a cluster without it has to say so
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        try:
+            ray.init(
+                address=self._address,
+                runtime_env=environment_of(self._project, self._store.root),
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except Exception as error:  # Ray raises whatever it met, of a dozen kinds
+            raise ClusterError(
+                f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); its"
+                " token and its version of Ray have to be those here."
+            ) from error
 
     def _resources(self, batch: Batch) -> dict[str, Any]:
         """Return what a task is given: all devices that it asks for, of cores what a node has."""
         cores = max(1, min(cores_of(batch.arm, self.device), most("CPU")))
         return {"num_cpus": cores, "num_gpus": devices_of(batch.arm) * (self.device == "cuda")}
-
-    def _weights(self, batch: Batch) -> bytes | None:
-        """Return the parameters that a batch starts from; raises ValueError if there are none."""
-        try:
-            return stored_weights(self._store, batch) if batch.arm.starts_from else None
-        except ValueError as error:
-            raise ValueError(f"failed to train: ValueError: {error}") from error
 
     def _ended(self, seconds: float) -> list[RayJob]:
         """Return the jobs that have ended; wait for the first of them for some seconds at most."""
@@ -140,9 +150,6 @@ class RayPool(Pool[RayJob]):
         why = ""
         try:
             for event in ray.get(job.task):
-                if isinstance(event, Narrowed):
-                    yield event
-                    continue
                 job.left.remove(event.run)
                 is_trained = isinstance(event, Trained)
                 yield stored(event, job.batch, self._store) if is_trained else event
@@ -177,46 +184,16 @@ class RayPool(Pool[RayJob]):
 @ray.remote
 def _train(
     packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
-) -> list[Trained | Failed | Narrowed]:
+) -> list[Trained | Failed]:
     """Train a batch on a node, and return what has come of it."""
     here = Path.cwd()  # where Ray has unpacked the project
     for path in reversed([str(here / place) for place in paths]):
         if path not in sys.path:
             sys.path.insert(0, path)
     batch: Batch = pickle.loads(packed)
-    events = train_here(batch, device=device, files=_NodeFiles(device, weights))
+    files = Files(numbered_accelerators(device), weights=weights)
+    events = train_here(batch, device=device, files=files)
     return [event for event in events if not isinstance(event, Progress)]
-
-
-class _NodeFiles(FilesWithoutCheckpoints):
-    """The files of a batch on a node, which are lost with it."""
-
-    def __init__(self, device: str, weights: bytes | None) -> None:
-        super().__init__(numbered_accelerators(device))
-        self._weights = weights
-
-    def load_weights(self, run: Run) -> bytes:
-        assert self._weights is not None
-        return self._weights
-
-
-def join(address: str, environment: dict[str, Any]) -> None:
-    """Join the cluster at an address; raises `ClusterError` where that cannot be done."""
-    require_somebody(address)
-    # on where Ray has it; who runs a cluster without it has to say so
-    os.environ.setdefault("RAY_AUTH_MODE", "token")
-    try:
-        ray.init(
-            address=address,
-            runtime_env=environment,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
-    except Exception as error:  # Ray raises whatever it met, of a dozen kinds
-        raise ClusterError(
-            f"The Ray cluster at {address} cannot be joined ({in_short(error)}); its token and its"
-            " version of Ray have to be those here."
-        ) from error
 
 
 def environment_of(project: Path, store: Path) -> dict[str, Any]:
@@ -238,27 +215,12 @@ def environment_of(project: Path, store: Path) -> dict[str, Any]:
 def code_paths(project: Path) -> list[str]:
     """Return where Python finds modules below a project, in the order in which it looks.
 
-    Folders of virtual environments are no part of it.
-
     >>> code_paths(Path.cwd())
     ['.', 'claims']
     """
     places = [Path(place).absolute() for place in sys.path]
-    below = [path for path in places if path.is_relative_to(project)]
-    own = [path for path in below if not any((p / "pyvenv.cfg").is_file() for p in path.parents)]
-    return list(dict.fromkeys(str(path.relative_to(project)) for path in own))
-
-
-def device_for(name: str) -> str:
-    """Return the device of a cluster's tasks; raises `ClusterError` where it has none such."""
-    gpus = most("GPU")
-    if name == "auto":
-        return "cuda" if gpus else "cpu"
-    if name == "cuda" and not gpus:
-        raise ClusterError("The Ray cluster has no GPU; try --device cpu.")
-    if name not in ("cpu", "cuda"):
-        raise ClusterError(f"A Ray cluster trains on cpu or cuda, not on {name}.")
-    return name
+    below = [str(p.relative_to(project)) for p in places if p.is_relative_to(project)]
+    return list(dict.fromkeys(below))
 
 
 def most(unit: str) -> int:

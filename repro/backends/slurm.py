@@ -22,19 +22,11 @@ from submitit import SlurmExecutor, SlurmJob
 from submitit.core.utils import FailedJobError, FailedSubmissionError, UncompletedJobError
 from submitit.helpers import DelayedSubmission
 
-from repro.backends.cluster import SlurmSettings, train_here
+from repro.backends.cluster import SlurmSettings, device_of_nodes
 from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
-from repro.runs.pool import (
-    Batch,
-    Event,
-    Failed,
-    Job,
-    Narrowed,
-    Pool,
-    Stored,
-    TrainingStopped,
-)
+from repro.backends.trainer import train_here
+from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
 from repro.store import Store
 
 POLL_SECONDS = 0.5
@@ -67,15 +59,17 @@ ENDED = {
 
 
 class JobState(NamedTuple):
-    """The state of a job in Slurm's words, the reason why it waits, and what it trains."""
+    """The state of a job in Slurm's words, the reason why it waits, and what it trains.
 
-    name: str
+    A job that Slurm has forgotten has a state without a name.
+    """
+
+    name: str = ""
     reason: str = ""
     comment: str = ""
 
     @property
     def is_over(self) -> bool:
-        """True for a job that has ended, or that Slurm has forgotten."""
         return self.name in ENDED or not self.name
 
     def has(self, key: str) -> bool:
@@ -85,9 +79,6 @@ class JobState(NamedTuple):
 
 PENDING = JobState("PENDING")
 """The state of a job that was just submitted."""
-
-GONE = JobState("")
-"""The state of a job that Slurm knows nothing of any more."""
 
 
 @dataclass(eq=False)
@@ -108,11 +99,14 @@ class SlurmPool(Pool[QueuedJob]):
     def __init__(
         self, store: Store, settings: SlurmSettings, *, device: str, project: Path
     ) -> None:
-        super().__init__(device_for(device, settings), settings.max_jobs)
-        gpus = max(settings.gpus, int(self.device == "cuda"))
-        self._settings = replace(settings, gpus=gpus)
+        device = device_of_nodes("A Slurm cluster", device, has_gpus=settings.gpus > 0)
+        super().__init__(device, settings.max_jobs)
         self._store = store
-        self._queue = SlurmQueue(store, self._settings, project=project.absolute())
+        self._queue = SlurmQueue(
+            store,
+            replace(settings, gpus=max(settings.gpus, int(device == "cuda"))),
+            project=project.absolute(),
+        )
         self._states: dict[str, JobState] | None = {}
         self._looked = float("-inf")
 
@@ -131,12 +125,11 @@ class SlurmPool(Pool[QueuedJob]):
             keys = batch.keys.items()
             theirs = [run for run, key in keys if state.has(key) and not state.is_over]
             if theirs:
-                part = batch.part(theirs)
-                self._jobs.append(QueuedJob(part, is_last_try, id=id_))
+                self._jobs.append(QueuedJob(batch.part(theirs), is_last_try, id=id_))
                 batch = batch.part(run for run in batch.runs if run not in theirs)
         if batch.runs:
-            work = BatchJob(self._store.root, batch, self.device, self._settings.minutes)
-            self._jobs.append(QueuedJob(batch, is_last_try, id=self._queue.submit(work)))
+            id_ = self._queue.submit(batch, self.device)
+            self._jobs.append(QueuedJob(batch, is_last_try, id=id_))
 
     def events(self, seconds: float) -> Iterator[Event]:
         deadline = time.monotonic() + seconds
@@ -153,15 +146,12 @@ class SlurmPool(Pool[QueuedJob]):
         if self._jobs:
             self._look()
         for job in list(self._jobs):
-            returned = self._queue.returned(job.id)  # by now its results are in the store
-            keys = job.batch.keys
-            stored = [run for run in job.left if self._store.measured(keys[run]) is not None]
-            for event in [*map(Stored, stored), *returned]:
-                if isinstance(event, Narrowed):
-                    yield event
-                elif event.run in job.left:
-                    job.left.remove(event.run)
-                    yield event
+            failed = {each.run: each for each in self._queue.failed(job.id)}
+            for run in list(job.left):  # a job that has said its end has stored the others
+                is_stored = self._store.measured(job.batch.keys[run]) is not None
+                if is_stored or run in failed:
+                    job.left.remove(run)
+                    yield Stored(run) if is_stored else failed[run]
             # a job that Slurm starts again seems over for a moment
             if not job.left:
                 yield from self._over(job)
@@ -180,21 +170,8 @@ class SlurmPool(Pool[QueuedJob]):
         if self._states is None:
             return
         for job in self._jobs:
-            job.state = self._states.get(job.id, GONE)
+            job.state = self._states.get(job.id, JobState())
             job.looks_after_end = job.looks_after_end + 1 if job.state.is_over else 0
-
-
-def device_for(name: str, settings: SlurmSettings) -> str:
-    """Return the device of jobs; raises ValueError where Slurm has none of that kind.
-
-    >>> device_for("auto", SlurmSettings(gpus=1))
-    'cuda'
-    """
-    if name == "auto":
-        return "cuda" if settings.gpus else "cpu"
-    if name not in ("cpu", "cuda"):
-        raise ValueError(f"A Slurm cluster trains on cpu or cuda, not on {name}.")
-    return name
 
 
 @dataclass
@@ -216,25 +193,22 @@ class BatchJob:
     minutes: int
 
     _began: float = field(default=0.0, init=False)
-    _begun_with: list[str] = field(default_factory=list, init=False)
-    """The keys of the runs that were missing when it began."""
     _is_ending: bool = field(default=False, init=False)
 
-    def __call__(self) -> list[Failed | Narrowed]:
+    def __call__(self) -> list[Failed]:
         self._began = time.monotonic()
         store = Store(self.root)
         keys = self.batch.keys.items()
-        batch = self.batch.part(run for run, key in keys if store.at(key) is None)
-        self._begun_with = list(batch.keys.values())
+        self.batch = self.batch.part(run for run, key in keys if store.at(key) is None)
         devices = numbered_accelerators(self.device)
-        files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
-        told: list[Failed | Narrowed] = []
-        for event in files.stored(train_here(batch, device=self.device, files=files)):
+        files = StoreFiles(store, self.batch, show=lambda progress: None, devices=devices)
+        failed = []
+        for event in files.stored(train_here(self.batch, device=self.device, files=files)):
             if self._is_ending:  # the exit of submitit was taken for one of the training
                 sys.exit(-1)
-            if isinstance(event, Failed | Narrowed):
-                told.append(event)
-        return told
+            if isinstance(event, Failed):
+                failed.append(event)
+        return failed
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the job again, for Slurm to start it once more: submitit asks when time is up.
@@ -254,7 +228,7 @@ class BatchJob:
         store = Store(self.root)
         return any(
             store.measured(key) or store.checkpoints.load(key) or any(store.folder(key).iterdir())
-            for key in self._begun_with
+            for key in self.batch.keys.values()
         )
 
 
@@ -263,17 +237,18 @@ class SlurmQueue:
 
     def __init__(self, store: Store, settings: SlurmSettings, *, project: Path) -> None:
         self.folder = (settings.folder or store.root / "slurm").absolute()
-        self._settings, self._project = settings, project
+        self._root, self._settings, self._project = store.root, settings, project
         place = os.path.realpath(store.root)
         self._name = f"repro-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
-    def submit(self, work: BatchJob) -> str:
-        """Submit a job; return its number with Slurm."""
+    def submit(self, batch: Batch, device: str) -> str:
+        """Submit a batch as a job; return its number with Slurm."""
         self.folder.mkdir(parents=True, exist_ok=True)
         executor = SlurmExecutor(self.folder, max_num_timeout=TIME_LIMITS, python=self._python())
-        executor.update_parameters(**self._parameters(work.batch))
+        executor.update_parameters(**self._parameters(batch))
+        job = BatchJob(self._root, batch, device, self._settings.minutes)
         try:
-            return str(executor.submit(work).job_id)
+            return str(executor.submit(job).job_id)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
             why = " ".join(str(error).split()).removeprefix("sbatch: error: ").rstrip(".")
             raise TrainingStopped(f"Slurm did not take the jobs ({why})") from error
@@ -282,24 +257,30 @@ class SlurmQueue:
         """Return the states of the store's jobs, whoever submitted them; None without an answer."""
         command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%k|%r"]
         try:
-            said = _run([*command, f"--name={self._name}"], check=True)
+            said = subprocess.run(
+                [*command, f"--name={self._name}"],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+                check=True,
+            ).stdout
         except (OSError, subprocess.SubprocessError):
             return None
         found = (line.split("|", 3) for line in said.splitlines() if line.count("|") > 2)
         return {job: JobState(state, why, keys) for job, state, keys, why in found}
 
-    def returned(self, job: str) -> Sequence[Failed | Narrowed]:
+    def failed(self, job: str) -> Sequence[Failed]:
         """Return what a job said at its end; nothing before, or where it ended by an error."""
-        known: SlurmJob[Sequence[Failed | Narrowed]] = SlurmJob(self.folder, job)
+        known: SlurmJob[Sequence[Failed]] = SlurmJob(self.folder, job)
         try:
             return known.result() if known.paths.result_pickle.exists() else ()
         except (FailedJobError, UncompletedJobError):
             return ()
 
     def cancel(self, jobs: Iterable[str]) -> None:
-        """Cancel jobs."""
+        """Cancel jobs; Slurm complains of those that have ended."""
         if jobs := sorted(jobs):
-            _run(["scancel", *jobs], check=False)  # it complains of those that have ended
+            subprocess.run(["scancel", *jobs], capture_output=True, timeout=PATIENCE_SECONDS)
 
     def end_of_log(self, job: str) -> str:
         """Return the last lines that a job wrote; or that there are none."""
@@ -319,7 +300,6 @@ class SlurmQueue:
         wishes = self._settings
         cores = cores_of(batch.arm, "cuda" if wishes.gpus else "cpu")
         gpus = max(wishes.gpus, devices_of(batch.arm))
-        memory = wishes.memory and f"{max(1, round(wishes.memory * 1024))}M"
         parameters: dict[str, object] = {
             "job_name": self._name,
             "comment": ",".join(key[:KEY_LETTERS] for key in batch.keys.values()),
@@ -333,13 +313,7 @@ class SlurmQueue:
             "additional_parameters": {"requeue": True},
             "partition": wishes.partition,
             "account": wishes.account,
-            "mem": memory,
+            "mem": wishes.memory and f"{max(1, round(wishes.memory * 1024))}M",
             "gpus_per_node": gpus if wishes.gpus else None,
         }
         return {name: value for name, value in parameters.items() if value is not None}
-
-
-def _run(command: Sequence[str], *, check: bool) -> str:
-    seconds = PATIENCE_SECONDS
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=check)
-    return done.stdout

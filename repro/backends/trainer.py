@@ -6,24 +6,30 @@ import io
 import textwrap
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro.arm import Run
 from repro.backends.opened import Opened
 from repro.core.device import free_memory, one_thread, ran_out_of_memory
-from repro.core.files import RunFiles
 from repro.core.progress import Progress
 from repro.imports import import_whole
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
-from repro.own.training_run import TrainingFiles
-from repro.runs.identity import name_of, packages_of
-from repro.runs.pool import Failed, Narrowed, Trained
+from repro.own.training_run import Files
+from repro.runs.identity import identity, name_of, packages_of
+from repro.runs.pool import Batch, Failed, Trained
 from repro.runs.provenance import provenance
-from repro.store import StoreError
+from repro.store import StoreError, run_key
 from repro.studies.find import study_of
 from repro.text import said, said_in_full
 
@@ -34,33 +40,53 @@ LONGEST = 160
 """Characters that are kept of why a program is not stacked."""
 
 
-class Files(RunFiles, TrainingFiles, Protocol):
-    """The files of a batch's runs, whether they train here or outside."""
+def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress | Trained | Failed]:
+    """Train the runs of a batch that have the same key on this node; the others fail.
+
+    So other code, data or versions are noticed, and nothing is stored under a key that does not say
+    how it was made.
+    """
+    runs = []
+    for run, asked in batch.runs.items():
+        try:
+            here = identity(run, device=device, starts_from=asked.get("starts_from"))
+        except Exception as error:  # an arm reads its data, and users write arms
+            why = f"cannot be trained on the node that it was sent to: {error}"
+            yield Failed(run, f"{name_of(run)}, {why}")
+            continue
+        if run_key(here) == run_key(asked):
+            runs.append(run)
+        else:
+            about = {name: here[name] for name in ("torch", "data", "code")}
+            why = (
+                "would be stored under another key by the node that it was sent to, whose code,"
+                f" data or versions are not those of the process that asked; there: {about}"
+            )
+            yield Failed(run, f"{name_of(run)}, {why}")
+    if runs:
+        yield from train_batch(runs, engine=batch.engine, device=device, files=files)
 
 
 def train_batch(
-    runs: Sequence[Run],
-    *,
-    engine: str,
-    device: str,
-    files: Files,
-) -> Iterator[Progress | Trained | Failed | Narrowed]:
+    runs: Sequence[Run], *, engine: str, device: str, files: Files, shows: bool = False
+) -> Iterator[Progress | Trained | Failed]:
     """Train runs of one program together, or in halves where memory cannot hold them all.
 
     Where they cannot be stacked, they are trained one after another, and their provenance says so.
+    With `shows` they print on the screen and can be stopped by a debugger.
 
     >>> for event in train_batch(batch.runs, engine="stacked", device="cpu", files=files):
     ...     print(event)
     """
-    together = _Together(runs, engine, device, files)
+    together = _Together(runs, engine, device, files, shows)
     yield from together.train()
     if together.shortage and len(runs) == 1:
         free_memory(device)  # of what trained before, which may have been all that was in the way
-        together = _Together(runs, engine, device, files)
+        together = _Together(runs, engine, device, files, shows)
         yield from together.train()
     if together.not_stacked:
-        why, left = together.not_stacked, together.left
-        together = _Together(left, "loop", device, files, stacking_failed=why)
+        why = together.not_stacked
+        together = _Together(together.left, "loop", device, files, shows, why_not_stacked=why)
         yield from together.train()
     if not together.shortage:
         return
@@ -73,16 +99,12 @@ def train_batch(
         return
     free_memory(device)
     half = -(-len(runs) // 2)
-    yield Narrowed(runs[0].arm.program, half)
     for first in range(0, len(together.left), half):
-        yield from train_batch(
-            together.left[first : first + half],
-            engine=engine,
-            device=device,
-            files=files,
-        )
+        part = together.left[first : first + half]
+        yield from train_batch(part, engine=engine, device=device, files=files, shows=shows)
 
 
+@dataclass
 class _Together:
     """Runs that train together, until they are done or cannot go on in this way.
 
@@ -90,20 +112,20 @@ class _Together:
     step could be stacked. The errors are not kept: they hold the memory of what is unfinished.
     """
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        engine: str,
-        device: str,
-        files: Files,
-        *,
-        stacking_failed: str = "",
-    ) -> None:
-        self.runs, self.left = runs, list(runs)
-        self.shortage = self.not_stacked = ""
-        self._engine, self._device, self._files = engine, device, files
-        self._stacking_failed = stacking_failed
-        self._opened: Opened | None = None
+    runs: Sequence[Run]
+    engine: str
+    device: str
+    files: Files
+    shows: bool = False
+    why_not_stacked: str = ""
+    """The reason why they train in a loop, where that was not asked for."""
+    left: list[Run] = field(init=False)
+    shortage: str = field(default="", init=False)
+    not_stacked: str = field(default="", init=False)
+    _opened: Opened | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.left = list(self.runs)
         self._began = time.monotonic()
 
     def train(self) -> Iterator[Progress | Trained | Failed]:
@@ -113,7 +135,8 @@ class _Together:
         one_thread()
         printed, has_begun = Printed(), False
         try:
-            for event in printing_into(printed, self._events()):
+            taking = nullcontext if self.shows else printed.taking
+            for event in within(self._events(), taking):
                 has_begun = True
                 if isinstance(event, Finished):
                     self.left.remove(event.run)
@@ -126,68 +149,47 @@ class _Together:
             why = said_in_full(error)
             if ran_out_of_memory(error):
                 self.shortage = said(error) or why
-            elif (
-                self._engine == "stacked"
-                and self.runs[0].arm.stacks_on(self._device)
-                and not has_begun
-            ):
+            elif self._is_to_be_stacked and not has_begun:
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
             else:
                 details = details_of(error, printed.text)
                 for run in self.left:
-                    yield Failed(run, f"{name_of(run)}, failed to train: {why}", details)
+                    text = f"{name_of(run)}, failed to train: {why}"
+                    yield Failed(run, text, details, error.__traceback__ if self.shows else None)
+
+    @property
+    def _is_to_be_stacked(self) -> bool:
+        return self.engine == "stacked" and self.runs[0].arm.stacks_on(self.device)
 
     def _events(self) -> Iterator[Progress | Finished]:
         import torch
 
         from repro.core.train import training
 
-        study, files = study_of(self.runs[0].arm), self._files
-        outside = study if isinstance(study, OutsideStudy) else None
-        kept = [files.folder(run) for run in self.runs if outside is not None]
-        self._opened = Opened(self.runs[0].arm, but=kept)
-        if outside is not None:
-            yield from self._opened.during(outside.training(self.runs, files))
-            return
-        events = training(
-            study,
-            self.runs,
-            engine=self._engine,
-            device=torch.device(self._device),
-            files=_OfEngine(self._engine, files),
+        study, device = study_of(self.runs[0].arm), torch.device(self.device)
+        self.files.engine = self.engine
+        self._opened = Opened(self.runs[0].arm, but=self.files.root)
+        events = (
+            study.training(self.runs, self.files)
+            if isinstance(study, OutsideStudy)
+            else training(study, self.runs, engine=self.engine, device=device, files=self.files)
         )
-        yield from self._opened.during(events)
+        yield from within(events, self._opened.watching)
 
     def _how(self, run: Run) -> dict[str, Any]:
         """Return the provenance of a run that is done."""
         company = len(self.runs)
-        how = provenance(self._device, (time.monotonic() - self._began) / company, company)
+        how = provenance(self.device, (time.monotonic() - self._began) / company, company)
         how["packages"] = {**how["packages"], **packages_of(run.arm)}
-        how["engine"] = self._engine
-        if self._stacking_failed:
-            how["not_stacked"] = self._stacking_failed
+        how["engine"] = self.engine
+        if self.why_not_stacked:
+            how["not_stacked"] = self.why_not_stacked
         if isinstance(run.arm, OutsideArm):
             how["threads"], how["devices"] = run.arm.threads, run.arm.devices
         if self._opened is not None and self._opened.unnamed:
             how["opened"] = self._opened.unnamed
         return how
-
-
-class _OfEngine:
-    """Files whose checkpoints are marked by their engine: no other one can go on from them."""
-
-    def __init__(self, engine: str, files: Files) -> None:
-        self._mark, self._files = f"{engine}:".encode(), files
-        self.drop_checkpoint, self.load_weights = files.drop_checkpoint, files.load_weights
-        self.wants_checkpoint = files.wants_checkpoint
-
-    def load_checkpoint(self, run: Run) -> bytes | None:
-        saved = self._files.load_checkpoint(run)
-        return saved.removeprefix(self._mark) if saved and saved.startswith(self._mark) else None
-
-    def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        self._files.save_checkpoint(run, self._mark + payload)
 
 
 T = TypeVar("T")
@@ -199,6 +201,21 @@ FRAMES = 12
 """Frames of a traceback that are shown, the innermost ones."""
 
 OURS = str(Path(__file__).parents[1])
+
+
+def within(events: Iterable[T], context: Callable[[], AbstractContextManager[Any]]) -> Iterator[T]:
+    """Yield events, within a context on the way to each of them, and outside of it at each.
+
+    >>> for event in within(training(study, runs), printed.taking):
+    ...     print(event)
+    """
+    coming = iter(events)
+    while True:
+        with context():
+            event = next(coming, None)
+        if event is None:
+            return
+        yield event
 
 
 class Printed(io.TextIOBase):
@@ -220,16 +237,11 @@ class Printed(io.TextIOBase):
         self.text = (self.text + text)[-MOST:]
         return len(text)
 
-
-def printing_into(printed: Printed, events: Iterable[T]) -> Iterator[T]:
-    """Yield events; what is printed on the way to each goes into a file and not on the screen."""
-    coming = iter(events)
-    while True:
-        with redirect_stdout(printed), redirect_stderr(printed):
-            event = next(coming, None)
-        if event is None:
-            return
-        yield event
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Take what is printed within the block, in place of the screen."""
+        with redirect_stdout(self), redirect_stderr(self):
+            yield
 
 
 def details_of(error: BaseException, printed: str) -> str:

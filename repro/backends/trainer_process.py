@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -33,7 +33,7 @@ from repro.backends.trainer import MOST, Printed, details_of, train_batch
 from repro.core.device import free_memory
 from repro.core.progress import Progress
 from repro.own.outside import THREADS, VISIBLE
-from repro.runs.pool import Failed, Stored, TrainingStopped
+from repro.runs.pool import TrainingStopped
 from repro.store import Store, StoreError
 from repro.text import said_in_full
 
@@ -199,7 +199,7 @@ def _train(
     """Train a batch, and tell what comes of it; raises `Stopped` after a last checkpoint."""
     printed = Printed()
     try:
-        with redirect_stdout(printed), redirect_stderr(printed):
+        with printed.taking():
             batch = unpacked(content)
     except (Exception, SystemExit) as error:
         send(Unread(said_in_full(error), details_of(error, printed.text)))
@@ -232,10 +232,8 @@ def _train(
                 tell(event)
                 if files.has_saved_last:
                     raise Stopped
-            elif isinstance(event, Stored | Failed):
-                send(replace(event, run=places[event.run]))  # type: ignore[arg-type]
             else:
-                send(event)
+                send(replace(event, run=places[event.run]))  # type: ignore[arg-type]
     except StoreError as error:
         send(error)
     if device == "cuda":  # others may train there before this process does again

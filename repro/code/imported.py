@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+
+from repro.code.source import parse
 
 
 @cache  # a session asks for the settings of an arm often
@@ -30,18 +31,14 @@ def imported_by(script: Path, *, places: tuple[Path, ...]) -> list[Path]:
 
 def _imported(file: Path, places: Sequence[Path]) -> Iterator[Path]:
     """Yield the files that one file names in its imports, wherever in it these stand."""
+    around = min((p for p in places if file.is_relative_to(p)), key=lambda p: len(p.parts))
+    package = ".".join(file.parent.relative_to(around).parts)
     try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # it is said where it is hashed, or run
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _files(places, alias.name)
-        elif isinstance(node, ast.ImportFrom):
-            base = [file.parents[node.level - 1]] if node.level else places
-            for alias in node.names:  # a name may be a module of the package
-                yield from _files(base, ".".join(filter(None, [node.module, alias.name])))
+        names = parse(file.read_bytes(), package).executed
+    except (OSError, SyntaxError, ValueError, ImportError):
+        return  # it is said where it is hashed, or run
+    for name in names:  # which may be one of a module, or of a module of a package
+        yield from _files(places, name)
 
 
 def _files(places: Sequence[Path], name: str) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -68,20 +68,20 @@ class Modules(dict[str, Module]):
         return [] if is_library and top not in self.packages else places
 
 
-def reached(roots: Iterable[Root], modules: Modules) -> dict[str, str]:
-    """Return the definitions that the roots reach, each with a hash of what it computes.
+def reached(roots: Iterable[Root], modules: Modules) -> dict[str, Definition]:
+    """Return the definitions that the roots reach, by their modules and names.
 
     >>> definitions = reached([Root("repro.recipe", "Recipe")], Modules())
     >>> "repro.recipe.Recipe.lr" in definitions, "repro.recipe.Recipe.lr_factor" in definitions
     (True, False)
     """
     found = _Walk(roots, modules).definitions
-    return {f"{module}.{name}": found[module, name].digest for module, name in sorted(found)}
+    return {f"{module}.{name}": found[module, name] for module, name in sorted(found)}
 
 
-def digest(definitions: dict[str, str]) -> str:
+def digest(definitions: Mapping[str, Definition]) -> str:
     """Return one digest of them all, and of where they stand."""
-    lines = [f"{name} {text}" for name, text in sorted(definitions.items())]
+    lines = [f"{name} {each.digest}" for name, each in sorted(definitions.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

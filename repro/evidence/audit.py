@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from repro.arm import Run, Values
-from repro.backends.files import FilesWithoutCheckpoints
 from repro.backends.trainer import train_batch
 from repro.data.files import is_readable
 from repro.evidence.difference import GROWTH, HARMLESS, difference
 from repro.evidence.file import Record
 from repro.evidence.results import EvidenceResults
+from repro.own.training_run import Files
 from repro.runs.identity import name_of, packages_of
 from repro.runs.pool import Failed, Trained
 from repro.runs.provenance import provenance
@@ -37,15 +37,16 @@ class NotTrained(Exception):
     """A run could not be trained again; says why."""
 
 
-class Again(FilesWithoutCheckpoints):
+class Again(Files):
     """Trains single runs, and first the runs that these start from.
 
-    `engines` has the engine of each run, and of those that they start from.
+    `engines` has the engine of each run, and of those that they start from. With `shows` they print
+    on the screen, and can be stopped by a debugger.
     """
 
-    def __init__(self, engines: Mapping[Run, str], *, device: str) -> None:
+    def __init__(self, engines: Mapping[Run, str], *, device: str, shows: bool = False) -> None:
         super().__init__()
-        self._engines, self._device = engines, device
+        self._engines, self._device, self._shows = engines, device, shows
         self._weights: dict[Run, bytes | None] = {}
 
     def values(self, run: Run) -> Values:
@@ -57,9 +58,11 @@ class Again(FilesWithoutCheckpoints):
         if start is not None and start not in self._weights:
             self.values(start)
         engine = self._engines[run]
-        for event in train_batch([run], engine=engine, device=self._device, files=self):
+        for event in train_batch(
+            [run], engine=engine, device=self._device, files=self, shows=self._shows
+        ):
             if isinstance(event, Failed):
-                raise NotTrained(event.why)
+                raise NotTrained(f"{event.why}\n{event.details}" if self._shows else event.why)
             if isinstance(event, Trained):
                 if run.arm.keeps_weights:
                     self._weights[run] = event.weights

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
 from repro.arm import Arm, Needs, Run
 from repro.data.files import TWIN, counted_as_here, is_readable
@@ -41,6 +42,7 @@ class EvidenceResults:
     files: Sequence[EvidenceFile]
     used: dict[Run, Packed] = field(default_factory=dict)
     details: dict[Run, str] = field(default_factory=dict)
+    raised_at: dict[Run, TracebackType] = field(default_factory=dict)
     """Nothing: no training raised."""
     _found: dict[Run, Packed | None] = field(default_factory=dict)
     _changes: dict[Run, list[str]] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class Change(StrEnum):
     """The same, for want of seeds: the ledger's entry stays."""
 
 
-_LISTS = ("past", "looks", "one_look")
+_LISTS = ("past", "looks", "one_look", "levels")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -88,6 +88,8 @@ class Entry:
     """The numbers of seeds that the claim declares to look at, where not those of its profile."""
     one_look: Sequence[int] = ()
     """The seeds of each side of an open claim where one look at them spent its whole level."""
+    levels: Sequence[tuple[str, str, float, float, int]] = ()
+    """Arm, metric, mean, standard deviation and seeds of what a reproduced claim compares."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -164,6 +166,8 @@ def _entry(table: dict[str, Any]) -> Entry:
         seeds = getattr(entry, key)
         if not isinstance(seeds, list | tuple) or not all(map(_is_count, seeds)):
             raise ValueError(f"{name}: its {key} is no list of numbers of seeds")
+    if not isinstance(entry.levels, list | tuple) or not all(map(_is_level, entry.levels)):
+        raise ValueError(f"{name}: its levels are no list of [arm, metric, mean, sd, seeds]")
     if entry.verdict not in VERDICTS:
         raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
     if entry.kind not in KINDS:
@@ -195,10 +199,19 @@ def _is_distance(row: object) -> bool:
     )
 
 
+def _is_level(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == 5
+        and all(isinstance(text, str) for text in row[:2])
+        and _is_distance(row[2:])
+    )
+
+
 def _encoded(entry: Entry) -> bytes:
-    usual = {"kind": "source", "machine": "", "past": [], "looks": [], "one_look": []}
-    past = [[part for part in each if part is not None] for each in entry.past]
-    lists = {"past": past, "looks": list(entry.looks), "one_look": list(entry.one_look)}
+    lists: dict[str, Any] = {name: list(getattr(entry, name)) for name in _LISTS}
+    lists["past"] = [[part for part in each if part is not None] for each in entry.past]
+    usual = {"kind": "source", "machine": "", **{name: [] for name in _LISTS}}
     lines = [
         f"{name} = {_quoted(value)}"
         for name, value in {**vars(entry), **lists}.items()

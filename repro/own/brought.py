@@ -17,6 +17,9 @@ from repro.recipe import Moment, Recipe
 OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
 """The names in a run's state of what an optimiser and a schedule keep."""
 
+OF_MODULE = ("parameter/", "buffer/")
+"""How names in a run's state begin of what the module holds."""
+
 
 @dataclass(frozen=True)
 class Brought:
@@ -85,8 +88,7 @@ class BroughtLoop(LoopProgram):
         return losses
 
     def states(self) -> list[RunState]:
-        state: RunState = {f"parameter/{name}": p.detach() for name, p in self.parameters.items()}
-        state |= {f"buffer/{name}": x for name, x in self.model.module.named_buffers()}
+        state = {name: x for name, x in super().states()[0].items() if name.startswith(OF_MODULE)}
         if self.has_begun:
             state[OPTIMISER] = _as_bytes(self.optimiser.state_dict())
             if self.schedule is not None:
@@ -94,12 +96,8 @@ class BroughtLoop(LoopProgram):
         return [state] * len(self.runs)
 
     def restore(self, states: Sequence[RunState]) -> None:
+        super().restore(states)
         state = states[0]
-        with torch.no_grad():
-            for name, parameter in self.parameters.items():
-                parameter.copy_(state[f"parameter/{name}"])
-            for name, buffer in self.model.module.named_buffers():
-                buffer.copy_(state[f"buffer/{name}"])
         self.has_begun = OPTIMISER in state
         if self.has_begun:
             self.optimiser.load_state_dict(_from_bytes(state[OPTIMISER]))

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -30,10 +31,11 @@ class CommandStudy(OutsideStudy):
     shell. `{folder}` is a folder of the run that an interruption leaves as it is. Measures are
     read from the last line that it prints: one number, or a JSON object of numbers. Else from the
     last match of `pattern`, whose groups have the names of metrics, or from the file `json_file`.
-    Lines that match `epoch` are told as epochs.
+    Lines that match `epoch` are told as epochs. `flags` are words that are added for settings which
+    are true, as of argparse's `store_true`.
 
     >>> STUDY = CommandStudy(
-    ...     "python train.py --seed {seed} --lr {lr}",
+    ...     "python train.py --seed {seed} --lr {lr}", flags={"nesterov": "--nesterov"},
     ...     pattern=r"test accuracy: (?P<accuracy>[\\d.]+)",
     ...     epoch=r"epoch (?P<number>\\d+): loss (?P<loss>[\\d.]+)",
     ...     timeout=3600, environment={"WANDB_MODE": "disabled"},
@@ -49,12 +51,13 @@ class CommandStudy(OutsideStudy):
         epoch: str | None = None,
         timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
+        flags: Mapping[str, str] | None = None,
     ) -> None:
         if pattern is not None and json_file is not None:
             raise ValueError("A CommandStudy reads a pattern or a json_file; give one of them.")
         self.words, self.timeout = shlex.split(command), timeout
         self.pattern, self.json_file, self.epoch = pattern, json_file, epoch
-        self.environment = dict(environment or {})
+        self.environment, self.flags = dict(environment or {}), dict(flags or {})
         super().__init__(self._train)
 
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, Any]:
@@ -62,6 +65,7 @@ class CommandStudy(OutsideStudy):
         given = {each.name: getattr(arm, each.name) for each in fields(arm)}
         given |= {"seed": seed, "folder": run.folder}
         words = [_filled_in(word, given) for word in self.words]
+        words += [flag for setting, flag in self.flags.items() if getattr(arm, setting)]
         written = folder / _filled_in(self.json_file, given) if self.json_file else None
         if written is not None:
             written.unlink(missing_ok=True)  # what an earlier run wrote is not this one's
@@ -87,11 +91,12 @@ class CommandStudy(OutsideStudy):
             start_new_session=True,  # so that what it starts can be ended with it
         )
         assert process.stdout is not None
-        with process, _ended(process, self.timeout) as is_late:
+        began, most = time.monotonic(), self.timeout or threading.TIMEOUT_MAX
+        with process, _ended(process, most):
             for line in process.stdout:
                 yield line.rstrip("\n")
             status = process.wait()
-        if is_late.is_set():
+        if time.monotonic() - began > most:
             raise TimeoutError(f"{shlex.join(words)} took longer than {self.timeout:g} seconds")
         if status:
             raise RuntimeError(f"{shlex.join(words)} ended with status {status}")
@@ -141,23 +146,15 @@ def _tell(run: TrainingRun, found: Mapping[str, str | None]) -> None:
 
 
 @contextmanager
-def _ended(process: subprocess.Popen[str], timeout: float | None) -> Iterator[threading.Event]:
-    """Yield whether a process took too long; end it then, and at the end of the block."""
-    is_late = threading.Event()
-
-    def end() -> None:
-        is_late.set()
-        _kill(process)
-
-    timer = threading.Timer(timeout, end) if timeout is not None else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
+def _ended(process: subprocess.Popen[str], timeout: float) -> Iterator[None]:
+    """End a process after so many seconds, and at the end of the block."""
+    timer = threading.Timer(timeout, _kill, [process])
+    timer.daemon = True
+    timer.start()
     try:
-        yield is_late
+        yield
     finally:
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
         if process.poll() is None:
             _kill(process)
 

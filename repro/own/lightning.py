@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ class LightningStudy(OutsideStudy):
 
     The arguments log into a CSV file and save after every epoch in the run's folder, which the
     training goes on from. Measures are what the module logs (`self.log`), as they are after the
-    last epoch; where the arm has a setting `epochs`, they are curves too. The module, and loaders
-    that shuffle, draw from the run's seed.
+    last epoch; where the arm has a setting `epochs`, they are curves too. `tags` has the names that
+    are logged, by the arm's metrics, where they differ. `callbacks` are added to those of the
+    arguments. The module, and loaders that shuffle, draw from the run's seed.
 
     >>> STUDY = LightningStudy(
     ...     trainer=lambda arm, own: Trainer(**own, max_epochs=arm.epochs),
@@ -36,8 +37,11 @@ class LightningStudy(OutsideStudy):
         trainer: Callable[[Any, dict[str, Any]], Any],
         module: Callable[[Any], Any],
         data: Callable[[Any], Any],
+        tags: Mapping[str, str] | None = None,
+        callbacks: Callable[[Any], Sequence[Any]] = lambda arm: (),
     ) -> None:
         self.trainer, self.module, self.data = trainer, module, data
+        self.tags, self.callbacks = dict(tags or {}), callbacks
         super().__init__(self._train)
 
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, float]:
@@ -46,8 +50,10 @@ class LightningStudy(OutsideStudy):
         given = {"datamodule": data}
         if isinstance(data, tuple):
             given = {"train_dataloaders": data[0], "val_dataloaders": data[1]}
-        told = _callback(library, run, seed, tells=arm.epochs_told > 0)
-        trainer = self.trainer(arm, _arguments(library, run.folder, told))
+        names = {tag: metric for metric, tag in self.tags.items()}
+        told = _callback(library, run, seed, names=names, tells=arm.epochs_told > 0)
+        own = _arguments(library, run.folder, [told, *self.callbacks(arm)])
+        trainer = self.trainer(arm, own)
         last = run.folder / CHECKPOINTS / "last.ckpt"
         trainer.fit(module, **given, ckpt_path=str(last) if last.exists() else None)
         measures: Mapping[str, float] = told.measures
@@ -62,7 +68,7 @@ def _library() -> Any:
         return import_module("pytorch_lightning")
 
 
-def _arguments(library: Any, folder: Path, told: Any) -> dict[str, Any]:
+def _arguments(library: Any, folder: Path, callbacks: list[Any]) -> dict[str, Any]:
     """Return what a run needs of a `Trainer`."""
     saved = library.callbacks.ModelCheckpoint(
         dirpath=folder / CHECKPOINTS, save_last=True, save_on_train_epoch_end=True
@@ -70,14 +76,16 @@ def _arguments(library: Any, folder: Path, told: Any) -> dict[str, Any]:
     return {
         "default_root_dir": folder,
         "logger": library.loggers.CSVLogger(folder, name="log"),
-        "callbacks": [told, saved],
+        "callbacks": [*callbacks, saved],
         "num_sanity_val_steps": 0,  # they would draw
         "enable_progress_bar": False,
         "enable_model_summary": False,
     }
 
 
-def _callback(library: Any, run: TrainingRun, seed: int, *, tells: bool) -> Any:
+def _callback(
+    library: Any, run: TrainingRun, seed: int, *, names: Mapping[str, str], tells: bool
+) -> Any:
     """Return the callback that tells a run of its epochs, and seeds each of them.
 
     A checkpoint of Lightning does not hold the state of the generators: an epoch draws from the
@@ -97,7 +105,8 @@ def _callback(library: Any, run: TrainingRun, seed: int, *, tells: bool) -> Any:
             seeded(0)
 
         def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-            self.measures = {name: float(x) for name, x in trainer.callback_metrics.items()}
+            logged = trainer.callback_metrics.items()
+            self.measures = {names.get(name, name): float(x) for name, x in logged}
             self.ended = trainer.current_epoch + 1
             run.log(f"epoch {self.ended}: {self.measures}")
             if not all(map(math.isfinite, self.measures.values())):

@@ -14,20 +14,22 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import Dataset
 
 from repro.arm import Run
-from repro.core.models import ReferenceBase
+from repro.core.models import ReferenceBase, StackedBase, stacked
 from repro.core.program import LoopProgram
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream
-from repro.core.study import Measures
+from repro.core.study import Data, Measures
 from repro.own.brought import Brought, BroughtLoop
-from repro.own.loaded import Loader
-from repro.own.many_modules import ManyModules
+from repro.own.examples import Examples, LoadedExamples
 from repro.own.measured import checked
+from repro.own.row_by_row import DropoutAsAlone, RowByRow
 
-SEEDS = 2**62
+Named = dict[str, Tensor]
 
 
 class ModuleStudy:
@@ -71,54 +73,45 @@ class ModuleStudy:
         self.loss_of, self.measure_of = loss, measure
         self.brought = Brought(optimiser, schedule)
 
-    def load(self, arm: Any, device: torch.device) -> Examples:
+    def load(self, arm: Any, device: torch.device) -> Data:
         """Move the examples of an arm to the device, or have them loaded one by one."""
         given = self.examples(arm)
-        if isinstance(given, Dataset):
-            return self._loaded(arm, given, device)
-        tensors = [tensor.to(device) for tensor in given]
-        lengths = {len(tensor) for tensor in tensors}
+        is_loaded = isinstance(given, Dataset)
+        tensors = [] if is_loaded else [tensor.to(device) for tensor in given]
+        lengths = {len(given)} if is_loaded else {len(tensor) for tensor in tensors}
         if lengths != {arm.examples}:
             raise ValueError(
                 f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
-                f" gives tensors of {sorted(lengths)} lines; make them agree."
+                f" gives {sorted(lengths)} of them; make them agree."
             )
-        self._require_arguments(arm, tensors)
-        return Examples(tensors)
+        data: Data = (
+            LoadedExamples(given, workers=arm.workers, device=device)
+            if is_loaded
+            else Examples(tensors)
+        )
+        self._require_arguments(arm, data.batch(data.epoch(0, 0)[None, :1])[1:])
+        return data
 
-    def _loaded(self, arm: Any, given: Any, device: torch.device) -> LoadedExamples:
-        if len(given) != arm.examples:
-            raise ValueError(
-                f"{type(arm).__name__} says examples={arm.examples}, but its study's examples(arm)"
-                f" gives a data set of {len(given)}; make them agree."
-            )
-        loaded = LoadedExamples(given, arm.workers, device)
-        first = loaded.batch(loaded.epoch(0, 0)[None, :1])
-        self._require_arguments(arm, first[1:])
-        return loaded
-
-    def _require_arguments(self, arm: Any, tensors: Sequence[Tensor]) -> None:
+    def _require_arguments(self, arm: Any, batch: Sequence[Tensor]) -> None:
         try:
-            inspect.signature(self.loss_of).bind(None, arm, *tensors)
+            inspect.signature(self.loss_of).bind(None, arm, *batch)
         except TypeError as error:
             raise TypeError(
                 f"The loss of {type(arm).__name__}'s study cannot be called ({error}); it is given"
-                f" the module, the arm and {len(tensors)} tensors of a batch:"
+                f" the module, the arm and {len(batch)} tensors of a batch:"
                 " loss(module, arm, x, …)."
             ) from error
 
-    def reference(self, run: Run[Any], data: Examples, device: torch.device) -> OneModule:
+    def reference(self, run: Run[Any], data: Data, device: torch.device) -> OneModule:
         return OneModule(self, run, device)
 
-    def loop(self, runs: Sequence[Run[Any]], data: Examples, device: torch.device) -> LoopProgram:
+    def loop(self, runs: Sequence[Run[Any]], data: Data, device: torch.device) -> LoopProgram:
         """Return the program of one training, by what the study brings, if anything."""
         if not self.brought:
             return LoopProgram(self, runs, data, device)
         return BroughtLoop(self, runs, data, device, brought=self.brought)
 
-    def stacked(
-        self, runs: Sequence[Run[Any]], data: Examples, device: torch.device
-    ) -> ManyModules:
+    def stacked(self, runs: Sequence[Run[Any]], data: Data, device: torch.device) -> ManyModules:
         if self.brought:
             raise ValueError("its study brings an optimiser or a schedule of its own")
         return ManyModules([OneModule(self, run, device) for run in runs])
@@ -152,46 +145,6 @@ def _saying_where(module: nn.Module) -> Iterator[None]:
         ) from error
 
 
-def _lines(count: int, seed: int, number: int) -> Tensor:  # [N, 2]
-    order = torch.randperm(count, generator=stream(seed, f"order/{number}"))
-    draws = torch.randint(SEEDS, (count,), generator=stream(seed, f"draws/{number}"))
-    return torch.stack([order, draws], dim=1)
-
-
-class Examples:
-    """Examples as lines of tensors, in a new random order in each epoch.
-
-    The second column of a line seeds what a step draws whose batch starts with it.
-    """
-
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.tensors = tensors
-
-    def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
-        return _lines(len(self.tensors[0]), seed, number)
-
-    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        chosen = lines[..., 0]  # [R, B]
-        return (lines[:, 0, 1], *(tensor[chosen] for tensor in self.tensors))
-
-
-class LoadedExamples(Examples):
-    """The same of a map-style data set, whose transforms draw from the second column too."""
-
-    def __init__(self, given: Any, workers: int, device: torch.device) -> None:
-        self.count = len(given)
-        self.loader = Loader(given, workers=workers, device=device)
-        self.device = device
-
-    def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
-        lines = _lines(self.count, seed, number)
-        self.loader.expect(lines)
-        return lines
-
-    def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        return (lines[:, 0, 1], *self.loader.batch(lines))
-
-
 class OneModule(ReferenceBase):
     """A run as its author would write it."""
 
@@ -208,3 +161,131 @@ class OneModule(ReferenceBase):
 
     def measure(self) -> Measures:
         return self.study.measure(self.module, self.run)
+
+
+class _Objective(nn.Module):
+    """The loss as a module, so that whatever the loss does with the module sees its parameters."""
+
+    def __init__(self, study: ModuleStudy, module: nn.Module, arm: Any) -> None:
+        super().__init__()
+        self.study, self.module, self.arm = study, module, arm
+
+    def forward(self, *batch: Tensor) -> Tensor:
+        return self.study.loss_of(self.module, self.arm, *batch)
+
+
+class ManyModules(StackedBase):
+    """Many runs of one module as one by `torch.func`, with a leading run axis on its parameters.
+
+    Its buffers, such as running statistics, are among them, as parameters that nothing trains: so
+    they are saved with a run, go on from a checkpoint, and leave with their run. Whatever is drawn,
+    such as masks of dropout, is what each run draws alone.
+    """
+
+    def __init__(self, models: Sequence[OneModule]) -> None:
+        self.study = models[0].study
+        self.runs = [model.run for model in models]
+        self.module = models[0].module
+        self.trained = {name for name, p in self.module.named_parameters() if p.requires_grad}
+        self.buffers = {name for name, _ in self.module.named_buffers()}
+        self.parameters = stacked([_held_by(model.module) for model in models])
+        self.goes_row_by_row: bool | None = None  # until a step has told
+
+    @property
+    def can_be_recorded(self) -> bool:
+        """True once a step went row by row nowhere, for which Python reads the seeds of rows."""
+        return self.goes_row_by_row is False
+
+    def trained_rows(self, name: str) -> Sequence[bool]:
+        return [name in self.trained] * self.rows
+
+    def gradients(self, *batch: Tensor) -> tuple[Tensor, Named]:
+        draws, *rest = batch
+        groups = self._rows_by_arm()
+        if len(groups) == 1:
+            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, rest)
+        else:
+            losses, gradients, buffers = self._by_arm(groups, draws, rest)
+        for name, buffer in buffers.items():
+            self.parameters[name].copy_(buffer)
+        return losses, gradients
+
+    def _by_arm(
+        self, groups: Mapping[Any, list[int]], draws: Tensor, batch: Sequence[Tensor]
+    ) -> tuple[Tensor, Named, Named]:
+        """Take the step of each arm's rows, and put them together again in their order."""
+        done: dict[int, tuple[Tensor, Named, Named]] = {}
+        for arm, rows in groups.items():
+            own = {name: _rows(p, rows) for name, p in self.parameters.items()}
+            parts = [_rows(part, rows) for part in batch]
+            losses, *named = self._step(arm, own, _rows(draws, rows), parts)
+            for place, row in enumerate(rows):
+                gradients, buffers = ({n: x[place] for n, x in each.items()} for each in named)
+                done[row] = losses[place], gradients, buffers
+        in_order = [done[row] for row in range(self.rows)]
+        losses = torch.stack([loss for loss, _, _ in in_order])
+        return losses, stacked([g for _, g, _ in in_order]), stacked([b for _, _, b in in_order])
+
+    def _rows_by_arm(self) -> dict[Any, list[int]]:
+        """Group the rows of runs by arm: the loss may read a number that runs do not share."""
+        groups: dict[Any, list[int]] = {}
+        for row, run in enumerate(self.runs):
+            groups.setdefault(run.arm, []).append(row)
+        return groups
+
+    def _step(
+        self, arm: Any, held: Mapping[str, Tensor], draws: Tensor, batch: Sequence[Tensor]
+    ) -> tuple[Tensor, Named, Named]:
+        """Return losses, gradients, and the buffers as they are after the step."""
+        if self.goes_row_by_row is False:
+            try:
+                return self._differentiated(arm, held, batch, randomness="error")
+            except RuntimeError as error:
+                if "randomness error mode" not in str(error):  # else it begins to draw now
+                    raise
+        with RowByRow(draws.tolist()) as rows, DropoutAsAlone():
+            done = self._differentiated(arm, held, batch, randomness="different")
+        self.goes_row_by_row = rows.was_needed
+        return done
+
+    def _differentiated(
+        self, arm: Any, held: Mapping[str, Tensor], batch: Sequence[Tensor], *, randomness: str
+    ) -> tuple[Tensor, Named, Named]:
+        trained = {name: p for name, p in held.items() if name in self.trained}
+        # buffers are copies: a step that fails, or is made once more, must not have changed them
+        fixed = {n: p.clone() if n in self.buffers else p for n, p in held.items()}
+        fixed = {name: p for name, p in fixed.items() if name not in self.trained}
+        objective = _Objective(self.study, self.module, arm)
+
+        def loss(trained: Named, fixed: Named, *batch: Tensor) -> tuple[Tensor, Named]:  # of a run
+            named = {f"module.{name}": p for name, p in {**trained, **fixed}.items()}
+            value: Tensor = functional_call(objective, named, tuple(batch))
+            return value, {name: named[f"module.{name}"] for name in self.buffers}
+
+        per_run = vmap(grad_and_value(loss, has_aux=True), randomness=randomness)
+        # kernel: the other kernels of attention have no form for many runs, and go one by one
+        with sdpa_kernel(SDPBackend.MATH):
+            gradients, (losses, buffers) = per_run(trained, fixed, *batch)
+        return losses, gradients, buffers
+
+    def measure(self) -> list[Measures]:
+        measured = []
+        for row, run in enumerate(self.runs):
+            for name, tensor in _held_by(self.module).items():
+                tensor.copy_(self.parameters[name][row])
+            measured.append(self.study.measure(self.module, run))
+        return measured
+
+    def keep(self, rows: Sequence[int]) -> None:
+        super().keep(rows)
+        self.runs = [self.runs[row] for row in rows]
+
+
+def _held_by(module: nn.Module) -> Named:
+    """Return the parameters and buffers of a module."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def _rows(tensor: Tensor, rows: Sequence[int]) -> Tensor:
+    """Return these rows, without a list as an index, which is copied to a device at each step."""
+    return torch.stack([tensor[row] for row in rows])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repro.arm import Run
 from repro.environment import environment_with
 from repro.own.measured import checked
-from repro.own.training_run import PassingFiles, TrainingFiles, TrainingRun
+from repro.own.training_run import Files, TrainingRun
 
 if TYPE_CHECKING:
     from repro.core.study import Measures
@@ -62,9 +62,9 @@ class OutsideStudy:
 
     def train_outside(self, run: Run[Any]) -> Measures:
         """Train a run by the user's function, in a folder that is gone afterwards."""
-        return self._measures(run, TrainingRun(run, PassingFiles()))
+        return self._measures(run, TrainingRun(run, Files()))
 
-    def training(self, runs: Sequence[Run[Any]], files: TrainingFiles) -> Iterator[Finished]:
+    def training(self, runs: Sequence[Run[Any]], files: Files) -> Iterator[Finished]:
         """Train runs one after another; yields each as it is done."""
         from repro.core.train import Finished
 
@@ -116,7 +116,7 @@ def _visible(devices: str | None) -> AbstractContextManager[None]:
 def _seeded(seed: int) -> Iterator[None]:
     """Let every global generator draw from this seed within the block, and as before after it."""
     from repro.core.streams import stream
-    from repro.own.loaded import all_drawing_from
+    from repro.own.examples import all_drawing_from
 
     with all_drawing_from(stream(seed, "outside").initial_seed()):
         yield

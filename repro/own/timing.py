@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from repro.own.outside import OutsideStudy
@@ -51,15 +50,19 @@ class TimingStudy(OutsideStudy):
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> dict[str, list[float]]:
         pieces = list(self.pieces(arm, seed))
         taken: list[list[float]] = [[] for _ in pieces]
-        with _no_collection():
+        was_on = gc.isenabled()
+        gc.disable()  # as `timeit` does
+        try:
             for number in range(self.warmup + self.rounds):
                 places = range(len(pieces)) if number % 2 == 0 else range(len(pieces))[::-1]
                 for place in places:
                     began = self.clock()
                     pieces[place]()
-                    seconds = self.clock() - began
-                    if number >= self.warmup:
-                        taken[place].append(seconds)
+                    taken[place].append(self.clock() - began)
+        finally:
+            if was_on:
+                gc.enable()
+        taken = [each[self.warmup :] for each in taken]
         medians = [statistics.median(each) for each in taken]
         for place, (median, each) in enumerate(zip(medians, taken, strict=True)):
             run.log(f"piece {place}: median {median:.6g} s, {min(each):.6g} to {max(each):.6g}")
@@ -69,15 +72,3 @@ class TimingStudy(OutsideStudy):
                     " enough to take a millisecond."
                 )
         return {self.metric: medians}
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from collecting garbage within the block, as `timeit` does."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

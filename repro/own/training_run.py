@@ -1,4 +1,4 @@
-"""The run that a user's training is given beside arm and seed: a folder, and a place for epochs.
+"""The run that a user's training is given beside arm and seed, and the files of runs in training.
 
 What is told of each epoch is written at once. So a training that is interrupted, and goes on from
 what it kept in its folder, has its whole curve in the end.
@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from repro.arm import Run
 from repro.core.progress import Progress
@@ -23,40 +23,55 @@ FILES, TOLD = "files", "told.json"
 """The names in a run's folder of the one for the user's files, and of what was told."""
 
 
-class TrainingFiles(Protocol):
-    """The place where runs that train outside keep their files, and their watchers.
+class Files:
+    """The files of runs in training, and the devices that these hold.
 
-    `devices` are the accelerators that they hold: torch's names, and those that processes which are
-    started know them by, in `CUDA_VISIBLE_DEVICES`.
+    These ones last as long as this object: a run that is interrupted begins again, and keeps no
+    checkpoint. It is `repro.core.files.RunFiles`, too, for runs that the core trains.
     """
 
     devices: Mapping[str, str]
+    """The accelerators: torch's names, and those in `CUDA_VISIBLE_DEVICES` of commands."""
 
-    def folder(self, run: Run) -> Path:
-        """Return the folder of an unfinished run, as an interruption left it."""
+    root: Path
+    """The folder that all of them lie in."""
 
-    def show(self, progress: Progress) -> None:
-        """Show how far a run is, now and not when its function returns."""
+    engine = ""
+    """The engine that trains at the moment: no other one can go on from its checkpoints."""
 
-
-class PassingFiles:
-    """Folders that last as long as this object, watched by nobody."""
-
-    def __init__(self, devices: Mapping[str, str] | None = None) -> None:
-        self.devices = devices or {}
-        self._all = Path(tempfile.mkdtemp(prefix="repro-run-"))
-        weakref.finalize(self, remove, self._all)
+    def __init__(
+        self, devices: Mapping[str, str] | None = None, *, weights: bytes | None = None
+    ) -> None:
+        self.devices, self._starts_from = devices or {}, weights
+        self.root = Path(tempfile.mkdtemp(prefix="repro-run-"))
+        weakref.finalize(self, remove, self.root)
         self._folders: dict[Run, Path] = {}
 
     def folder(self, run: Run) -> Path:
-        """Return a folder of this run's own."""
+        """Return the folder of an unfinished run, as an interruption left it."""
         if run not in self._folders:
-            self._folders[run] = self._all / str(len(self._folders))
+            self._folders[run] = self.root / str(len(self._folders))
             self._folders[run].mkdir()
         return self._folders[run]
 
     def show(self, progress: Progress) -> None:
-        """Do nothing."""
+        """Show how far a run is, now and not when its function returns."""
+
+    def wants_checkpoint(self) -> bool:
+        return False
+
+    def load_checkpoint(self, run: Run) -> bytes | None:
+        return None
+
+    def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        """Keep nothing."""
+
+    def drop_checkpoint(self, run: Run, why: str) -> None:
+        """Keep nothing."""
+
+    def load_weights(self, run: Run) -> bytes:
+        assert self._starts_from is not None, "it was given no parameters to start from"
+        return self._starts_from
 
 
 class TrainingRun:
@@ -72,7 +87,7 @@ class TrainingRun:
     ...     return {"accuracy": accuracy(model)}
     """
 
-    def __init__(self, run: Run, files: TrainingFiles) -> None:
+    def __init__(self, run: Run, files: Files) -> None:
         self._arm, self._files = run.arm, files
         self._root = files.folder(run)
         self._was_left: list[dict[str, Any]] = self._read()

@@ -29,6 +29,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "SIZE", "the size to train: ci (small; the default, or that of --evidence) or paper"
     ),
     "plan": _switch("print what would be trained, and stop"),
+    "report": _valued("DIR", "write a report into DIR: a web page, figures and data"),
+    "update-ledger": _switch("accept the verdicts: write them into the ledger"),
+    "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
     "device": _valued("NAME", "where to train: auto (default), cpu, cuda or mps", default="auto"),
     "engine": _valued(
         "NAME",
@@ -72,8 +75,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         " ledger, it takes up to 30 to tell",
         type=int,
     ),
-    "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
-    "update-ledger": _switch("accept the verdicts: write them into the ledger"),
+    "gate-levels": _switch("fail where a metric has moved in all arms, which no claim compares"),
     "reference-seeds": _valued(
         "N",
         "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
@@ -83,14 +85,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "allow-not-run": _switch(
         "let claims be that are reproduced in the ledger, and that are not judged here"
     ),
-    "report": _valued("DIR", "write a report into DIR: a web page, figures and data"),
 }
 """The options by their short names, as argparse takes them."""
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Add the options to pytest's by their full names."""
-    group = parser.getgroup("repro", "claims as tests (short: without repro-, if that is free)")
+    group = parser.getgroup(
+        "repro",
+        "claims as tests (short: without repro-, if that is free; the first five do for most)",
+    )
     for name, how in OPTIONS.items():
         group.addoption(f"--repro-{name}", dest=_attribute(name), **how)
 

@@ -27,7 +27,7 @@ import pytest
 
 from repro.ledger import Entry, Ledger, LedgerError, held, read_ledgers
 from repro.plugin import workers
-from repro.plugin.claims import name_or_none, select_by_name
+from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.report.settled import REPRODUCED
@@ -53,6 +53,8 @@ class Seen(NamedTuple):
     """Its name; empty where its decorator cannot be read."""
     state: str
     """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
+    sentence: str
+    """What it says; the same where it was renamed."""
 
 
 class Completeness:
@@ -77,6 +79,8 @@ class Completeness:
         """The claims that were selected, and that no report has judged."""
         self.gone: dict[Path, list[str]] = {}
         """The entries of each ledger whose claims are gone."""
+        self.renamed: list[str] = []
+        """Those of them that seem to be renamed, each with its new name."""
         self.left_out: list[str] = []
         """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
         self.unread: list[str] = []
@@ -106,7 +110,8 @@ class Completeness:
                 state = BY_HAND if item.nodeid in by_hand else OTHERWISE
                 state = SELECTED if item.nodeid in selected else state
                 name = name_or_none(item) or ""
-                self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state)
+                said = mark_of(item).sentence if name else ""
+                self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, said)
         if (notes := workers.notes_of(self._config)) is not None:
             notes.leave("seen", [list(self._seen.values()), list(map(str, self._paths))])
 
@@ -194,6 +199,7 @@ class Completeness:
             missing = {entry.claim for entry in ledger.entries.values()} - states.keys()
             if gone := sorted(x for x in missing if not self._is_kept(x, folder, ledger, here)):
                 self.gone[ledger.path] = gone
+                self.renamed += _renamed(gone, ledger, here)
             self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
         if not self._by_hand.file_or_dir and (self._seen or option(config, "gate")):
             wider = places_with_ledgers(config, config.invocation_params.dir)
@@ -288,6 +294,11 @@ class Completeness:
                     " change them; if it was renamed or deleted on purpose, --update-ledger removes"
                     " the entry."
                 )
+        if self.renamed and not updates:
+            lines.append(
+                f"They say the same, so they look renamed: {_some(self.renamed)}. --update-ledger"
+                " accepts their verdicts under the new names."
+            )
         for line in lines:
             terminalreporter.write_line(line, red=True)
 
@@ -310,6 +321,17 @@ def _defines(file: Path, claim: str) -> bool:
     except OSError:
         return False
     return re.search(rf"\b(def {name}|test_{name})\b", text) is not None
+
+
+def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
+    """Return the claims that are gone where one without an entry says the same, as “old to new”."""
+
+    def said(claim: str, sentence: str) -> tuple[str, str]:
+        return sentence, claim.partition("[")[2]
+
+    new = {said(x.claim, x.sentence): x.claim for x in here if not ledger.of_claim(x.claim)}
+    keys = {claim: said(claim, ledger.of_claim(claim)[0].sentence) for claim in gone}
+    return [f"{claim} to {new[key]}" for claim, key in keys.items() if key in new]
 
 
 def _forget(path: Path, claims: list[str]) -> None:

@@ -15,6 +15,8 @@ from repro.judge import Excess, Held, OneLook, Outcome, held_against, reference
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import ClaimMark, claim_id, is_about_a_document, mark_of
+from repro.plugin.levels import NAME as LEVELS
+from repro.plugin.options import DEFAULT_PROFILE
 from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.json_data import to_json
@@ -116,6 +118,8 @@ class Gate:
             lost = self._is_rewritten(item, record)
         self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
+        if entry is not None and (pairs := _level_pairs(entry, record)):
+            report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
             f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
             f" it took {held.seeds} to tell"
@@ -273,6 +277,7 @@ class Gate:
             command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
+            levels=_levels(found, gathered),
             ledger=str(ledger.path),
         )
 
@@ -281,7 +286,8 @@ class Gate:
         if profile not in PROFILES:  # of a document, or of runs that are all there
             return ""
         budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
-        return f" --profile {profile}{budget}{self.from_evidence}"
+        size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
+        return f"{size}{budget}{self.from_evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
@@ -347,6 +353,23 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     if design is None or isinstance(design, OneLook):
         return []
     return list(mark.looks_at(profile) if profile else design.looks)
+
+
+def _level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list[Any]]]:
+    """Return the levels of a claim's arms in the ledger, each with today's, under its source."""
+    source = record.claim.partition("/")[0]
+    before = {(arm, metric): numbers for arm, metric, *numbers in entry.levels}
+    return [
+        ([arm, f"{source} {metric}", *before[arm, metric]], [arm, f"{source} {metric}", *now])
+        for arm, metric, *now in record.levels
+        if (arm, metric) in before
+    ]
+
+
+def _levels(found: Verdict, gathered: Gathered) -> list[tuple[str, str, float, float, int]]:
+    """Return the levels that a ledger keeps; none of a claim that it does not hold."""
+    is_reproduced = found.outcome is Outcome.REPRODUCED
+    return [*gathered.levels] if is_reproduced and isinstance(gathered, Trials) else []
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:

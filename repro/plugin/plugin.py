@@ -15,7 +15,7 @@ from _pytest._code.code import Traceback
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import completeness, workers
+from repro.plugin import completeness, levels, workers
 from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import OUTCOME, Completeness
@@ -94,6 +94,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
             config.pluginmanager.register(workers.Workers(config), workers.NAME)
     config.pluginmanager.register(Completeness(config), completeness.NAME)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(levels.Levels(config), levels.NAME)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -200,7 +202,7 @@ def pytest_runtest_protocol(
     is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
     claims = claim_session(item.session) if is_due else None
     if claims is not None and not _is_only_set_up(item.config):
-        claims.wait_for_one(item)
+        claims.turns.wait(item)
     return (yield)
 
 
@@ -213,7 +215,7 @@ class _Running:
         claims: ClaimSession | None = item.config.stash.get(SESSION, None)
         if claims is None or _is_only_set_up(item.config):
             return None
-        return claims.run(item, nextitem)
+        return claims.turns.run(item, nextitem)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:

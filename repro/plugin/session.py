@@ -1,18 +1,16 @@
 """The claims of a session: planned together, trained for by one pool, judged one by one.
 
-pytest comes to the places of claims in the order in which it collected them. At each place the
-session waits until a claim misses no run (`next_item`), runs that claim there (`run`), and makes
-its verdict of the report (`judge`). So verdicts come in the order in which claims can be judged.
+The session reads claims ahead of their tests (`read`), has trained what they miss (`train`), and
+makes a verdict of each report (`judge`). `Turns` says which claim is run when.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Self
 
 import pytest
 
@@ -47,8 +45,9 @@ from repro.plugin.options import (
 )
 from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
+from repro.plugin.turns import Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import Notes, notes_of, trainers_of
+from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
@@ -76,7 +75,7 @@ class ClaimSession:
 
     def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
         self.session = session
-        self.config = config = session.config
+        config = session.config
         self.profile = profile_named(
             option(config, "profile"), budget=option(config, "seed-budget")
         )
@@ -96,40 +95,41 @@ class ClaimSession:
             ledgers=Ledgers(),
             has_report=bool(option(config, "report")),
         )
-        self.items = [item for item in items if item.get_closest_marker("claim")]
-        self.figures = [item for item in items if item.get_closest_marker("figure")]
-        self.refused = self._refused()
+        self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests end in an error of their own, and in which."""
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, and those that are recorded."""
-        self.not_ahead = {
-            item: needed for item in self.trained if (needed := needed_of_pytest(item))
-        }
-        """The claims that cannot be read ahead of their test, and what they need of pytest."""
         ahead = [item for item in self.trained if item not in self.not_ahead]
         self.plan = Plan(
             {item: partial(self.read, item) for item in ahead}, is_settled=self._is_settled
         )
-        others = [item for item in self.items if item not in self.trained]
-        self._first, self._last = deque(others), deque([*self.not_ahead, *self.figures])
-        self._places: set[pytest.Item | None] = {*self.items, *self.figures}
-        self._next: pytest.Item | None = None
-        self._running: pytest.Item | None = None
-        self._came: set[pytest.Item | None] = set()
-        """The claims that could be judged before their place came, where order is kept."""
-        # --stepwise leaves out, the next time, whatever was collected before the one that failed
-        self._in_order = bool(config.getoption("stepwise", False))
-        self._unknown = _Unknown.from_parent(session, name="the next claim")
+        self.turns = Turns(self)
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The findings that a claim's test has gathered, until the claim is judged."""
 
+    @property
+    def config(self) -> pytest.Config:
+        """The options of the session."""
+        return self.session.config
+
     # What there is to judge, and by which results
 
-    def _refused(self) -> dict[pytest.Item, str]:
-        """Return the claims that cannot be judged at all, each with the reason."""
+    @cached_property
+    def items(self) -> list[pytest.Item]:
+        """The claims that were selected."""
+        return [item for item in self._marked if item.get_closest_marker("claim")]
+
+    @cached_property
+    def figures(self) -> list[pytest.Item]:
+        """The figures that were selected."""
+        return [item for item in self._marked if item.get_closest_marker("figure")]
+
+    @cached_property
+    def refused(self) -> dict[pytest.Item, str]:
+        """The claims that cannot be judged at all, each with the reason."""
         refused: dict[pytest.Item, str] = {}
         for item in self.items:
             try:
@@ -145,6 +145,12 @@ class ClaimSession:
         """The claims that can be judged and that no document alone decides."""
         judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
         return [item for item in judged if not is_about_a_document(item)]
+
+    @cached_property
+    def not_ahead(self) -> dict[pytest.Item, list[str]]:
+        """The claims that cannot be read ahead of their test, and what they need of pytest."""
+        needs = {item: needed_of_pytest(item) for item in self.trained}
+        return {item: needed for item, needed in needs.items() if needed}
 
     def _results(self) -> tuple[KnownResults, Training | None]:
         """Return the results that claims read, and the training of those that are missing.
@@ -170,6 +176,7 @@ class ClaimSession:
             project=project_of(config),
             same_machine=option(config, "same-machine"),
             slurm=slurm_settings(config),
+            shows=is_debugged(config),
         )
         machine = pool.machine if option(config, "same-machine") else None
         results = Results(store, device=pool.device, machine=machine)
@@ -179,80 +186,13 @@ class ClaimSession:
     def _is_settled(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_settled(run)
 
-    # A claim's place has come: which claim is run there
-
-    def wait_for_one(self, item: pytest.Item) -> None:
-        """Wait until a claim can be judged, where a place of claims has come."""
-        if self._running is None and item in self._places:
-            self._next = item if item in self._came else self.next_item()
-            while self._in_order and self._next is not item:
-                self._came.add(self._next)
-                self._next = self.next_item()
-
-    def next_item(self) -> pytest.Item | None:
-        """Return the claim to run next: one that misses no run. Trains until there is one.
-
-        None where all have been run.
-        """
-        try:
-            item = self._first.popleft() if self._first else self.plan.take_ready()
-            if self.plan.missing and self.training is not None:
-                self.plan.read_all()
-                item = self._trained_for(item, self.training)
-        except StoreError as error:
-            pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
-        return item or (self._last.popleft() if self._last else None)
-
-    def peek(self) -> pytest.Item | None:
-        """Return the claim that is run next, where that is known already."""
-        if not self._first and (item := self.plan.take_ready()):
-            self._first.append(item)
-        known = self._first or (() if self.plan.missing else self._last)
-        return known[0] if known else None
-
-    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged in place of this one; None where it is no claim's turn.
-
-        What tests of a module or a folder share is torn down where the next one is in another.
-        """
-        is_place = item in self._places
-        if self._running is not None or not (is_place or nextitem in self._places):
-            return None
-        chosen = self._next if is_place else item
-        assert chosen is not None, "there are as many claims as places for them"
-        self._swap(item, chosen)
-        if nextitem in self._places and not self._in_order:
-            nextitem = self.peek() or self._unknown
-        self._running = chosen
-        try:
-            with self._in_hand(chosen):
-                self._protocol(chosen)(item=chosen, nextitem=nextitem)
-        finally:
-            self._running = None
-        return True
-
-    def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
-        """Let the tests change places: a worker of xdist reports by place what it has run."""
-        items = item.session.items
-        here, there = items.index(item), items.index(chosen)
-        items[here], items[there] = chosen, item
-
-    def _protocol(self, item: pytest.Item) -> Any:
-        """Return the hook that runs a test; a claim stays in this process, which has the results.
-
-        pytest-forked would run it in a copy of this process, and so of the lines to its trainers.
-        """
-        manager = self.config.pluginmanager
-        forks = manager.getplugin("pytest_forked") if item in self._places else None
-        return manager.subset_hook_caller("pytest_runtest_protocol", [forks] if forks else [])
-
     # Reading claims, and training what they miss
 
     def read(self, item: pytest.Item) -> None:
         """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with self._in_hand(item), quiet():
+        with self.turns.in_hand(item), quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
@@ -264,28 +204,23 @@ class ClaimSession:
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
 
-    @contextmanager
-    def _in_hand(self, item: pytest.Item) -> Iterator[None]:
-        """Note which claim is read or judged, for the case that it ends this worker of xdist."""
-        notes = notes_of(self.config)
-        if notes is not None:
-            notes.hold(item.nodeid)
-        try:
-            yield
-        finally:
-            if notes is not None:
-                notes.hold(self._running.nodeid if self._running else "")
+    def train(self, *, until_ready: bool) -> pytest.Item | None:
+        """Keep the pool busy; wait until a claim can be judged, if asked to, and return it.
 
-    def _trained_for(self, item: pytest.Item | None, training: Training) -> pytest.Item | None:
-        """Keep the pool busy, and wait where no claim can be judged before."""
-        self._announce_plan(training)
+        None where no claim waits for training.
+        """
+        if self.training is None or not self.plan.missing:
+            return None
+        self.plan.read_all()
+        self._announce_plan(self.training)
+        item: pytest.Item | None = None
         try:
-            training.advance(self.plan, seconds=0.0)
-            while item is None and (item := self.plan.take_ready()) is None and self.plan.missing:
-                training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
+            self.training.advance(self.plan, seconds=0.0)
+            while until_ready and (item := self.plan.take_ready()) is None and self.plan.missing:
+                self.training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
-        return item or self.plan.take_ready()
+        return item
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs while a claim waits for them in its test."""
@@ -386,13 +321,3 @@ class ClaimSession:
         """End the training."""
         if self.training is not None:
             self.training.stop()
-
-
-class _Unknown(pytest.Item):
-    """Stands for a test that is not known yet; it is never run.
-
-    It lies directly below the session, and so leaves what the whole session shares.
-    """
-
-    def runtest(self) -> None:
-        raise NotImplementedError("a test that is not known yet cannot be run")

@@ -278,6 +278,10 @@ def _entry(record: ClaimRecord) -> Entry:
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
         looks=_own_looks(record),
         one_look=record.one_look,
+        levels=[
+            (arm, metric, _rounded(mean), _rounded(sd), n)
+            for arm, metric, mean, sd, n in record.levels
+        ],
     )
 
 

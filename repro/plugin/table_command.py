@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,10 @@ from repro.files import explained
 from repro.plugin.evidence_command import add_claims, claims_of, options_of
 
 if TYPE_CHECKING:
+    import pytest
+
     from repro.plugin.session import ClaimSession
+    from repro.plugin.trials import Trials
     from repro.report.runs import StoredRuns, UsedRuns
 
 
@@ -72,18 +76,23 @@ def _write(session: ClaimSession, into: Path | None) -> None:
 
 def _used(session: ClaimSession) -> list[UsedRuns]:
     """Call the tests of claims, and return the runs that they read."""
-    import pytest
-
-    from repro.plugin.claims import call, claim_id, quiet
+    from repro.plugin.claims import claim_id
     from repro.report.runs import UsedRuns
 
-    used = []
-    for item in session.trained:
-        trials = session.trials_of(item)
-        try:
-            with quiet():
-                call(item, trials=trials)
-        except (Exception, pytest.skip.Exception):  # what is wrong with a claim its test says
-            pass
-        used.append(UsedRuns(claim_id(item), trials.arms_used, trials.metrics_used))
-    return used
+    used = ((claim_id(item), read(session, item)) for item in session.trained)
+    return [UsedRuns(name, trials.arms_used, trials.metrics_used) for name, trials in used]
+
+
+def read(session: ClaimSession, item: pytest.Item) -> Trials:
+    """Call the test of a claim, and return what it asked for, as far as it came.
+
+    >>> read(session, session.trained[0]).arms
+    """
+    import pytest
+
+    from repro.plugin.claims import call, quiet
+
+    trials = session.trials_of(item)
+    with suppress(Exception, pytest.skip.Exception), quiet():  # what is wrong with it its test says
+        call(item, trials=trials)
+    return trials

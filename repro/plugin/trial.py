@@ -36,7 +36,8 @@ class TrialsOfClaim(Protocol):
 class Trial:
     """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`.
 
-    They are what a run ended with; `trial.over_epochs.accuracy` is the way there.
+    They are what a run ended with; `trial.over_epochs.accuracy` is the way there. A name that no
+    attribute can have goes into brackets, there too: `trial["val/acc"]`.
 
     >>> deep = trials(DEEP)
     >>> assert deep.accuracy > 0.8
@@ -51,6 +52,9 @@ class Trial:
         if metric.listed:
             return Each(lambda index: self.measured(name, metric, index))
         return self.measured(name, metric)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
 
     def _no_metric(self, other: object) -> NoReturn:
         first = next(iter(type(self.arm).metrics), "accuracy")
@@ -146,6 +150,9 @@ class OverEpochs:
             return Each(lambda index: self._curve(name, metric, index))
         return self._curve(name, metric)
 
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
     def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
         trial = self._trial
 
@@ -205,3 +212,7 @@ class Rungs:
 
     def __getattr__(self, name: str) -> Ladder:
         return Ladder([getattr(trial, name) for trial in self._trials])
+
+    def __getitem__(self, name: str) -> Ladder:
+        ladder: Ladder = getattr(self, name)
+        return ladder

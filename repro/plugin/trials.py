@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from repro.arm import Arm, Needs, Run, Values, require_plain
 from repro.judge import Design, Judge, OneLook, Verdict, all_of
+from repro.judge.levels import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
     RunsWanted,
@@ -212,6 +215,21 @@ class Trials:
         return list(dict.fromkeys(self.metrics))
 
     @property
+    def levels(self) -> list[Level]:
+        """The levels of the metrics that the findings are about, but for what is read off."""
+        found: list[Level] = []
+        for arm, count in self._seeds_read.items():
+            runs = [result.values.get("measures", {}) for result in self._results(arm, count)]
+            for metric in self.metrics_used:
+                declared = type(arm).metrics.get(metric)
+                is_random = declared and not declared.listed and not arm.is_exact(metric)
+                values = [run[metric] for run in runs if is_random and run.get(metric) is not None]
+                if len(values) > 1 and np.isfinite(values).all():
+                    mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+                    found.append(Level(arm.label, metric, mean, sd, len(values)))
+        return found
+
+    @property
     def remarks(self) -> list[str]:
         """Remarks on the verdicts: the runs that diverged, and what their origin leaves open."""
         read = self._seeds_read.items()
@@ -290,7 +308,8 @@ class Trials:
         missing = [*(start for start in starts if self.results.get(start) is None), *runs]
         for run in missing:
             if (why := self.results.failed(run)) is not None:
-                raise TrainingFailed(why, details=self.results.details.get(run, ""))
+                failed = TrainingFailed(why, details=self.results.details.get(run, ""))
+                raise failed.with_traceback(self.results.raised_at.get(run))  # where pdb looks
         return missing
 
     def _look_up(self, arm: Arm, count: int) -> list[Run]:

@@ -116,12 +116,16 @@ def trainers_of(config: pytest.Config) -> int | None:
     It is 0 where training is to be seen: with `-n 0`, `-s` or a debugger it is done in this
     process, one batch after the other.
     """
-    given = config.getoption
-    is_debugged = given("usepdb") or given("trace") or given("capture") == "no"
-    if is_debugged or given("numprocesses", None) == 0:
+    if is_debugged(config) or config.getoption("numprocesses", None) == 0:
         return 0
     named: int | None = getattr(config, "workerinput", {}).get(TRAINERS)
     return named
+
+
+def is_debugged(config: pytest.Config) -> bool:
+    """Return whether somebody wants to see what training prints, or to stop in it: -s, --pdb."""
+    given = config.getoption
+    return bool(given("usepdb") or given("trace") or given("capture") == "no")
 
 
 class Workers:

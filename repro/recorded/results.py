@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import TracebackType
 from typing import Any
 
 from repro.arm import Arm, Needs, Run
@@ -81,6 +82,10 @@ class WithRecorded:
     @property
     def details(self) -> Mapping[Run, str]:
         return self.session.details
+
+    @property
+    def raised_at(self) -> Mapping[Run, TracebackType]:
+        return self.session.raised_at
 
     def lacking(self, runs: Iterable[Run]) -> Exception:
         lacking = list(runs)

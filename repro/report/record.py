@@ -157,6 +157,8 @@ class ClaimRecord:
     past: list[tuple[float, float | None, int]]
     """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
     else empty. The distance of a standard deviation is a logarithm, its spread null."""
+    levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)
+    """Arm, metric, mean, standard deviation and seeds of what a reproduced claim compares."""
     one_look: list[int]
     """The seeds of each side of an open claim where one look at them spent its whole level."""
     ledger: str

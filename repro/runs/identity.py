@@ -18,7 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.code import Modules, Root, digest, libraries, reached
+from repro.code import Definition, Modules, Root, digest, libraries, reached
 from repro.core.device import torch_version
 from repro.own.arm import OwnArm
 from repro.store import run_key
@@ -79,7 +79,7 @@ def definitions_of(arm: Arm) -> dict[str, str]:
     >>> "repro.core.train.train" in definitions_of(D256_L4)
     True
     """
-    return _definitions(frozenset(types_of(arm)))
+    return {name: x.digest for name, x in _definitions(frozenset(types_of(arm))).items()}
 
 
 def packages_of(arm: Arm) -> dict[str, str]:
@@ -120,7 +120,7 @@ def _code(types: frozenset[type]) -> str:
 
 
 @cache
-def _definitions(types: frozenset[type]) -> dict[str, str]:
+def _definitions(types: frozenset[type]) -> dict[str, Definition]:
     return reached(roots(types), _modules(_packages(types)))
 
 
@@ -198,18 +198,10 @@ def _stated(types: frozenset[type]) -> list[tuple[str, str, Any]]:
 
 
 def _statements(types: frozenset[type]) -> Iterator[tuple[str, str, Any]]:
-    modules = _modules(_packages(types))
-    for full in _definitions(types):
-        module, _, name = full.rpartition(".")
-        if not modules[module].is_here:  # a member of a class
-            module, _, owner = module.rpartition(".")
-            name = f"{owner}.{name}"
-        definition = modules[module].definitions.get(name.partition(".")[0])
-        if definition is not None and "." in name:
-            definition = definition.members.get(name.partition(".")[2])
-        if definition is None or len(definition.statements) != 1:
-            continue
-        [statement] = definition.statements
+    for full, definition in _definitions(types).items():
+        name = definition.name
+        module = full.removesuffix(f".{name}")
+        statement = definition.statements[0] if len(definition.statements) == 1 else None
         is_plain = isinstance(statement, ast.FunctionDef) and not statement.decorator_list
         if is_plain and not name.endswith(_DECORATED):
             yield module, name, FunctionType

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from repro.arm import Arm, Run
@@ -78,14 +79,8 @@ class Failed:
     why: str
     details: str = ""
     """The traceback and what was printed, where training raised."""
-
-
-@dataclass(frozen=True)
-class Narrowed:
-    """Memory held no more than `width` runs of a program at once."""
-
-    program: str
-    width: int
+    at: TracebackType | None = None
+    """The place where it raised in this process, for a debugger."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ class Ended:
     batch: int
 
 
-Event = Stored | Failed | Narrowed | Advanced | Ended
+Event = Stored | Failed | Advanced | Ended
 
 
 @dataclass(eq=False)

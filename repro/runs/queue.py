@@ -76,7 +76,6 @@ class Queue:
         self._held: dict[int, ExitStack] = {}
         self._may_hold = most_locks()
         self._numbers = itertools.count(1)
-        self._narrowed: dict[str, int] = {}
         self.batches: dict[int, Batch] = {}
         """The batches that were taken and are not over, by their numbers."""
         self.elsewhere: dict[Run, None] = {}
@@ -121,10 +120,6 @@ class Queue:
         """Let others have what is left of a batch."""
         self._held.pop(number).close()
         del self.batches[number]
-
-    def narrow(self, program: str, width: int) -> None:
-        """Stack no more runs of a program from now on."""
-        self._narrowed[program] = width
 
     def _engine_of(self, arm: Arm) -> str:
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
@@ -205,12 +200,11 @@ class Queue:
         arm = part[0].arm
         if self._engine_of(arm) == "loop":
             return len(part)
-        most = widest(arm, self._device)
         program = _program(arm)
         batches = [b for b in self.batches.values() if _program(b.arm) == program]
         at_once = len(part) + sum(len(batch.runs) for batch in batches)
         even = max(-(-at_once // trainers), LEAST_WIDTH)
-        return min(most, even, self._narrowed.get(program, most))
+        return min(widest(arm, self._device), even)
 
 
 def _cost(claim: Sequence[Run]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from types import TracebackType
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -62,6 +63,10 @@ class KnownResults(Protocol):
     def details(self) -> Mapping[Run, str]:
         """The traceback and the output of runs whose training raised."""
 
+    @property
+    def raised_at(self) -> Mapping[Run, TracebackType]:
+        """The places where training raised in this process, for a debugger."""
+
     def lacking(self, runs: Iterable[Run]) -> Exception:
         """Return the error that ends the test of a claim which lacks these runs."""
 
@@ -82,6 +87,7 @@ class Results:
         self.failures: dict[Run, str] = {}
         """The reasons why runs could not be trained in this session."""
         self.details: dict[Run, str] = {}
+        self.raised_at: dict[Run, TracebackType] = {}
         self.stopped_because: str | None = None
         """The reason why nothing that is missing is trained any more, if there is one."""
         self._read: dict[Arm, dict[int, Result]] = {}

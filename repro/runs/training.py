@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.runs.plan import Plan
-from repro.runs.pool import (
-    Advanced,
-    Ended,
-    Event,
-    Failed,
-    Narrowed,
-    Pool,
-    Stored,
-    TrainingStopped,
-)
+from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
 from repro.runs.progress import Status
 from repro.runs.queue import Queue, work_of
 from repro.runs.results import Results
@@ -113,13 +104,13 @@ class Training:
                 self.trained += 1
                 self._done += work_of(run)
                 plan.look([run])
-            case Failed(run, why, details):
+            case Failed(run, why, details, at):
                 self.results.failures[run] = why
                 if details:
                     self.results.details[run] = details
+                if at is not None:
+                    self.results.raised_at[run] = at
                 plan.look([run])
-            case Narrowed(program, width):
-                self._queue.narrow(program, width)
             case Advanced(number, progress):
                 share = min(1.0, progress.step / progress.total) if progress.total else 0.0
                 label = self._queue.batches[number].arm.label
@@ -127,7 +118,7 @@ class Training:
                 self._shares[number] = words, share
             case Ended(number):
                 self._over(number)
-        if not isinstance(event, Advanced | Narrowed):
+        if not isinstance(event, Advanced):
             self._hand_over(plan)
 
     def _over(self, number: int) -> None:

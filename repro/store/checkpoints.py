@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from repro.files import remove
@@ -77,8 +76,8 @@ def _digest(key: str, payload: bytes) -> bytes:
     return hasher.digest()
 
 
-ABANDONED_SECONDS = 3600
-"""Age from which a file of another host counts as abandoned; writing takes a moment."""
+ABANDONED_SECONDS = 24 * 60 * 60
+"""Age from which a temporary file counts as that of a killed writer; writing takes a moment."""
 
 
 class Scratch:
@@ -91,35 +90,15 @@ class Scratch:
     @contextmanager
     def place(self) -> Iterator[Path]:
         """Yield a fresh path to write at and rename from; remove what is left there at the end."""
-        path = self.folder / f"{socket.gethostname()}~{os.getpid()}~{secrets.token_hex(8)}"
+        path = self.folder / secrets.token_hex(8)
         try:
             yield path
         finally:
             remove(path)
 
     def sweep(self) -> None:
-        """Remove what killed writers left, but nothing that a live one is writing."""
+        """Remove what killed writers left."""
         for path in self.folder.iterdir():
-            if _is_abandoned(path):
-                remove(path)
-
-
-def _is_abandoned(path: Path) -> bool:
-    host, _, rest = path.name.partition("~")
-    pid = rest.partition("~")[0]
-    if host == socket.gethostname() and pid.isdecimal():
-        return not _is_alive(int(pid))
-    try:
-        return time.time() - path.lstat().st_mtime > ABANDONED_SECONDS
-    except FileNotFoundError:
-        return False
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):  # no process has a number that large
-        return False
-    except PermissionError:
-        return True
-    return True
+            with suppress(FileNotFoundError):  # its writer is done
+                if time.time() - path.lstat().st_mtime > ABANDONED_SECONDS:
+                    remove(path)

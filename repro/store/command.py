@@ -11,7 +11,7 @@ from typing import Any
 
 from repro.store.errors import StoreError
 from repro.store.store import Store
-from repro.store.upkeep import DAY, Item, items, remove_old
+from repro.store.upkeep import DAY, KINDS, Item, items, remove_old
 from repro.text import counted
 
 DEFAULT_STORE = ".repro"
@@ -50,7 +50,7 @@ def show(chosen: argparse.Namespace) -> int:
         return 0
     whole = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
     print(f"{root}: {_size(whole)}")
-    for kind in ("runs", "checkpoints", "folders", "damaged"):
+    for kind in KINDS:
         print(f"  {kind:12} {_summary(list(items(root, kind)), with_size=True)}")
     print("runs by arm and code (only its claims can tell whether one is needed):")
     for line in _by_origin(list(items(root, "runs"))):

@@ -28,8 +28,8 @@ RUNS = "runs"
 KEYS = "2\n"
 """The form of the keys: the second one does not name the engine, nor settings at their default."""
 
-_KEY = re.compile(r"[0-9a-f]{64}")
-
+KEY = re.compile(r"[0-9a-f]{64}")
+"""The form of a key."""
 
 _NOTE = b"# Results are trained again where they miss.\n"
 """The first line of the file that keeps a store out of git."""
@@ -117,11 +117,6 @@ class Store:
         stored = self.at(key)
         return None if stored is None else replace(stored, weights=None)
 
-    def has(self, identity: Mapping[str, Any]) -> bool:
-        """Tell whether something is stored for the run, without verifying it."""
-        with explained(self.root):
-            return self._path(run_key(identity)).exists()
-
     def put(
         self,
         identity: Mapping[str, Any],
@@ -148,7 +143,7 @@ class Store:
                     os.rename(fresh, path)
                     _sync_folder(path.parent)
         self.checkpoints.drop(key)
-        self.drop_folder(key)
+        remove(self._folder(key))
 
     def folder(self, key: str) -> Path:
         """Return the folder in which an unfinished run keeps files of its own; made where missing.
@@ -159,10 +154,6 @@ class Store:
         with explained(self.root):
             folder.mkdir(parents=True, exist_ok=True)
         return folder
-
-    def drop_folder(self, key: str) -> None:
-        """Remove the folder of a run, if there is one."""
-        remove(self._folder(key))
 
     def remove(self, key: str) -> None:
         """Remove the stored run of a key at once; whoever asks for it holds the run's lock."""
@@ -180,7 +171,7 @@ class Store:
             folders = sorted(self._runs.glob("[0-9a-f][0-9a-f]"))
         for folder in folders:
             with explained(self.root):
-                keys = sorted(filter(_KEY.fullmatch, os.listdir(folder)))
+                keys = sorted(filter(KEY.fullmatch, os.listdir(folder)))
             for key in keys:
                 result = self.at(key)
                 if result is not None:

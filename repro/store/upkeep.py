@@ -1,48 +1,39 @@
 """The contents of a store by age, and their removal beside processes that train.
 
 Whether a claim still needs a stored run, only reading the claims can tell. So runs are removed when
-somebody asks for it, by their age. Old checkpoints, folders of
-runs that never ended, and what was damaged are needed by nobody.
+somebody asks for it, by their age. Old checkpoints, folders of runs that never ended, and what was
+damaged are needed by nobody.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.files import remove
 from repro.store.errors import explained
-from repro.store.locks import Locks
-from repro.store.store import Store
+from repro.store.store import KEY, Store
 
 DAY = 24 * 60 * 60
 
 KEPT_DAYS = 30
-"""Age to which checkpoints, folders, damaged runs, and notes of what was in training are kept."""
+"""Age to which checkpoints, folders and damaged runs are kept."""
 
-KINDS = ("runs", "checkpoints", "folders", "damaged", "in-training")
-
-_KEYS = dict.fromkeys(("runs", "checkpoints", "folders"), re.compile(r"[0-9a-f]{64}"))
-"""The names that things of a kind have, each in a folder of those that begin alike."""
+KINDS = ("runs", "checkpoints", "folders", "damaged")
+"""What a store holds: of runs by their keys, but for what is damaged."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing in a store: a run, its checkpoint or folder, a damaged run, or a note."""
+    """One thing in a store: a run, its checkpoint or folder, or a damaged run."""
 
     path: Path
     written: float
     """Seconds since 1970."""
-
-    @property
-    def key(self) -> str:
-        """The key of its run, where it is a run, a checkpoint or a folder."""
-        return self.path.name
 
     @property
     def bytes(self) -> int:
@@ -63,11 +54,11 @@ class Item:
 
 def items(root: Path, kind: str) -> Iterator[Item]:
     """Yield what there is of a kind, but for what vanishes meanwhile."""
-    folder, key = root / kind, _KEYS.get(kind)
+    has_keys = kind != "damaged"
     with explained(root):
-        paths = folder.glob("[0-9a-f][0-9a-f]/*") if key else folder.glob("*")
+        paths = (root / kind).glob("[0-9a-f][0-9a-f]/*" if has_keys else "*")
         for path in sorted(paths):
-            if (key is None or key.fullmatch(path.name)) and (item := _item(path)):
+            if (not has_keys or KEY.fullmatch(path.name)) and (item := _item(path)):
                 yield item
 
 
@@ -76,38 +67,33 @@ def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int
 
     What belongs to a run is removed under its lock.
     """
-    locks = Locks(store.root)  # of this machine: what others train lies with them
     removed: list[Item] = []
     in_use = 0
     until = time.time() - days * DAY
     for item in items(store.root, kind):
         if item.written > until:
             continue
-        if kind not in _KEYS:
+        if kind == "damaged":
             remove(item.path)
             removed += [] if os.path.lexists(item.path) else [item]
-        elif (lock := locks.try_lock(item.key)) is None:
+        elif (lock := store.locks.try_lock(item.path.name)) is None:
             in_use += 1
         else:
             with lock:
                 now = _item(item.path)
                 if now is not None and now.written <= until:
-                    _REMOVE[kind](store, item.key)
+                    if kind == "runs":
+                        store.remove(item.path.name)
+                    else:
+                        remove(item.path)
                     removed.append(item)
     return removed, in_use
 
 
 def tidy(store: Store) -> None:
-    """Remove what nobody needs any more of checkpoints, folders, damaged runs and notes."""
+    """Remove what nobody needs any more of checkpoints, folders and damaged runs."""
     for kind in KINDS[1:]:
         remove_old(store, kind, days=KEPT_DAYS)
-
-
-_REMOVE: dict[str, Callable[[Store, str], None]] = {
-    "runs": lambda store, key: store.remove(key),
-    "checkpoints": lambda store, key: store.checkpoints.drop(key),
-    "folders": lambda store, key: store.drop_folder(key),
-}
 
 
 def _item(path: Path) -> Item | None:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
-from repro.backends.cluster import train_here
 from repro.backends.files import StoreFiles
+from repro.backends.trainer import train_here
 from repro.recipe import Recipe
 from repro.runs.identity import identity
 from repro.runs.pool import Batch, Ended, Failed, Stored
@@ -180,3 +180,18 @@ def entries(store):
     names = ("identity.json", "result.json")
     found = (store.root / "runs").glob("*/*")
     return {path.name: [(path / name).read_bytes() for name in names] for path in found}
+
+
+def train_200_runs_and_lose_a_node(cluster, project, folder, pool):
+    """Hold 200 runs over two nodes, one of which is lost, against those of this machine."""
+    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
+    session = Session(Store(folder / "far"), None, batches)
+    session.pool = pool(session.store)
+    with project.slowly():
+        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
+        cluster.lose_a_node()
+    session.finish()
+    session.pool.stop()
+    assert session.failed == {}
+    assert len(entries(session.store)) == 200
+    assert entries(session.store) == entries(project.trained_here(folder / "here", batches))

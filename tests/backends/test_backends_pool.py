@@ -2,6 +2,7 @@
 
 import math
 import os
+import time
 from itertools import pairwise
 from multiprocessing import Pipe
 
@@ -17,7 +18,7 @@ from repro.backends.places import Places
 from repro.core import train as driver
 from repro.core.progress import Progress
 from repro.core.train import Finished
-from repro.runs.pool import Advanced, Ended, Narrowed, Stored, Trained
+from repro.runs.pool import Advanced, Ended, Stored, Trained
 from repro.store import Store, StoreError
 from repro.studies.find import study_of
 from tests.backends.behaving import (
@@ -39,15 +40,19 @@ training = driver.training
 
 def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
     assert here.room() == 1
+    began = time.monotonic()
     here.submit(batch(SMALL, engine="stacked", number=7))
     assert here.room() == 0
     *_, last = events = heard(here)
+    took = time.monotonic() - began
     study, device = study_of(SMALL), torch.device("cpu")
     plain = driver.train(study, list(batch(SMALL).runs), engine="stacked", device=device)
     assert trained(events) == {run.seed: values for run, values in plain}
     assert last == Ended(7)
     assert any(isinstance(event, Advanced) for event in events)
-    how = next(event.provenance for event in events if isinstance(event, Trained))
+    hows = [event.provenance for event in events if isinstance(event, Trained)]
+    assert sum(how["seconds"] for how in hows) <= took + 0.001  # each has its share of them
+    how = hows[0]
     assert (how["engine"], how["trained_with"], how["pid"]) == ("stacked", 1, os.getpid())
     assert "not_stacked" not in how
 
@@ -76,7 +81,6 @@ def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(here, e
     tight = result_of(here, SMALL, range(8), engine="stacked", number=2)
     assert trained(tight) == roomy
     assert tried == [8, 4, 2, 1, 3, 2]
-    assert [event.width for event in tight if isinstance(event, Narrowed)] == [4, 2, 2]
 
 
 def raising(error, after=0):
@@ -326,15 +330,6 @@ def test_a_trainer_sees_its_accelerators_alone_and_no_two_share_one(pool, made):
     result_of(pool, Behaving(devices=2), number=2)
     assert [each.visible for each in made] == ["5", "5,GPU-7"]
     assert made[0].connection.closed
-
-
-def test_a_local_class_is_refused_in_a_sentence(pool, made):
-    class Local(Behaving):
-        pass
-
-    (why,) = {event.why for event in failed(result_of(pool, Local(), [0])).values()}
-    assert "defined in a function" in why
-    assert "use -s" in why
 
 
 def test_a_store_that_fails_in_a_trainer_fails_here(pool, made, monkeypatch):

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
-from cluster_lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lose_a_node
 from ray_cluster import Cluster
 
 from repro.arm import Run
@@ -47,18 +47,7 @@ def pool(project, cluster, store):
 def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
     cluster, project, tmp_path
 ):
-    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
-    session = Session(Store(tmp_path / "far"), None, batches)
-    session.pool = pool(project, cluster, session.store)
-    with project.slowly():
-        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
-        cluster.lose_a_node()
-    session.finish()
-    session.pool.stop()
-    assert session.failed == {}
-    assert len(entries(session.store)) == 200
-    here = project.trained_here(tmp_path / "here", batches)
-    assert entries(session.store) == entries(here)
+    train_200_runs_and_lose_a_node(cluster, project, tmp_path, lambda s: pool(project, cluster, s))
 
 
 @pytest.mark.cluster
@@ -106,7 +95,6 @@ def joined(tmp_path, monkeypatch):
     from repro.backends import ray
 
     monkeypatch.setattr(ray.RayPool, "_join", lambda self: None)
-    monkeypatch.setattr(ray, "device_for", lambda name: name)
     monkeypatch.setattr(ray, "most", lambda unit: 4)
     monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 6.0, "GPU": 8.0})
     return lambda device: ray.RayPool(
@@ -130,7 +118,6 @@ def test_what_starts_from_nothing_fails(joined):
     pool = joined("cpu")
     pool.submit(Batch(1, {Run(Tuned(), 1): {"starts_from": "0" * 64}}, "loop"))
     failed, _ = pool.events(0)
-    assert "failed to train: ValueError: " in failed.why
     assert "seed 7, which this starts from, is not stored" in failed.why
 
 
@@ -148,8 +135,6 @@ def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
 def test_nodes_look_for_modules_where_this_process_does(tmp_path, monkeypatch):
     from repro.backends.ray import code_paths
 
-    (tmp_path / "env" / "lib").mkdir(parents=True)
-    (tmp_path / "env" / "pyvenv.cfg").touch()
-    for place in ("tests", "env/lib", "."):
+    for place in ("tests", "."):
         monkeypatch.syspath_prepend(str(tmp_path / place))
     assert code_paths(tmp_path) == [".", "tests"]

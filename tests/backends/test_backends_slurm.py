@@ -5,12 +5,13 @@ import sys
 from unittest import mock
 
 import pytest
-from cluster_lines import LONG, Project, Session, entries
+from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lose_a_node
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
 from repro.backends.choose import pool_named
-from repro.backends.cluster import SlurmSettings, require_executor, train_here
+from repro.backends.cluster import SlurmSettings, device_of_nodes, require_executor
+from repro.backends.trainer import train_here
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4
@@ -19,14 +20,7 @@ from tests.backends.behaving import Behaving
 pytest.importorskip("submitit", reason="not installed: submitit")
 
 from repro.backends import slurm
-from repro.backends.slurm import (
-    KEY_LETTERS,
-    BatchJob,
-    JobState,
-    SlurmPool,
-    SlurmQueue,
-    device_for,
-)
+from repro.backends.slurm import KEY_LETTERS, BatchJob, JobState, SlurmPool, SlurmQueue
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +60,7 @@ def pool(project, store, **settings):
 def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_machine(
     cluster, project, tmp_path
 ):
-    batches = project.batches(range(1, 101), targets=(1.0, 7.0), width=50)
-    store = Store(tmp_path / "far")
-    session = Session(store, pool(project, store), batches)
-    with project.slowly():
-        session.until(lambda: len(project.steps()) == 2 and min(project.steps()) > 9)
-        cluster.lose_a_node()
-    session.finish()
-    assert session.failed == {}
-    assert len(entries(store)) == 200
-    assert entries(store) == entries(project.trained_here(tmp_path / "here", batches))
+    train_200_runs_and_lose_a_node(cluster, project, tmp_path, lambda s: pool(project, s))
 
 
 @pytest.mark.slurm
@@ -139,9 +124,9 @@ class Queue:
     def __init__(self):
         self.jobs, self.answers, self.said, self.cancelled = {}, True, {}, []
 
-    def submit(self, work):
+    def submit(self, batch, device):
         name = str(len(self.jobs) + 1)
-        comment = ",".join(key[:KEY_LETTERS] for key in work.batch.keys.values())
+        comment = ",".join(key[:KEY_LETTERS] for key in batch.keys.values())
         self.jobs[name] = JobState("PENDING", "PartitionDown", comment)
         return name
 
@@ -151,7 +136,7 @@ class Queue:
     def states(self):
         return dict(self.jobs) if self.answers else None
 
-    def returned(self, job):
+    def failed(self, job):
         return self.said.get(job, ())
 
     def cancel(self, jobs):
@@ -212,7 +197,7 @@ def test_a_wait_is_told_with_the_schedulers_reason(queued):
 
 def test_jobs_train_on_a_gpu_where_they_have_one():
     asked = [("auto", 0), ("auto", 2), ("cpu", 1), ("cuda", 0)]
-    found = [device_for(name, SlurmSettings(gpus=gpus)) for name, gpus in asked]
+    found = [device_of_nodes("Slurm", name, has_gpus=gpus > 0) for name, gpus in asked]
     assert found == ["cpu", "cuda", "cpu", "cuda"]
 
 
@@ -242,7 +227,7 @@ def test_a_node_refuses_runs_that_have_another_key_there(monkeypatch):
     assert [event.run for event in refused] == RUNS
     assert all("stored under another key by the node" in event.why for event in refused)
     there = mock.Mock(side_effect=OSError("no such data"))
-    monkeypatch.setattr("repro.backends.cluster.identity", there)
+    monkeypatch.setattr("repro.backends.trainer.identity", there)
     first, _ = train_here(BATCH, device="cpu", files=None)
     assert first.why.endswith("cannot be trained on the node that it was sent to: no such data")
 
@@ -271,7 +256,7 @@ def sbatch(tmp_path, monkeypatch):
 def submit(tmp_path, settings, **asks):
     queue = SlurmQueue(Store(tmp_path / "store"), settings, project=tmp_path)
     batch = Batch(1, {Run(Behaving(**asks), run.seed): BATCH.runs[run] for run in RUNS}, "loop")
-    return queue.submit(BatchJob(tmp_path / "store", batch, "cpu", 30))
+    return queue.submit(batch, "cpu")
 
 
 def test_wishes_are_handed_to_sbatch(tmp_path, sbatch):

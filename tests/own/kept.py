@@ -1,7 +1,9 @@
 """What a training that is not ours is given: one folder, and somebody who sees its progress."""
 
+from repro.own.training_run import Files
 
-class Kept:
+
+class Kept(Files):
     """One folder for all attempts at a run, and the progress that was shown."""
 
     def __init__(self, root):

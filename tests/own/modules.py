@@ -11,9 +11,9 @@ from repro.arm import Metric, Run
 from repro.backends import trainer
 from repro.own.arm import ModuleArm
 from repro.own.module import ModuleStudy
+from repro.own.training_run import Files
 from repro.recipe import Recipe
 from repro.runs.pool import Trained
-from tests.run_files import KeptFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ def study(**changed):
 def engine_and_why(own, arm, monkeypatch):
     """The engine of an arm that is to be stacked, and why it is not, by its run's provenance."""
     monkeypatch.setattr(trainer, "study_of", lambda arm: own)
-    events = trainer.train_batch([Run(arm, 1)], engine="stacked", device="cpu", files=KeptFiles())
+    events = trainer.train_batch([Run(arm, 1)], engine="stacked", device="cpu", files=Files())
     (done,) = [event for event in events if isinstance(event, Trained)]
     return done.provenance["engine"], done.provenance.get("not_stacked", "")
 

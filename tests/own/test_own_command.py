@@ -50,6 +50,18 @@ def train(tmp_path):
     return train
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flagged(Script):
+    nesterov: bool = False
+
+
+def test_a_setting_that_is_true_adds_its_flag(train):
+    script = "import sys; print(float('--nesterov' in sys.argv))"
+    for on in (True, False):
+        found = train(script, arm=Flagged(nesterov=on), flags={"nesterov": "--nesterov"})
+        assert found["measures"] == {"accuracy": float(on)}
+
+
 def test_measures_are_read_of_what_it_prints(train):
     script = "import sys; print('begun'); print(float(sys.argv[1]) + int(sys.argv[2]))"
     assert train(script, "{lr} {seed}")["measures"] == {"accuracy": 7.1}
@@ -139,7 +151,9 @@ def test_what_its_script_imports_is_read_with_it(tmp_path, monkeypatch):
 
     files = {
         "scripted.py": "",
-        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n",
+        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n"
+        "    from .near import it\n",  # as python -m jobs.train has it
+        "jobs/near.py": "it = 1",
         "jobs/model_lib.py": "SIGN = 1",
         "jobs/unused.py": "",
         "pkg/__init__.py": "from . import sizes",

@@ -10,8 +10,7 @@ from torch.utils.data import Dataset
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.train import train
-from repro.own.loaded import Loader
-from repro.own.module import LoadedExamples
+from repro.own.examples import LoadedExamples
 from tests.own.modules import Small, examples, study
 from tests.run_files import KeptFiles, train_until
 
@@ -84,12 +83,12 @@ def test_they_are_the_same_after_an_interruption(workers, monkeypatch):
 
 @pytest.mark.thorough
 def test_an_epoch_is_loaded_once_from_where_it_is_asked_for():
-    loaded = LoadedExamples(Augmented(), 1, CPU)
+    loaded = LoadedExamples(Augmented(), workers=1, device=CPU)
     lines = loaded.epoch(1, 0)
-    direct = LoadedExamples(Augmented(), 0, CPU)
+    direct = LoadedExamples(Augmented(), workers=0, device=CPU)
     started = []
-    begin = loaded.loader._from
-    loaded.loader._from = lambda wanted: started.append(wanted) or begin(wanted)
+    begin = loaded._begin_at
+    loaded._begin_at = lambda wanted: started.append(wanted) or begin(wanted)
     for at in (8, 16, 24, 32):
         batch = lines[at : at + 8][None]
         for ahead, at_once in zip(loaded.batch(batch), direct.batch(batch), strict=True):
@@ -99,7 +98,7 @@ def test_an_epoch_is_loaded_once_from_where_it_is_asked_for():
 
 def test_a_data_set_of_another_length_is_explained():
     own = study(examples=lambda arm: Augmented())
-    with pytest.raises(ValueError, match=r"says examples=41, but .* gives a data set of 40"):
+    with pytest.raises(ValueError, match=r"says examples=41, but .* gives \[40\] of them"):
         own.load(Small(examples=41), CPU)
     wrong = study(examples=lambda arm: Augmented(), loss=lambda module, arm, x: x)
     with pytest.raises(TypeError, match="the module, the arm and 2 tensors of a batch"):
@@ -108,8 +107,8 @@ def test_a_data_set_of_another_length_is_explained():
 
 @pytest.mark.thorough
 def test_a_batch_that_no_epoch_has_is_loaded_all_the_same():
-    loader = Loader(Augmented(), workers=1, device=CPU)
+    loaded = LoadedExamples(Augmented(), workers=1, device=CPU)
     lines = torch.tensor([[[3, 5], [4, 6]]])
-    x, y = loader.batch(lines)
+    _, x, y = loaded.batch(lines)
     assert x.shape == (1, 2, 6)
     assert torch.equal(y[0], Y[[3, 4]])

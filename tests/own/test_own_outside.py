@@ -242,19 +242,7 @@ def test_threads_are_as_the_arm_says_and_as_before_afterwards(kept, monkeypatch)
     assert "MKL_NUM_THREADS" not in os.environ
 
 
-def fails(arm, seed, run):
-    run.log("warm-up ends at step 30")
-    raise RuntimeError("out of ideas")
-
-
-STUDY = OutsideStudy(fails)
-
-
-def test_what_it_logs_is_shown_where_it_fails(kept):
-    (event,) = train_batch([RUN], engine="loop", device="cpu", files=kept)
-    assert isinstance(event, Failed)
-    assert "out of ideas" in event.why
-    assert "It had printed:\nwarm-up ends at step 30" in event.details
+STUDY = OutsideStudy(lambda arm, seed, run: {})
 
 
 def test_provenance_says_how_many_threads_it_had(kept, monkeypatch):

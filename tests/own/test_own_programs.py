@@ -8,13 +8,11 @@ from torch.optim.lr_scheduler import OneCycleLR
 
 from repro.arm import Run
 from repro.core import train as driver
-from repro.core.program import ENGINES, LoopProgram, StackedProgram
+from repro.core.program import ENGINES
 from repro.core.train import train
 from repro.recipe import Moment, Recipe
-from repro.studies.depth_ladder.study import STUDY as LADDER_STUDY
 from tests.own.modules import STUDY, Small, engine_and_why, study
 from tests.run_files import KeptFiles, train_until
-from tests.studies.small import LADDER
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(epochs=3, batch=8, lr=0.05, optimiser="sgd", momentum=0.9, weight_decay=0.01)
@@ -178,10 +176,3 @@ def test_the_recipes_schedule_goes_with_an_optimiser_that_is_brought():
         for recipe in (PLAIN, PLAIN.but(schedule="cosine"), PLAIN.but(warmup=10))
     ]
     assert len({curve["loss"][-1] for curve in curves}) == 3
-
-
-def test_others_get_the_programs_of_the_core_as_they_are():
-    run = Run(LADDER, 1)
-    data = LADDER_STUDY.load(run.arm, CPU)
-    assert type(ENGINES["loop"](LADDER_STUDY, [run], data, CPU)) is LoopProgram
-    assert type(ENGINES["stacked"](LADDER_STUDY, [run], data, CPU)) is StackedProgram

@@ -69,7 +69,7 @@ def by_lightning(stops_at=None):
 
         def validation_step(self, batch, number):
             right = self.layers(batch["x"]).argmax(1) == batch["labels"]
-            self.log("accuracy", right.float().mean())
+            self.log("val/accuracy", right.float().mean())
 
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=self.arm.lr)
@@ -83,8 +83,6 @@ def by_lightning(stops_at=None):
             raise PowerCut
 
     def trainer(arm, own):
-        if stops_at is not None:
-            own = {**own, "callbacks": [*own["callbacks"], Stops()]}
         return lightning.Trainer(
             **own, max_epochs=arm.epochs, accelerator="cpu", log_every_n_steps=1
         )
@@ -92,7 +90,13 @@ def by_lightning(stops_at=None):
     def data(arm):
         return DataLoader(plane(0), 8, shuffle=True), DataLoader(plane(1), 64)
 
-    return LightningStudy(trainer=trainer, module=Classifier, data=data)
+    return LightningStudy(
+        trainer=trainer,
+        module=Classifier,
+        data=data,
+        tags={"accuracy": "val/accuracy"},
+        callbacks=lambda arm: [] if stops_at is None else [Stops()],
+    )
 
 
 class Predicting(nn.Module):

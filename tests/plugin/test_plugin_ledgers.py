@@ -120,7 +120,8 @@ def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split):
     line = "*test_lines.toml has entries without a claim: 900/steeper[[]1.0], 900/steeper[[]2.0]. *"
     for result in (run(split), run_apart(split, "-n", "2")):
         assert result.ret == 1
-        result.stdout.fnmatch_lines([line])
+        to = "*look renamed: 900/steeper[[]1.0] to 900/more_steep[[]1.0], *"
+        result.stdout.fnmatch_lines([line, to])
     other = ledger(split, "more")
     before = other.stat()
     result = run(split, "--update-ledger", "--reference-seeds", "0")

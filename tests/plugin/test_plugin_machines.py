@@ -99,7 +99,7 @@ def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
         [
             "*ledger: smaller than it was: 10.00 sd past the bound over 20*",
             f"*accepted in the ledger: reproduced on {ELSEWHERE}",
-            "reproduce with: *::test_rises* --profile ci --seed-budget 5",
+            "reproduce with: *::test_rises* --seed-budget 5",
         ]
     )
 

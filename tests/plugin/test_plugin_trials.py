@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from repro.arm import Needs
-from repro.judge import Measured, Outcome
+from repro.arm import Metric, Needs
+from repro.judge import Ladder, Measured, Outcome
 from repro.plugin.trials import Trials
 from repro.runs.profiles import Profile
 from repro.runs.results import RunsMissing
@@ -47,6 +48,21 @@ def test_a_claim_may_leave_the_first_seeds_to_whoever_chose_it():
     with pytest.raises(RunsMissing):
         bool(trials(Reader()).perplexity > 10.0)
     assert [run.seed for run in asked] == Reader.seeds(23)[20:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slashed(Reader):
+    metrics: ClassVar[dict[str, Metric]] = {"val/acc": Metric("identity")}
+    target: float = 1.0
+
+
+def test_a_metric_whose_name_is_no_attribute_is_asked_for_in_brackets():
+    runs = {seed: {"measures": {"val/acc": 0.9}, "history": {"val/acc": [0.9]}} for seed in (1, 2)}
+    low, high = Slashed(target=1.0), Slashed(target=2.0)
+    trials = Trials(stored(runs), Profile("ci", (2,)), {})
+    assert trials(low)["val/acc"].values(2).tolist() == [0.9, 0.9]
+    assert trials(low).over_epochs["val/acc"].metric == "val/acc"
+    assert isinstance(trials([low, high])["val/acc"], Ladder)
 
 
 def test_one_value_of_a_list_can_be_exact_and_the_others_not():

@@ -17,7 +17,6 @@ from tests.local_work import LocalWork
 from tests.studies.small import LADDER
 
 SENTENCE = re.compile(r"The store \S+ (is full|cannot be used) \([^\n]*\); [^\n]*\.")
-FOLDERS = ("runs", "locks", "tmp", "checkpoints", "damaged")
 SMALL = [Run(LADDER.but(trained=1, images=64), seed) for seed in range(2)]
 
 
@@ -36,20 +35,6 @@ def _saving(monkeypatch):
     """Keeps a checkpoint wherever there may be one."""
     monkeypatch.setattr(batch_files, "SAVE_SECONDS", -1.0)
     monkeypatch.setattr(batch_files, "SHARE_OF_SAVING", math.inf)
-
-
-@pytest.mark.usefixtures("_saving")
-def test_a_file_in_place_of_a_folder_of_the_store_is_named_in_a_sentence(tmp_path):
-    part = LocalWork(tmp_path / "any", engine="loop").results.key(SMALL[0])[:2]
-    silent = []
-    for name in (*FOLDERS, f"runs/{part}", f"checkpoints/{part}"):
-        place = tmp_path / name.replace("/", "-") / name
-        place.parent.mkdir(parents=True)
-        place.write_text("")
-        said = said_by_a_session(tmp_path / name.replace("/", "-"))
-        if not (said and SENTENCE.fullmatch(said) and str(place) in said):
-            silent.append(name)
-    assert silent == ["damaged"]  # there is no need of it
 
 
 @pytest.mark.thorough

@@ -113,14 +113,6 @@ def test_steps_that_fill_a_core_are_stacked_no_further_there(tmp_path):
     assert [len(b.runs) for b in taken(session(tmp_path)[1], runs_of(large, 6))] == [4, 2]
 
 
-def test_a_program_that_memory_did_not_hold_is_stacked_no_wider(tmp_path):
-    _, queue = session(tmp_path)
-    arm, other = Steps(together=True), Steps(together=True, count=11)
-    queue.narrow(arm.program, 3)
-    batches = taken(queue, [*runs_of(arm, 7), *runs_of(other, 7)])
-    assert [len(batch.runs) for batch in batches] == [3, 3, 1, 7]
-
-
 def test_what_is_stored_between_the_look_and_the_lock_is_left_out(tmp_path, monkeypatch):
     work, queue = session(tmp_path)
     (first, second), others = runs_of(Steps(), 2), LocalWork(tmp_path, pool=FakePool())

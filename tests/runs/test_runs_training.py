@@ -4,8 +4,7 @@ import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
-from repro.runs import queue
-from repro.runs.pool import Advanced, Failed, Narrowed, TrainingStopped
+from repro.runs.pool import Advanced, Failed, TrainingStopped
 from repro.store import Store, StoreError
 from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, session, trained
 
@@ -80,18 +79,6 @@ def test_what_a_batch_leaves_is_handed_over_again(tmp_path):
     pool = FakePool(outcome=lambda batch: list(batch.runs)[-1:])
     trained(tmp_path, pool, STACKED[:3])
     assert pool.seeds == [[0, 1, 2], [0, 1], [0]]
-
-
-def test_memory_that_held_fewer_runs_halves_later_batches(tmp_path, monkeypatch):
-    def outcome(batch):
-        if len(batch.runs) > 2:
-            yield Narrowed(batch.arm.program, 2)
-        yield from batch.runs
-
-    monkeypatch.setitem(queue.WIDEST, "cpu", 4)
-    pool = FakePool(outcome=outcome)
-    trained(tmp_path, pool, STACKED)
-    assert pool.seeds == [[0, 1, 2, 3], [4, 5], [6, 7]]
 
 
 def test_a_store_that_fails_stops_training_with_its_sentence(tmp_path):

@@ -22,7 +22,7 @@ def folder(store):
 
 
 @pytest.fixture
-def is_noticed_and_healed(store, reports):
+def is_noticed_and_healed(store, reports, folder):
     def check():
         reports.clear()
         assert store.get(IDENTITY) is None
@@ -30,7 +30,7 @@ def is_noticed_and_healed(store, reports):
         assert "\n" not in line
         assert run_key(IDENTITY) in line
         assert "damaged/" in line
-        assert not store.has(IDENTITY)
+        assert not folder.exists()
         store.put(IDENTITY, VALUES, PROVENANCE)
         result = store.get(IDENTITY)
         assert result.values == VALUES

@@ -166,17 +166,13 @@ def damage(store, path):
     return store.root / "damaged" / f"{path.name}-1"
 
 
-def test_old_checkpoints_damage_and_notes_go_and_no_run_does(store):
+def test_old_checkpoints_and_damage_go_and_no_run_does(store):
     old, young = save(store, 1, days=31), save(store, 2, days=29)
     run = put(store, 3, days=1000)
     gone, kept = (damage(store, put(store, seed, days=1000)) for seed in (4, 5))
     aged(gone, 31)  # while `kept` is as old as its finding
-    note = store.root / "in-training" / "program.run"
-    note.parent.mkdir()
-    note.write_text("")
-    aged(note, 31)
     tidy(store)
-    assert not any(path.exists() for path in (old, gone, note))
+    assert not any(path.exists() for path in (old, gone))
     assert all(path.exists() for path in (young, run, kept))
 
 

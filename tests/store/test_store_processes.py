@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from repro.store import Store
 from repro.store.locks import Locks
 
 pytestmark = pytest.mark.thorough
@@ -23,9 +22,6 @@ FORK = """if True:
         print(os.getpid(), flush=True)
         time.sleep(60)
         os._exit(0)
-    input()
-    lock.release()
-    print("released", flush=True)
     input()
 """
 
@@ -79,17 +75,6 @@ def test_a_forked_child_does_not_keep_the_lock_of_a_killed_parent(locks, fork):
     assert locks.try_lock("run") is not None
 
 
-def test_a_forked_child_does_not_keep_what_its_parent_released(locks, fork):
-    parent = fork()
-    path = locks.folder / "run"
-    os.link(path, locks.folder / "kept")  # a new file in its place would be free in any case
-    parent.stdin.write("go on\n")
-    parent.stdin.flush()
-    assert parent.stdout.readline() == "released\n"
-    os.rename(locks.folder / "kept", path)
-    assert locks.try_lock("run") is not None
-
-
 def test_a_forked_child_cannot_release_the_lock_of_its_parent(locks, fork):
     fork("releases")
     assert (locks.folder / "run").exists()
@@ -122,26 +107,3 @@ def test_no_count_is_lost_under_the_lock(tmp_path, python):
     assert len(set(told)) == len(told), "two holders read the same count"
     # A killed worker may have counted once without telling.
     assert 0 <= int(counter.read_text()) - len(told) <= len(killed)
-
-
-def test_only_what_a_killed_writer_left_is_swept(store, python):
-    leave = """if True:
-        import sys
-        from repro.store import Store
-        with Store(sys.argv[1])._scratch.place() as path:
-            path.mkdir()
-            (path / "result.json").write_text("half")
-            print("written", flush=True)
-            input()
-    """
-    writer = python(leave, store.root)
-    assert writer.stdout.readline() == "written\n"
-    scratch = store.root / "tmp"
-    (left,) = scratch.iterdir()
-    os.utime(left, (0, 0))  # however old: the writer lives
-    Store(store.root)
-    assert set(scratch.iterdir()) == {left}
-    writer.kill()
-    writer.wait()
-    Store(store.root)
-    assert set(scratch.iterdir()) == set()

@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import statistics
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -102,8 +104,22 @@ class Section:
         return anchor("source", self.id)
 
     @property
-    def about(self) -> str:
-        return self.claims[0].about if self.claims else ""
+    def title(self) -> str:
+        """Its name, and what it asks: the first sentence of the file with most of its claims."""
+        return f"{self.id}: {self._said[0]}" if self._said[0] else f"Source {self.id}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the same file says after that."""
+        return self._said[1]
+
+    @cached_property
+    def _said(self) -> tuple[str, str]:
+        files = Counter(record.about for record in self.trained or self.claims)
+        about = files.most_common(1)[0][0] if files else ""
+        first = re.match(r".+?[.?!](?= |$)", about)
+        title = first[0] if first else about
+        return title, about[len(title) :].strip()
 
     @property
     def forests(self) -> list[PagePlot]:
@@ -221,7 +237,7 @@ def _templates() -> Environment:
         "ranges": ranges,
         "lines": lambda text: escape(shown_lines(text)),
         "counted": verdicts_of,
-        "by_kind": lambda records: "; ".join(count_lines(records)),
+        "by_kind": count_lines,
     }
     script = _read("page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -26,8 +26,8 @@ def test_it_shows_every_claim_and_every_plot(page, results):
     trained = [record for record in results.claims if record.arms]
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     plots = page.locator("main svg[aria-label]:visible")
-    # for each claim its seeds and its curves, for each source a forest a unit, and the figures
-    assert plots.count() == 2 * len(trained) + FORESTS + len(results.figures)
+    # a claim has its seeds and its curves, a source a forest a unit; its figure is there twice
+    assert plots.count() == 2 * len(trained) + FORESTS + 2 * len(results.figures)
     for i in range(plots.count()):
         box = plots.nth(i).bounding_box()
         assert box["width"] > 200

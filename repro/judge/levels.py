@@ -1,0 +1,78 @@
+"""The levels of arms: what moves all arms alike, such as a forgotten `model.eval()`, hides in them.
+
+Claims compare arms, so none of them changes where every arm becomes better or worse. A ledger keeps
+what each arm measured, and a session holds its own runs against that: one test for each metric,
+over all its arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr  # type: ignore[import-untyped]
+
+FALSE_ALARMS = 0.005
+"""The chance of a warning in a session whose runs are all new, and where nothing has moved."""
+
+ROUNDING = 1e-4
+"""The relative error of an arm that is the same on every seed: machines round differently."""
+
+
+class Level(NamedTuple):
+    """What one metric of an arm came to over its seeds."""
+
+    arm: str
+    metric: str
+    mean: float
+    sd: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A metric whose level has moved in its arms together."""
+
+    metric: str
+    arms: int
+    before: float
+    """The mean over the arms."""
+    now: float
+    p: float
+
+    def __str__(self) -> str:
+        arms = f"all {self.arms} arms" if self.arms > 1 else "its arm"
+        return f"{self.metric} of {arms}: {self.before:.4g} → {self.now:.4g} (p {self.p:.2g})"
+
+
+def shifts(pairs: Iterable[tuple[Level, Level]], *, level: float = FALSE_ALARMS) -> list[Shift]:
+    """Return the metrics whose level moved by more than their seeds explain.
+
+    Each pair is an arm's level in the ledger, and today's. Arms of one metric share their seeds, so
+    that their errors may all have one sign: the mean of their shifts is held against the mean of
+    their standard errors, as if they did. `level` is shared by the metrics.
+
+    >>> before, now = Level("deep", "loss", 2.93, 0.01, 5), Level("deep", "loss", 2.80, 0.01, 5)
+    >>> print(*shifts([(before, now)]))
+    loss of its arm: 2.93 → 2.8 (p ...e-08)
+    """
+    by_metric: dict[str, list[tuple[Level, Level]]] = {}
+    for before, now in pairs:
+        by_metric.setdefault(now.metric, []).append((before, now))
+    tested = [_shift(metric, of_it) for metric, of_it in by_metric.items()]
+    return [each for each in tested if each.p * len(tested) < level]
+
+
+def _shift(metric: str, pairs: list[tuple[Level, Level]]) -> Shift:
+    before, now = (np.array([each.mean for each in side]) for side in zip(*pairs, strict=True))
+    df = np.array([[each.seeds - 1 for each in pair] for pair in pairs])  # [arms, 2]
+    squares = np.array([[each.sd**2 for each in pair] for pair in pairs]) * df
+    shares = (1 / (df + 1)).sum(axis=1)
+    # an arm that has not changed spreads as it did, so that both sides say how much
+    errors = np.sqrt(squares.sum(axis=1) / df.sum(axis=1) * shares)
+    errors = np.maximum(errors, ROUNDING * np.abs(before))
+    t = np.abs((now - before).sum()) / max(errors.sum(), np.finfo(float).tiny)
+    p = float(2 * stdtr(df.sum(axis=1).min(), -t))
+    return Shift(metric, len(pairs), float(before.mean()), float(now.mean()), p)

@@ -1,0 +1,62 @@
+"""The levels of arms at a session's end: what moved since the ledger in all arms of a metric.
+
+A warning, or with `--gate-levels` a failure. No claim can say it, for claims compare arms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from repro.plugin.command_line import option
+from repro.text import shown
+
+if TYPE_CHECKING:
+    from repro.judge.levels import Shift
+
+NAME = "repro-levels"
+"""The name of `Levels` among pytest's plugins, and of what reports of claims carry."""
+
+
+class Levels:
+    """Gathers the levels of all claims, in the process that owns the session; a plugin of pytest.
+
+    Each is a pair, as `repro.judge.levels` takes them: the ledger's, and today's.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._pairs: dict[str, None] = {}
+        """Each once, as JSON: claims share their arms."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, text in report.user_properties:
+            if name == NAME:
+                self._pairs.update(dict.fromkeys(map(json.dumps, json.loads(str(text)))))
+
+    @property
+    def moved(self) -> list[Shift]:
+        """The metrics that have moved."""
+        if not self._pairs:
+            return []
+        from repro.judge.levels import Level, shifts  # it imports numpy, which few sessions need
+
+        pairs = map(json.loads, self._pairs)
+        return shifts((Level(*before), Level(*now)) for before, now in pairs)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, None, None]:
+        is_asked = option(self._config, "gate-levels")
+        if exitstatus == pytest.ExitCode.OK and is_asked and self.moved:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return (yield)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for each in self.moved:
+            said = f"moved since the ledger, which no claim compares: {each}"
+            terminalreporter.write_line(shown(said), yellow=True)

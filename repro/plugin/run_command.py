@@ -1,0 +1,69 @@
+"""The command `run`: trains a run of each arm of a claim, to be seen. It stores nothing."""
+
+from __future__ import annotations
+
+import argparse
+import pdb
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from repro.evidence import EvidenceError
+from repro.plugin.evidence_command import add_claims, claims_of, options_of
+from repro.text import shown
+
+if TYPE_CHECKING:
+    from repro.plugin.session import ClaimSession
+
+
+def add_to(commands: Any) -> None:
+    """Add `run` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("run", help="train one run of each arm of a claim, to be seen")
+    add_claims(parser)
+    parser.add_argument("--seed", type=int, help="the seed (default: the first of each arm)")
+    parser.add_argument("--profile", help="ci (default) or paper")
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from repro.core.device import resolve_device
+    from repro.plugin.reading import with_claims
+
+    train = partial(_train, seed=chosen.seed, device=resolve_device(chosen.device))
+    return with_claims(claims_of(chosen), ["-s", *options_of(chosen, "profile")], train)
+
+
+def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
+    """Train a run of each arm; the exit code is 1 where one failed."""
+    from repro.arm import Run
+    from repro.evidence.audit import Again, NotTrained
+    from repro.plugin.table_command import read
+    from repro.recorded.source import RecordedArm
+    from repro.runs.identity import engine_of, name_of
+
+    arms = dict.fromkeys(arm for item in session.trained for arm in read(session, item).arms)
+    runs = [
+        Run(arm, arm.seeds(1)[0] if seed is None else seed)
+        for arm in arms
+        if not isinstance(arm, RecordedArm)
+    ]
+    if not runs:
+        raise EvidenceError("Nothing is to be trained: these claims have no arms that train.")
+    starts = [run.arm.starts_from for run in runs if run.arm.starts_from]
+    engines = {run: engine_of(run.arm, device=device) for run in [*starts, *runs]}
+    # pytest's own wants its terminal, and is what pdb.set_trace has become
+    sys.breakpointhook = lambda *args, **kwargs: pdb.Pdb().set_trace(sys._getframe(1))
+    again, has_failed = Again(engines, device=device, shows=True), False
+    for run in runs:
+        print(shown(name_of(run)), flush=True)
+        try:
+            for name, value in again.values(run).get("measures", {}).items():
+                print(shown(f"  {name} {value}"), flush=True)
+        except NotTrained as error:
+            has_failed = True
+            print(error, flush=True)
+    return int(has_failed)
