@@ -31,10 +31,10 @@ from pathlib import Path
 import numpy as np
 
 from repro.judge import Design, Excess, Judge, Measured
-from repro.judge.evidence import Evidence, is_hopeless, settle, weigh
+from repro.judge.evidence import Evidence, Look, weigh
 from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.scale import Array
-from repro.judge.spread import SmallSpread
+from repro.judge.terms import SmallSpread
 from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
 
@@ -70,7 +70,7 @@ class Case:
     def weigh(self, values: Array) -> Evidence:
         """Test one comparison of many claims, [seeds, claims]."""
         if self.word == "spread":
-            return SmallSpread(ARM, "m", 1.0).weigh({ARM: values})
+            return SmallSpread((ARM,), at_most=1.0).weigh({ARM: values})
         least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
         return weigh([values], least_spreads=[least])
 
@@ -125,10 +125,9 @@ def judged(case: Case, values: Array, looks: tuple[int, ...]) -> Judged:
     outcomes, taken = np.zeros(claims, int), np.full(claims, looks[-1])
     left = np.arange(claims)
     for seeds in looks:
-        evidence = [case.weigh(each[:seeds][:, left]) for each in values]
-        holds, fails = settle(evidence, [], design)
-        outcomes[left[holds]], outcomes[left[fails]] = REPRODUCED, REFUTED
-        over = holds | fails | is_hopeless(evidence, [], design)
+        look = Look(design, [case.weigh(each[:seeds][:, left]) for each in values])
+        outcomes[left[look.reproduced]], outcomes[left[look.refuted]] = REPRODUCED, REFUTED
+        over = look.reproduced | look.refuted | look.is_hopeless
         taken[left[over]] = seeds
         left = left[~over]
     return Judged(outcomes, taken, values)
@@ -253,8 +252,10 @@ def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float
         for one, value in zip(past, values, strict=True)
         if one.spread is not None
     ]
-    nobody = np.zeros(samples, dtype=bool)
-    holds, fails = settle(weighed, [], Design(looks=(first,))) if weighed else (nobody, nobody)
+    holds = fails = np.zeros(samples, dtype=bool)
+    if weighed:
+        look = Look(Design(looks=(first,)), weighed)
+        holds, fails = look.reproduced, look.refuted
     failed, in_doubt = np.tile(fails, (len(LEVELS), 1)), ~(holds | fails)
     for seeds in (first, *(each for each in FURTHER if each > first)):
         chance = chance_unchanged(accepted, excesses(values, seeds))

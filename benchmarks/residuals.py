@@ -42,7 +42,7 @@ import numpy as np
 import repro.studies
 from repro.arm import Arm, Metric
 from repro.judge import Design, Judge, Measured, Outcome, Scale
-from repro.judge.evidence import is_hopeless, settle, weigh
+from repro.judge.evidence import Look, weigh
 from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
 from repro.store.entry import Damaged, read
@@ -179,11 +179,10 @@ def settled(samples: Array, looks: tuple[int, ...]) -> Array:
     design, claims = Design(looks=looks), samples.shape[1]
     found, left = np.zeros((2, claims), dtype=bool), np.full(claims, True)
     for seeds in looks:
-        evidence = [weigh([samples[:seeds]])]
-        holds, fails = settle(evidence, [], design)
-        found[0] |= left & holds
-        found[1] |= left & fails
-        left &= ~(holds | fails | is_hopeless(evidence, [], design))
+        look = Look(design, [weigh([samples[:seeds]])])
+        found[0] |= left & look.reproduced
+        found[1] |= left & look.refuted
+        left &= ~(look.reproduced | look.refuted | look.is_hopeless)
     return np.asarray(found.mean(axis=1))
 
 

@@ -22,24 +22,17 @@ FINDINGS = (DOCS / "findings.md").read_text()
 LEDGERS = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
 ENTRIES = [entry for path in LEDGERS for entry in entries_at(path)]
 COVERAGE, TABLES = (runpy.run_path(str(ROOT / "scripts" / x)) for x in ("coverage", "findings"))
-SHEETS = ROOT.parent / "shared" / "sources"
 CITED = re.compile(r"\[(\w+)\]\((\S+\.py) \"([^\"]+), (\w+), ([^\",]+)\"\)(?: \| ([^|]+) \|)?")
 """A verdict on a page, with claim, size and data in the link; in a table, what was measured too."""
 
 MEASURED = re.compile(r"-?[\d.]+ \[-?[\d.]+, -?[\d.]+\], \d+ seeds")
 
 
-def files_of(guide):
-    """The files that a guide shows: Python blocks whose first line names one."""
-    blocks = re.findall(r"```python\n# (\S+\.py)\n(.*?)```", (DOCS / guide).read_text(), re.DOTALL)
-    assert blocks
-    return blocks
-
-
 @pytest.mark.thorough
 def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
-    for name, text in files_of("writing-a-study.md"):
-        (pytester.path / name).write_text(text)
+    text = (DOCS / "writing-a-study.md").read_text()
+    for name, content in re.findall(r"```python\n# (\S+\.py)\n(.*?)```", text, re.DOTALL):
+        (pytester.path / name).write_text(content)
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["reproduced*mine/more_draws_are_better*"])
@@ -181,34 +174,6 @@ def test_a_sentence_that_nothing_judges_is_refused(tmp_path):
             COVERAGE["coverage_page"](tmp_path)
 
 
-def listed_in(sheet):
-    """The claims of a fact sheet: by their numbers, else by their places under a heading."""
-    source = sheet.name[:3]
-    text = re.search(
-        rf"### Claims list {source}\n(.*?)(?=\n### |\Z)", sheet.read_text(), re.DOTALL
-    )[1]
-    numbers = re.findall(r"(?:^|; |\. )(\d{1,2}) ", text)
-    if numbers[:2] == ["1", "2"]:
-        return numbers
-    found = []
-    for line in text.strip().splitlines():
-        label, rest = re.match(r"(?:((?:BLiMP|LAMBADA|Text|Extended)[^:]*): )?(.*)", line).groups()
-        without_asides = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", rest)
-        count = without_asides.count(";") + 1
-        found += [f"{label} {n}" if label else str(n) for n in range(1, count + 1)]
-    return found
-
-
-@pytest.mark.skipif(not SHEETS.is_dir(), reason="needs the fact sheets of the sources")
-def test_no_claim_of_a_fact_sheet_is_missing():
-    rows = COVERAGE["read_rows"](ROOT / "claims" / "coverage.toml")
-    for source in ("000", "001", "002", "003", "004"):
-        (sheet,) = (path for path in SHEETS.glob(f"{source}-*.md") if "original" not in path.name)
-        listed = [row.number for row in rows if row.source == source]
-        assert [number for number in listed if not number.startswith("+")] == listed_in(sheet)
-        assert len(listed) >= 20
-
-
 def cited_wrongly(text, folder):
     """Return the citations of a page in a folder that the ledgers do not bear out."""
     wrong = []
@@ -250,6 +215,7 @@ def test_commands_run_as_they_are_written(tmp_path):
     texts = [re.sub(r"^#.*", "", path.read_text(), flags=re.MULTILINE) for path in pages]
     form = r"`python (-m repro [^`\[]+|scripts/(?:coverage|findings) [^`\[]+)`"
     written = {command for text in texts for command in re.findall(form, text)}
+    before = {path.name: path.read_bytes() for path in DOCS.glob("*.md")}
     failed = []
     for place, command in enumerate(sorted(written)):
         project = tmp_path / str(place)
@@ -260,10 +226,6 @@ def test_commands_run_as_they_are_written(tmp_path):
         said = [sys.executable, *shlex.split(command)]
         done = subprocess.run(said, cwd=project, capture_output=True, text=True)
         failed += [f"{command}: {done.stderr}"] if done.returncode else []
-        changed = [
-            p
-            for p in DOCS.glob("*.md")
-            if (project / "docs" / p.name).read_bytes() != p.read_bytes()
-        ]
-        failed += [f"{command} changes {page.name}" for page in changed]
+        after = {path.name: path.read_bytes() for path in (project / "docs").glob("*.md")}
+        failed += [f"{command} changes {name}" for name in before if after[name] != before[name]]
     assert failed == []

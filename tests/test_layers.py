@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parents[1] / "repro"
 
 LAYERS = [
@@ -33,12 +35,13 @@ MODULES = {
 }
 
 
-LIGHT = ("files", "text", "code", "data", "store", "judge", "document", "ledger", "report")
-"""Layers that never import torch."""
+LIGHT = ("files", "text", "code", "data", "store", "judge", "document", "ledger")
+NEVER = {name: {"torch"} for name in LIGHT} | {"report": {"torch", "pytest", "_pytest"}}
+"""What rooms never import: whoever has records can write a report without pytest."""
 
 
-def rank(module):
-    return RANK[[*module.split("."), "__init__"][1]]
+def room(module):
+    return [*module.split("."), "__init__"][1]
 
 
 @functools.cache
@@ -58,7 +61,7 @@ def test_imports_go_down():
         f"{name} imports {module}"
         for name, path in MODULES.items()
         for module in imported(path)
-        if module in MODULES and module != "repro" and rank(module) > rank(name)
+        if module in MODULES and module != "repro" and RANK[room(module)] > RANK[room(name)]
     ]
     assert upward == []
 
@@ -76,43 +79,28 @@ def test_no_module_imports_itself_by_way_of_others():
     assert not below
 
 
-def test_light_layers_never_import_torch():
+def test_what_has_to_be_light_imports_nothing_heavy():
     heavy = [
-        name
+        f"{name} imports {module}"
         for name, path in MODULES.items()
-        if name.split(".")[1:2] and name.split(".")[1] in LIGHT
-        if any(module.split(".")[0] == "torch" for module in imported(path))
+        for module in imported(path)
+        if module.split(".")[0] in NEVER.get(room(name), ())
     ]
     assert heavy == []
 
 
-def test_whoever_has_records_can_write_a_report_without_pytest():
-    wrong = [
-        name
-        for name, path in MODULES.items()
-        if name.startswith("repro.report")
-        if any(module.split(".")[0] in ("pytest", "_pytest") for module in imported(path))
-    ]
-    assert wrong == []
-
-
-def loaded_by(modules):
-    """Name the packages that a process has loaded after importing these modules."""
-    code = f"import sys, {modules}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("repro.plugin.plugin", {"torch", "numpy", "scipy", "jinja2"}),  # a session without claims
+        ("repro.own.arm, repro.own.outside", {"torch"}),  # arms of one's own
+        ("repro.__main__", {"torch", "pytest"}),  # a command that asks for no claims
+    ],
+)
+def test_what_has_to_start_fast_loads_nothing_heavy(modules, heavy):
+    code = f"import sys, {modules}; print(*{{m.split('.')[0] for m in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-def test_the_plugin_costs_a_session_without_claims_next_to_nothing():
-    assert not {"torch", "numpy", "scipy", "jinja2"} & loaded_by("repro.plugin.plugin")
-
-
-def test_arms_of_ones_own_are_read_without_torch():
-    assert "torch" not in loaded_by("repro.own.arm, repro.own.outside")
-
-
-def test_a_command_that_asks_for_no_claims_loads_no_pytest():
-    assert not {"torch", "pytest"} & loaded_by("repro.__main__")
+    assert not heavy & set(done.stdout.split())
 
 
 def test_no_two_files_of_tests_have_one_name():

@@ -6,31 +6,27 @@ significantly fails, and otherwise *inconclusive*. Seeds are added in looks unti
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
-of a mean (`evidence`), what is tested (`terms`, `contrast`, `documented`, `spread`), one statement
-(`effect`, `verdict`, `judge`), the words of claims (`measured`, `ladder`, `curve`), and the ledger
-(`gate`).
+of a comparison (`evidence`, `effect`), what is tested (`contrast`, `terms`), one statement
+(`verdict`, `judge`), the words of claims (`measured`, `shapes`), what a design finds (`power`), and
+the ledger (`gate`).
 """
 
-from repro.judge.curve import Curve
+from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Excess
 from repro.judge.gate import (
     Held,
     Standing,
-    chance_of_less,
-    chance_unchanged,
-    distances,
     held_against,
     reference,
-    standing,
 )
 from repro.judge.judge import Judge
-from repro.judge.ladder import Ladder
 from repro.judge.looks import Design, OneLook
 from repro.judge.measured import Gain, Measured
+from repro.judge.power import detectable
 from repro.judge.scale import Scale, ScaleError
-from repro.judge.terms import Statement
-from repro.judge.verdict import Findings, Outcome, Verdict, all_of, either
+from repro.judge.shapes import Curve, Ladder
+from repro.judge.verdict import Findings, Outcome, Verdict, either, p_of_all
 
 __all__ = [
     "Curve",
@@ -51,12 +47,9 @@ __all__ = [
     "Standing",
     "Statement",
     "Verdict",
-    "all_of",
-    "chance_of_less",
-    "chance_unchanged",
-    "distances",
+    "detectable",
     "either",
     "held_against",
+    "p_of_all",
     "reference",
-    "standing",
 ]

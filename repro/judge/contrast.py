@@ -1,23 +1,68 @@
-"""The terms that weighted sums of arms over seeds should be positive: comparisons, and gains.
+"""Statements, their terms, and the term that a weighted sum of arms over seeds is positive.
 
-They are judged by the t test of paired differences. Arms whose runs are not paired are independent
-samples.
+A comparison of two sides is such a sum, and so is one of two gains. It is judged by the t test of
+paired differences. Arms whose runs are not paired are independent samples.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from repro.judge.effect import Effect
-from repro.judge.evidence import ROUNDING, Drawn, Evidence, Excess, weigh
+from repro.judge.evidence import ALL_THERE_ARE, ROUNDING, Drawn, Evidence, weigh
 from repro.judge.scale import Array, Scale, ScaleError
-from repro.judge.statistic import critical
-from repro.judge.terms import Context, Readings, Side, Term, effect_of
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Side:
+    """One side of a comparison: the values of an arm over seeds, or a fixed number."""
+
+    label: str
+    metric: str
+    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
+    values: Callable[[int], Array]
+    by_example: Callable[[int], Array] | None = None
+    """The examples that values on the identity scale are means of, [seeds, examples].
+
+    They are given where comparisons are to count the error of having drawn these and no others.
+    """
+    is_fixed: bool = False
+    is_exact: bool = False
+    """True where no seed can change the values, as of counts and parameters: they are read off."""
+    pairing: object = None
+    """The runs that the values are of: those of another pairing are independent of them.
+
+    None for arms of which every seed is paired with the same seed of every other.
+    """
+    repeats: Callable[[int], bool] | None = None
+    """Tells whether the first `n` runs are alike in all that is known: one run, and no evidence."""
+    origin: Any = None
+    """The arm and the metric, where they are known: nothing is compared with itself."""
+
+
+Readings: TypeAlias = Mapping[Side, Array]
+"""The values of each side, over the same seeds in the same order where they are paired.
+
+A side whose `pairing` is its own may have fewer values than others; a fixed one has the most.
+"""
+
+
+def fixed(number: float, like: Side) -> Side:
+    """The side that is a number, such as a documented value, to compare with another one."""
+    return Side(
+        label=f"{number:g}",
+        metric=like.metric,
+        scale=like.scale,
+        values=lambda seeds: np.full(seeds, number),
+        is_fixed=True,
+        is_exact=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -26,14 +71,6 @@ class Bound:
 
     times: float | None = None
     plus: float = 0.0
-
-    @property
-    def is_ratio(self) -> bool:
-        return self.times is not None
-
-    @property
-    def value(self) -> float:
-        return self.plus if self.times is None else self.times
 
     def of(self, right: Array) -> Array:
         return right + self.plus if self.times is None else right * self.times
@@ -50,139 +87,16 @@ UNSHIFTED = Bound()
 """The bound that is the right side itself."""
 
 
-class Contrast(Term):
-    """The common part of comparisons of sides, and of gains, by their differences over seeds."""
-
-    bound: Bound = UNSHIFTED
-    below: bool = False
-    label: str
-    unit: str
-
-    @property
-    @abstractmethod
-    def weights(self) -> tuple[float, ...]:
-        """The factor of each side in the difference."""
-
-    @abstractmethod
-    def scaled(self, readings: Readings) -> list[Array]:
-        """The values of each side on the scale, a bound added, with the sign of its weight."""
-
-    @abstractmethod
-    def halves(self, readings: Readings) -> tuple[Array, Array]:
-        """The two values whose difference is judged, on the scale."""
-
-    @abstractmethod
-    def on_each_seed(self, readings: Readings) -> Array:
-        """The effect on each seed alone, in the natural unit."""
-
-    @abstractmethod
-    def natural(self, right: Array) -> Callable[[float], float]:
-        """Return what turns a mean difference on the scale into an effect in the natural unit."""
-
-    def weigh(self, readings: Readings) -> Evidence:
-        """Test the differences by t; those within rounding of each other count as the same."""
-        if not self.is_paired:
-            samples = self._samples(readings)
-            return weigh(
-                samples,
-                least_spreads=[self.scale.half_example(each) for each in samples],
-                resolutions=[ROUNDING * np.abs(each).max(axis=0) for each in samples],
-                exact=self.is_exact,
-            )
-        left, right = self.halves(readings)
-        return weigh(
-            [self._difference(left, right)],
-            least_spreads=[
-                np.maximum(self.scale.half_example(left), self.scale.half_example(right))
-            ],
-            resolutions=[rounding(left, right)],
-            exact=self.is_exact,
-            drawn=self._drawn(len(left)),
-        )
-
-    def differences(self, readings: Readings) -> Array:
-        """The difference on each seed, positive where the term holds."""
-        return self._difference(*self.halves(readings))
-
-    def distance(self, readings: Readings) -> Excess | None:
-        if not self.is_paired:
-            apart = self.weigh(readings)
-            return Excess(float(apart.mean), float(apart.spread), apart.seeds)
-        left, right = self.halves(readings)
-        differences = self._difference(left, right)
-        return excess_of(differences, float(rounding(left, right)))
-
-    def describe(self, evidence: Evidence, readings: Readings, context: Context) -> Effect:
-        mean, spread = float(evidence.mean), float(evidence.spread)
-        error = float(evidence.standard_error)
-        half_width = float(critical(context.boundary, evidence.freedom)) * error if spread else 0.0
-        left, right = self.halves(readings)
-        natural = self.natural(right)
-        ends = [natural(mean - half_width), natural(mean + half_width)]
-        design = context.design.at(evidence.seeds)
-        detectable_in_sd = design.detectable(terms=context.terms)
-        variance = evidence.over_seeds + design.looks[-1] * evidence.fixed_variance
-        distance = mean / spread if spread else np.inf if evidence.p_for == 0 else -np.inf
-        return effect_of(
-            evidence,
-            context,
-            label=self.label,
-            unit=self.unit,
-            bound=self.bound.value,
-            below=self.below,
-            estimate=natural(mean),
-            low=min(ends),
-            high=max(ends),
-            distance=float(distance),
-            spread=spread,
-            detectable=natural(detectable_in_sd * float(variance) ** 0.5),
-            detectable_in_sd=detectable_in_sd,
-            correlation=_correlation(left, right) if self.is_paired else None,
-            per_seed=tuple(self.on_each_seed(readings).tolist()) if self.is_paired else (),
-        )
-
-    def _difference(self, left: Array, right: Array) -> Array:
-        return right - left if self.below else left - right
-
-    def _samples(self, readings: Readings) -> list[Array]:
-        """The parts of the difference by what is paired: one array for each group of sides."""
-        samples: dict[object, Array] = {}
-        for side, part in zip(self.sides, self.scaled(readings), strict=True):
-            before = samples.get(side.pairing)
-            samples[side.pairing] = part if before is None else before + part
-        return list(samples.values())
-
-    def _drawn(self, seeds: int) -> Drawn:
-        """The error of the mean difference from having measured on these examples alone.
-
-        The examples are the same on every seed, so it is the error of the mean over seeds. A part
-        of it is what single seeds differ by on single examples (the interaction of both), which is
-        smaller with more seeds.
-        """
-        weighted = [
-            weight * examples
-            for weight, side in zip(self.weights, self.sides, strict=True)
-            if (examples := side.examples(seeds)) is not None
-        ]
-        if not weighted:
-            return Drawn()
-        differences: Array = np.sum(weighted, axis=0)
-        of_examples = differences.mean(axis=0)
-        rest = differences - of_examples
-        rest -= rest.mean(axis=1, keepdims=True)
-        count = len(of_examples)
-        squares = float((rest**2).sum()) / ((seeds - 1) * (count - 1))
-        return Drawn(float(of_examples.var(ddof=1) / count), squares / (seeds * count), count)
-
-
 @dataclass(frozen=True)
-class Comparison(Contrast):
-    """The term that `left` lies above, or `below`, `right` shifted by `bound`, on the scale."""
+class Contrast:
+    """The term that the first side lies above, or `below`, the second shifted by `bound`.
 
-    left: Side
-    right: Side
-    scale: Scale
-    metric: str
+    Of four sides, it is that the step from the second to the first exceeds that from the fourth to
+    the third. Differences are taken on the scale. Terms that say something else of their sides are
+    kinds of it.
+    """
+
+    sides: tuple[Side, ...]
     bound: Bound = UNSHIFTED
     below: bool = False
     other_bound: Bound | None = None
@@ -190,32 +104,51 @@ class Comparison(Contrast):
     among: Callable[[int], int] | None = None
     """The number of comparisons at so many seeds of which this is the weakest, if it is."""
 
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.left, self.right
+    @cached_property
+    def metric(self) -> str:
+        return self.sides[0].metric
+
+    @cached_property
+    def scale(self) -> Scale:
+        return self.sides[0].scale
+
+    @cached_property
+    def is_paired(self) -> bool:
+        """False where it compares runs that are independent of each other."""
+        return len({side.pairing for side in self.sides if not side.is_fixed}) < 2
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """True where every seed gives the same."""
+        return all(side.is_exact for side in self.sides)
+
+    @cached_property
+    def is_gain(self) -> bool:
+        return len(self.sides) == 4
 
     @property
-    def weights(self) -> tuple[float, ...]:
-        return 1.0, -(self.bound.times or 1.0)
+    def label(self) -> str:
+        if self.is_gain:
+            high, low, other_high, other_low = (side.label for side in self.sides)
+            return f"({high} - {low}) - ({other_high} - {other_low})"
+        sign = "-" if self.bound.times is None else "/"
+        return f"{self.sides[0].label} {sign} {self.sides[1].label}"
 
     @property
-    def label(self) -> str:  # type: ignore[override]
-        return f"{self.left.label} {'/' if self.bound.is_ratio else '-'} {self.right.label}"
-
-    @property
-    def unit(self) -> str:  # type: ignore[override]
-        return "ratio" if self.bound.is_ratio else self.metric
+    def unit(self) -> str:
+        """The natural unit; a difference of gains has none but that of the metric on its scale."""
+        if self.is_gain and self.scale.name != "identity":
+            return f"{self.scale.name} of {self.metric}"
+        return self.metric if self.bound.times is None else "ratio"
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the differences by t; sides that are the same on every seed are no evidence.
+        """Test the differences by t; those within rounding of each other count as the same.
 
         Of the two sides of a margin only one can fail, so they do not share the level. The p is
-        that of a difference as far out on either side, were the true one at this bound.
+        that of a difference as far out on either side, were the true one at this bound. Examples
+        count in the error alone: those of the ledger are the same ones.
         """
-        evidence = super().weigh(readings)
-        left, right = self._read(readings)
-        tied = _are_tied(left, right) & (not (evidence.fixed_variance or self.is_exact))
-        evidence = replace(evidence, alike=(evidence.alike | tied)[()])
+        evidence = self._weighed(readings)
         if self.among is not None:
             return replace(evidence, weight=float(self.among(evidence.seeds)))
         if self.other_bound is None:
@@ -226,153 +159,185 @@ class Comparison(Contrast):
         as_far_out = evidence.p_against + other.weigh(readings).p_for
         return replace(evidence, p_against=np.minimum(1.0, as_far_out)[()], weight=0.5)
 
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
+        """Describe it for the verdict."""
+        mean, error = float(evidence.mean), float(evidence.error)
+        half_width = -stdtrit(evidence.freedom, evidence.boundary) * error if error else 0.0
+        left, right = self.halves(readings)
+        ends = mean - half_width, mean + half_width
+        estimate, *interval = self.natural(right, mean, *ends)
+        certain = np.inf if evidence.p_for == 0 else -np.inf
+        return Effect(
+            **vars(evidence),
+            label=self.label,
+            unit=self.unit,
+            bound=self.bound.plus if self.bound.times is None else self.bound.times,
+            below=self.below,
+            estimate=estimate,
+            low=min(interval),
+            high=max(interval),
+            distance=mean / error / evidence.seeds**0.5 if error else certain,
+            correlation=_correlation(left, right) if self.is_paired else None,
+            per_seed=self.on_each_seed(readings) if self.is_paired else (),
+        )
+
     def is_trivial(self, readings: Readings) -> Any:
         """Return True where the bound lies beyond all that the metric can be, so that it holds."""
         if self.bound == UNSHIFTED:
             return False
-        return self.scale.is_beyond(self.bound.of(readings[self.right]), above=self.below)
+        return self.scale.is_beyond(self.bound.of(readings[self.sides[1]]), above=self.below)
 
     def halves(self, readings: Readings) -> tuple[Array, Array]:
-        """The left side and the shifted right side, on the scale."""
-        left, right = self._read(readings)
-        name = self.bound.label(self.right.label)
-        shifted = right
-        if self.bound != UNSHIFTED:
-            self.scale.of(right, f"{self.metric} of {self.right.label}")
-            if self.bound.is_ratio and np.any(right <= 0):
-                raise ScaleError(
-                    f"{self.metric} of {self.right.label} is {right[right <= 0].flat[0]:.6g}: a "
-                    "ratio says nothing where values are not positive; claim a difference, "
-                    "by_at_least=..."
-                )
-            shifted = self.scale.kept_inside(self.bound.of(right))
-        return (
-            self.scale.of(left, f"{self.metric} of {self.left.label}"),
-            self.scale.of(shifted, f"{self.metric} of {name}"),
-        )
+        """The two values whose difference is judged, on the scale: two sides, or two gains."""
+        values = self._on_scale(readings)
+        if self.is_gain:
+            return values[0] - values[1], values[2] - values[3]
+        return values[0], values[1]
 
-    def scaled(self, readings: Readings) -> list[Array]:
+    def differences(self, readings: Readings) -> Array:
+        """The difference on each seed, positive where the term holds."""
         left, right = self.halves(readings)
-        return [-left, right] if self.below else [left, -right]
+        return right - left if self.below else left - right
 
-    def on_each_seed(self, readings: Readings) -> Array:
+    def on_each_seed(self, readings: Readings) -> tuple[float, ...]:
+        """The effect on each seed alone, in the natural unit."""
+        if self.is_gain:
+            return tuple(self.differences(readings).tolist())
         left, right = self._read(readings)
-        return left / right if self.bound.is_ratio else left - right
+        each = left - right if self.bound.times is None else left / right
+        return tuple(each.tolist())
 
-    def natural(self, right: Array) -> Callable[[float], float]:
-        """Return what turns a mean difference on the scale into an effect in natural units.
+    def natural(self, right: Array, *means: float) -> list[float]:
+        """Return mean differences on the scale as effects in natural units; not of gains.
 
-        It is measured from the mean of the right side on the scale, so that an interval of mean
+        They are measured from the mean of the right side on the scale, so that an interval of mean
         differences excludes 0 exactly where its image excludes the bound.
         """
-        reference = right.mean()
-        sign = -1 if self.below else 1
+        if self.is_gain:
+            return list(means)
+        reference, sign = right.mean(), -1 if self.below else 1
         at_bound = self.scale.back(reference)
-
-        def effect(mean_difference: float) -> float:
-            reached = self.scale.back(reference + sign * mean_difference)
-            if self.bound.times is not None:
-                return float(reached / at_bound * self.bound.times)
-            apart = float(reached - at_bound + self.bound.plus)
-            return apart if abs(apart) > ROUNDING * abs(float(at_bound)) else 0.0
-
-        return effect
+        reached = self.scale.back(reference + sign * np.array(means))
+        if self.bound.times is not None:
+            effects = reached / at_bound * self.bound.times
+        else:
+            effects = reached - at_bound + self.bound.plus
+            effects[np.abs(effects) <= ROUNDING * np.abs(at_bound)] = 0.0
+        return list(effects.tolist())
 
     def require_paired(self, word: str) -> None:
         """Raise ValueError where a word is about single seeds, and those are not paired."""
         if not self.is_paired:
+            left, right = self.sides
             raise ValueError(
-                f"{word} compares {self.left.label} and {self.right.label} seed by seed,"
+                f"{word} compares {left.label} and {right.label} seed by seed,"
                 " and their runs are not paired: say paired=True if one seed is the same start and"
                 " the same data order in both, or claim their means."
             )
 
-    def _read(self, readings: Readings) -> tuple[Array, Array]:
-        """Return the values of both sides; of a fixed number as many as the other side has."""
-        left, right = readings[self.left], readings[self.right]
-        if self.is_paired and len(left) != len(right):
-            seeds = min(len(left), len(right))
-            return left[:seeds], right[:seeds]
-        return left, right
+    def _weighed(self, readings: Readings) -> Evidence:
+        """Test the differences; sides that are the same on every seed are no evidence.
 
+        Sides that are paired make one sample; each of the others is a sample by itself.
+        """
+        samples: dict[object, Any] = {}
+        floors: dict[object, Any] = {}
+        resolutions: dict[object, Any] = {}
+        signs = (-1, 1) if self.below else (1, -1, -1, 1)
+        for side, sign, values in zip(self.sides, signs, self._on_scale(readings), strict=False):
+            runs = None if self.is_paired else side.pairing
+            samples[runs] = samples.get(runs, 0.0) + sign * values
+            floors[runs] = np.maximum(floors.get(runs, 0.0), self.scale.half_example(values))
+            smallest = ROUNDING * np.abs(values).max(axis=0)
+            resolutions[runs] = np.maximum(resolutions.get(runs, 0.0), smallest)
+        evidence = weigh(
+            list(samples.values()),
+            least_spreads=list(floors.values()),
+            resolutions=list(resolutions.values()),
+            exact=self.is_exact,
+            drawn=self._drawn(len(samples[None])) if self.is_paired else ALL_THERE_ARE,
+        )
+        if self.is_gain or self.is_exact or evidence.fixed_variance:
+            return evidence
+        return replace(evidence, alike=(evidence.alike | _are_tied(*self._read(readings)))[()])
 
-@dataclass(frozen=True)
-class GainComparison(Contrast):
-    """The term that the step from `low` to `high` exceeds that from `other_low` to `other_high`."""
+    def _drawn(self, seeds: int) -> Drawn:
+        """The error of the mean difference from having measured on these examples alone.
 
-    high: Side
-    low: Side
-    other_high: Side
-    other_low: Side
-    scale: Scale
-    metric: str
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        return self.high, self.low, self.other_high, self.other_low
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        return 1.0, -1.0, -1.0, 1.0
-
-    @property
-    def label(self) -> str:  # type: ignore[override]
-        high, low, other_high, other_low = (side.label for side in self.sides)
-        return f"({high} - {low}) - ({other_high} - {other_low})"
-
-    @property
-    def unit(self) -> str:  # type: ignore[override]
-        """The metric on its scale: a difference of gains has no natural unit."""
-        plain = self.scale.name == "identity"
-        return self.metric if plain else f"{self.scale.name} of {self.metric}"
-
-    def scaled(self, readings: Readings) -> list[Array]:
-        return [
-            weight * self.scale.of(readings[side], f"{self.metric} of {side.label}")
-            for weight, side in zip(self.weights, self.sides, strict=True)
+        The examples are the same on every seed, so it is the error of the mean over seeds. A part
+        of it is what single seeds differ by on single examples (the interaction of both), which is
+        smaller with more seeds.
+        """
+        weights = (1.0, -(self.bound.times or 1.0), -1.0, 1.0)
+        weighted = [
+            weight * side.by_example(seeds)
+            for weight, side in zip(weights, self.sides, strict=False)
+            if side.by_example
         ]
+        if not weighted:
+            return ALL_THERE_ARE
+        differences: Array = np.sum(weighted, axis=0)
+        of_examples = differences.mean(axis=0)
+        rest = differences - of_examples
+        rest -= rest.mean(axis=1, keepdims=True)
+        count = len(of_examples)
+        squares = float((rest**2).sum()) / ((seeds - 1) * (count - 1))
+        return Drawn(float(of_examples.var(ddof=1) / count), squares / (seeds * count), count)
 
-    def halves(self, readings: Readings) -> tuple[Array, Array]:
-        high, low, other_high, other_low = self.scaled(readings)
-        return high + low, -(other_high + other_low)
+    def _on_scale(self, readings: Readings) -> list[Array]:
+        """The values of each side on the scale; of a comparison the right side is shifted."""
+        values = self._read(readings)
+        names = [f"{self.metric} of {side.label}" for side in self.sides]
+        if self.bound != UNSHIFTED:
+            right = values[1]
+            self.scale.of(right, names[1])
+            if self.bound.times is not None and np.any(right <= 0):
+                raise ScaleError(
+                    f"{names[1]} is {right[right <= 0].flat[0]:.6g}: a "
+                    "ratio says nothing where values are not positive; claim a difference, "
+                    "by_at_least=..."
+                )
+            values[1] = self.scale.kept_inside(self.bound.of(right))
+            names[1] = self.bound.label(names[1])
+        return [self.scale.of(each, name) for each, name in zip(values, names, strict=True)]
 
-    def on_each_seed(self, readings: Readings) -> Array:
-        return self.differences(readings)
-
-    def natural(self, right: Array) -> Callable[[float], float]:
-        return float
+    def _read(self, readings: Readings) -> list[Array]:
+        """Return the values of all sides; of a fixed number as many as the other side has."""
+        values = list(map(readings.__getitem__, self.sides))
+        if self.is_paired and len(values[0]) != len(values[1]):
+            seeds = min(map(len, values))
+            return [each[:seeds] for each in values]
+        return values
 
 
 @dataclass(frozen=True)
-class OfComparison(Term):
-    """A term that says of a comparison something else than that it holds in the mean."""
+class Statement:
+    """A sentence that can be judged, and the terms that all have to hold.
 
-    comparison: Comparison
+    `implied` are comparisons that follow from the terms: they need not be shown, but each can
+    refute the statement. `documented` is the number of a source, where the sentence repeats one.
+    """
 
-    @property
-    def scale(self) -> Scale:  # type: ignore[override]
-        return self.comparison.scale
+    text: str
+    terms: tuple[Contrast, ...]
+    implied: tuple[Contrast, ...] = ()
+    documented: float | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return self.comparison.sides
+        """Every side once, in the order of first mention."""
+        return tuple(dict.fromkeys([side for term in self.terms for side in term.sides]))
 
 
-def excess_of(differences: Array, least: float) -> Excess:
-    """Return the distance of differences from 0, whose spread counts beyond rounding alone."""
-    spread = float(differences.std(ddof=1))
-    return Excess(float(differences.mean()), spread if spread > least else 0.0, len(differences))
+def rounding(left: Array, right: Array) -> Any:
+    """Return the largest difference of two values that is only rounding."""
+    return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
 
 
 def _size_of(values: Array) -> Any:
     """Return the largest absolute value over seeds, or 1 where all are 0."""
     size = np.abs(values).max(axis=0)
     return np.where(size > 0, size, 1.0)
-
-
-def rounding(left: Array, right: Array) -> Any:
-    """Return the largest difference of two values that is only rounding."""
-    return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
 
 
 def _correlation(left: Array, right: Array) -> float | None:

@@ -6,6 +6,8 @@ import statistics
 from dataclasses import dataclass
 from typing import Literal
 
+from repro.judge.evidence import Evidence
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -24,8 +26,8 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
-    """One comparison of a statement, at the look where the verdict fell.
+class Effect(Evidence):
+    """The evidence of one comparison, at the look where the verdict fell, and what it is about.
 
     `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
     the right side. The interval is the one whose end touches the bound exactly when p touches the
@@ -34,56 +36,31 @@ class Effect:
     """
 
     label: str
+    kind: Literal["difference", "spread", "share", "run"] = "difference"
+    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
     unit: str
     bound: float
-    below: bool
+    below: bool = False
     """True where the claim is that the estimate lies below the bound, not above it."""
+    width: str = ""
+    """The words for how near to the bound a run must be shown to be."""
     estimate: float
     low: float
     high: float
-    p_for: float
-    p_against: float
-    boundary: float
-    """The `p_for` at which the comparison holds."""
-    boundary_against: float
-    """The `p_against` at which it fails."""
-    seeds: int
     distance: float
     """The distance past the bound; infinite where nothing depends on the seed.
 
     It is in standard deviations over seeds, for a standard deviation a logarithm, for a share of
     runs a share.
     """
-    detectable: float
-    """The effect that the whole budget finds with 80 % power, at the spread measured."""
-    detectable_in_sd: float = 0.0
-    """The same for a difference, as standard deviations over seeds past the bound."""
     correlation: float | None = None
-    """Pearson's r of the two sides over seeds: what the pairing is worth."""
-    alike: bool = False
-    """True where all seeds gave the same, though they need not have."""
-    spread: float = 0.0
-    """The standard deviation over seeds, of a difference on the scale."""
-    counts: tuple[int, ...] = ()
-    """The numbers of seeds of samples that are not paired; empty where they are."""
+    """Pearson's r of the two sides over paired seeds."""
     needed: bool = True
-    """False for comparisons that follow from the others: they can only refute."""
-    kind: Literal["difference", "spread", "share", "run"] = "difference"
-    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
-    width: str = ""
-    """The words for how near to the bound a run must be shown to be."""
+    """False for what follows from other comparisons and can only refute."""
     sides: tuple[int, ...] = ()
     """The places of its sides among the samples of the verdict, in the order of its label."""
     per_seed: tuple[float, ...] = ()
     """The same comparison on each seed alone; of a spread, the values themselves."""
-
-    @property
-    def holds(self) -> bool:
-        return self.p_for <= self.boundary and not (self.alike or self.fails)
-
-    @property
-    def fails(self) -> bool:
-        return self.p_against <= self.boundary_against and not self.alike
 
     @property
     def counted(self) -> str:
@@ -101,40 +78,27 @@ class Effect:
         """The estimate beside the claim, and how clear it is."""
         mark = "holds" if self.holds else "contradicted" if self.fails else "open"
         mark = mark if self.needed else f"also {mark}"
-        estimate, interval = f"{self.estimate:.3g}", ""
+        estimate = f"{self.estimate:.3g}"
         if self.has_spread:
-            interval = f" [{self.low:.3g}, {self.high:.3g}]"
+            estimate += f" [{self.low:.3g}, {self.high:.3g}]"
         p = f"p {self.p_for:.2g}, boundary {self.boundary:.2g}"
         if self.fails:
             opposite = "" if self.kind == "run" else " (of the opposite)"
             p = f"p{opposite} {self.p_against:.2g}, boundary {self.boundary_against:.2g}"
         if self.kind == "run":
-            unit = "" if self.unit == "ratio" else f" {self.unit}"
-            gives = f"{mark}: {self.label} gives {estimate}{interval}{unit}"
-            documented = f"documented is {self.bound:g}"
-            if not self.has_spread:
-                lies = "lies" if self.holds else "does not lie"
-                return f"{gives}, the same on every seed; {documented}, which {lies} {self.width}"
-            if self.fails:
-                return f"{gives}; {documented}, outside ({p})"
-            shown = "shown" if self.holds else "not shown"
-            return f"{gives}; {documented}, inside, and {shown} to lie {self.width} ({p})"
+            return f"{mark}: {self.label} gives {estimate}{self._beside(p)}"
         claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
         p = "the same on every seed" if self.alike or not self.has_spread else p
-        return f"{mark}: {self.label} = {estimate}{interval} {self.unit}, {claimed}; {p}"
+        return f"{mark}: {self.label} = {estimate} {self.unit}, {claimed}; {p}"
 
-    @property
-    def power(self) -> str:
-        """The effect that would be found in four cases of five."""
-        if self.kind == "share":
-            if self.detectable > 1:
-                return "power: none, so few runs cannot show this share even if all of them agree"
-            return f"power: 80% where it is {self.detectable:.3g} of the runs"
-        if self.kind == "spread":
-            return f"power: 80% where the true sd is {self.detectable:.3g} {self.unit} or less"
-        in_sd = f"({self.detectable_in_sd:.2f} sd over seeds)"
-        if self.kind == "run":
-            width = f"{self.detectable:.3g} or more {in_sd}"
-            return f"power: 80% for a documented run of the same at a width of {width}"
-        past = abs(self.detectable - self.bound)
-        return f"power: 80% for {past:.3g} {self.unit} past the bound {in_sd}"
+    def _beside(self, p: str) -> str:
+        """The rest of the sentence about a run: the documented one beside it."""
+        documented = f"documented is {self.bound:g}"
+        unit = "" if self.unit == "ratio" else f" {self.unit}"
+        if not self.has_spread:
+            lies = "lies" if self.holds else "does not lie"
+            return f"{unit}, the same on every seed; {documented}, which {lies} {self.width}"
+        if self.fails:
+            return f"{unit}; {documented}, outside ({p})"
+        shown = "shown" if self.holds else "not shown"
+        return f"{unit}; {documented}, inside, and {shown} to lie {self.width} ({p})"

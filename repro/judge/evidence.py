@@ -1,22 +1,27 @@
-"""The t test of a mean over seeds, and the rule by which such tests settle a statement.
+"""The test of one comparison over seeds, and the rule by which such tests settle a statement.
 
-Seeds run along the first axis, so that the same lines judge one claim and, in the calibration
-benchmark, many thousand simulated ones.
+Seeds run along the first axis, so that the same lines judge one claim and, in the benchmarks, many
+thousand simulated ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv, nctdtr  # type: ignore[import-untyped]
+from scipy.special import (  # type: ignore[import-untyped]
+    gammaincinv,
+    nctdtr,
+    stdtr,
+    stdtrit,
+)
 
-from repro.judge import looks
-from repro.judge.looks import Design
+from repro.judge.looks import Design, predictive_power
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Statistic, critical, tail
+from repro.judge.statistic import STUDENT, Statistic
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
@@ -29,15 +34,28 @@ _DOUBTED = 0.01
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """The test of one term in both directions; a small `p_for` says that it holds.
+class Excess:
+    """The distance of a comparison past its bound over seeds, on the scale it is judged on.
 
-    The mean has the standard error `spread / seeds**0.5`.
+    The numbers may be arrays, of many simulated claims at once.
     """
 
     mean: Any
     spread: Any
+    """The standard deviation over seeds; None where the distance is that of one, a logarithm."""
     seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence(Excess):
+    """The test of one comparison in both directions; a small `p_for` says that it holds."""
+
+    error: Any
+    """The standard error of the mean with all that is counted: examples, a source's few runs."""
+    fixed_variance: Any = 0.0
+    """The part of its square that more seeds do not make smaller."""
+    examples: int = 0
+    """The number of examples that this part comes from, if it does."""
     freedom: Any
     """The degrees of freedom of its test."""
     p_for: Any
@@ -51,21 +69,25 @@ class Evidence:
     """
     alike: Any = False
     """True where all seeds gave the same, though they need not have: that is no evidence."""
-    fixed_variance: Any = 0.0
-    """The part of the variance of the mean that more seeds do not make smaller."""
-    examples: int = 0
-    """The number of examples that this part comes from, if it does."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
+    boundary: float = 0.0
+    """The `p_for` at which it holds, at this look of its statement."""
+    boundary_against: float = 0.0
+    """The `p_against` at which it fails."""
 
     @property
-    def standard_error(self) -> Any:
-        return self.spread / self.seeds**0.5
+    def fails(self) -> Any:
+        return (self.p_against <= self.boundary_against) & ~np.asarray(self.alike)
+
+    @property
+    def holds(self) -> Any:
+        return (self.p_for <= self.boundary) & ~np.asarray(self.alike) & ~self.fails
 
     @property
     def over_seeds(self) -> Any:
         """The variance over seeds alone, with that of their answers to single examples."""
-        return np.maximum(self.spread**2 - self.seeds * self.fixed_variance, 0.0)
+        return np.maximum(self.seeds * (self.error**2 - self.fixed_variance), 0.0)
 
     def freedom_at(self, seeds: Any) -> Any:
         """The degrees of freedom at so many seeds, were the spread over seeds this one."""
@@ -77,9 +99,8 @@ class Evidence:
 class Drawn:
     """The variance of a mean from having measured it on `examples` that all seeds share.
 
-    It does not shrink with more seeds, but for its part `of_seeds`: what single runs answer to
-    single examples differs by chance. (That part is in the variance over seeds too, so that the
-    test errs more rarely than allowed.)
+    It does not shrink with more seeds, but for its part `of_seeds`, by which single runs answer to
+    single examples (and which is in the variance over seeds too: the test errs more rarely).
     """
 
     variance: float = 0.0
@@ -88,20 +109,6 @@ class Drawn:
 
 
 ALL_THERE_ARE = Drawn()
-
-
-@dataclass(frozen=True)
-class Excess:
-    """The distance of a comparison past its bound, over seeds, on the scale it is judged on.
-
-    That of a standard deviation is the logarithm of bound over deviation, and has no spread of its
-    own. The numbers may be arrays, of many simulated claims at once.
-    """
-
-    mean: Any
-    spread: Any
-    """The standard deviation over seeds; None where the distance is that of one."""
-    seeds: int
 
 
 def weigh(
@@ -135,25 +142,24 @@ def weigh(
         measured = sample.std(axis=0, ddof=1)
         measured = np.where(measured <= resolution, 0.0, measured)
         floor = 0.0 if exact else least
-        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 * (seeds / len(sample))
-    spread = (over_seeds + seeds * drawn.variance) ** 0.5
-    none = spread == 0
-    t = mean / np.where(none, 1.0, spread) * np.sqrt(seeds)
-    freedom = freedom_with_examples(
-        drawn.variance, over_seeds / seeds, seeds, examples=drawn.examples
-    )
+        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 / len(sample)
+    error = (over_seeds + drawn.variance) ** 0.5
+    none = error == 0
+    t = mean / np.where(none, 1.0, error)
+    freedom = freedom_with_examples(drawn.variance, over_seeds, seeds, examples=drawn.examples)
     read_off = np.where(mean > sum(resolutions), 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
-        mean=mean,
-        spread=spread[()],
-        seeds=seeds,
-        freedom=freedom,
-        p_for=np.where(none, read_off, tail(t, freedom))[()],
-        p_against=np.where(none, read_off_against, tail(-t, freedom))[()],
-        alike=(none & (not exact))[()],
+        mean,
+        measured[()] if len(samples) == 1 else (over_seeds * seeds) ** 0.5,
+        seeds,
+        error=error[()],
         fixed_variance=max(drawn.variance - drawn.of_seeds, 0.0),
         examples=drawn.examples,
+        freedom=freedom,
+        p_for=np.where(none, read_off, stdtr(freedom, -t))[()],
+        p_against=np.where(none, read_off_against, stdtr(freedom, t))[()],
+        alike=(none & (not exact))[()],
         counts=counts if len(counts) > 1 else (),
     )
 
@@ -179,67 +185,77 @@ def freedom_with_examples(
     return (largest + fixed_variance) ** 2 / both
 
 
-def settle(
-    needed: Sequence[Evidence], implied: Sequence[Evidence], design: Design, *, ways: int = 1
-) -> tuple[Any, Any]:
-    """Return whether a conjunction is reproduced, and whether it is refuted, at this look.
+@dataclass(frozen=True)
+class Look:
+    """The evidence for a statement at one number of seeds, and what it settles.
 
-    Reproduced needs every needed term at this look (intersection-union: the level needs no
-    correction); refuted needs any one term, at a level shared among them all (Bonferroni). Where it
-    is one of several `ways` to reproduce a claim, these share the level of reproducing.
+    Reproduced needs every needed comparison at this look (intersection-union: the level needs no
+    correction). Refuted needs any one, implied ones too, at a level shared among them (Bonferroni).
+    Where the statement is one of several `ways` to reproduce a claim, these share its level.
     """
-    every = [*needed, *implied]
-    holds = [
-        (term.p_for <= boundary) & ~np.asarray(term.alike)
-        for term, boundary in zip(needed, to_hold(needed, design, ways=ways), strict=True)
-    ]
-    fails = [
-        (term.p_against <= boundary) & ~np.asarray(term.alike)
-        for term, boundary in zip(every, to_fail(every, design), strict=True)
-    ]
-    refuted = np.any(fails, axis=0)
-    return np.all(holds, axis=0) & ~refuted, refuted
 
+    design: Design
+    needed: Sequence[Evidence]
+    implied: Sequence[Evidence] = ()
+    ways: int = 1
 
-def is_hopeless(needed: Sequence[Evidence], implied: Sequence[Evidence], design: Design) -> Any:
-    """Return True where more seeds, up to the last look, would hardly settle what is open.
+    @cached_property
+    def every(self) -> list[Evidence]:
+        """All the evidence, the needed first, with the p at which each comparison counts."""
+        pairs = zip((*self.needed, *self.implied), *self._boundaries(), strict=True)
+        return [replace(each, boundary=up, boundary_against=down) for each, up, down in pairs]
 
-    Giving up early can only cost power, which `Design.power` counts; no false verdict arises.
-    """
-    last, every = design.looks[-1], [*needed, *implied]
-    chance = looks.predictive_power_of(
-        [
-            (_with_freedom_at(last, term, term.p_for), boundary, _known(term, last))
-            for term, boundary in zip(needed, to_hold(needed, design, seeds=last), strict=True)
-        ],
-        [
-            (_with_freedom_at(last, term, term.p_against), boundary, _known(term, last))
-            for term, boundary in zip(every, to_fail(every, design, seeds=last), strict=True)
-        ],
-    )
-    return chance < design.futility
+    @cached_property
+    def reproduced(self) -> Any:
+        holds = [each.holds for each in self.every[: len(self.needed)]]
+        return np.all(holds, axis=0) & ~self.refuted
 
+    @cached_property
+    def refuted(self) -> Any:
+        return np.any([each.fails for each in self.every], axis=0)
 
-def to_hold(
-    terms: Sequence[Evidence], design: Design, *, seeds: int | None = None, ways: int = 1
-) -> list[float]:
-    """Return the p at which each term holds, at its own look, or that at `seeds`."""
-    return [
-        design.boundary(seeds or term.seeds, share=1 / ways, statistic=term.statistic_for)
-        for term in terms
-    ]
+    @property
+    def is_hopeless(self) -> Any:
+        """True where more seeds, up to the last look, would hardly settle what is open.
 
+        That is where all of what is needed may hold, or one of all may fail. Giving up early can
+        only cost power; no false verdict arises.
+        """
+        last, every = self.design.looks[-1], (*self.needed, *self.implied)
+        to_hold, to_fail = self._boundaries(last)
+        holds = [_crossing(e, e.p_for, p, last) for e, p in zip(every, to_hold, strict=True)]
+        fails = [_crossing(e, e.p_against, p, last) for e, p in zip(every, to_fail, strict=True)]
+        all_hold, one_fails = np.min(holds[: len(self.needed)], axis=0), np.sum(fails, axis=0)
+        return all_hold + one_fails < self.design.futility
 
-def to_fail(terms: Sequence[Evidence], design: Design, *, seeds: int | None = None) -> list[float]:
-    """Return the p of its opposite at which each term fails, at its own look, or that at `seeds`.
+    @property
+    def p(self) -> float:
+        """The smallest level at which these looks would have settled it like this; 1 if open.
 
-    They share the level.
-    """
-    share = 1 / sum(term.weight for term in terms)
-    return [
-        design.boundary(seeds or term.seeds, share=share, statistic=term.statistic_against)
-        for term in terms
-    ]
+        It is at most the level exactly where it is settled. A true null has a p of at most q with
+        chance q at most, however often one looked.
+        """
+        level_at = self.design.level_at
+        if self.reproduced:
+            sides = [level_at(e.p_for, e.seeds, statistic=e.statistic_for) for e in self.needed]
+            return float(min(1.0, 2 * self.ways * max(sides)))
+        if self.refuted:
+            sides = [
+                level_at(e.p_against, e.seeds, statistic=e.statistic_against)
+                for e in self.every
+                if not e.alike
+            ]
+            return float(min(1.0, 2 * sum(e.weight for e in self.every) * min(sides)))
+        return 1.0
+
+    def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:
+        """The p at which each comparison holds and fails, at its own look or at that at `seeds`."""
+        every, boundary = (*self.needed, *self.implied), self.design.boundary
+        each_way, share = 1 / self.ways, 1 / sum(each.weight for each in every)
+        return (
+            [boundary(seeds or e.seeds, share=each_way, statistic=e.statistic_for) for e in every],
+            [boundary(seeds or e.seeds, share=share, statistic=e.statistic_against) for e in every],
+        )
 
 
 def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
@@ -256,27 +272,22 @@ def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
     error = (over_seeds / seeds + evidence.fixed_variance) ** 0.5
     now = (over_seeds / evidence.seeds + evidence.fixed_variance) ** 0.5
     freedom = evidence.freedom_at(seeds)
-    t = critical(p, evidence.freedom) * now / error
+    t = -stdtrit(evidence.freedom, p) * now / error
     # What a source printed stays as it is; other examples would be drawn anew with other seeds.
     varies = 1.0 if evidence.examples else (over_seeds / seeds) ** 0.5 / error
-    enough = seeds[1 - nctdtr(freedom, t / varies, critical(boundary, freedom) / varies) >= 0.8]
+    enough = seeds[1 - nctdtr(freedom, t / varies, -stdtrit(freedom, boundary) / varies) >= 0.8]
     return int(enough[0]) if enough.size else None
 
 
-def _with_freedom_at(last: int, term: Evidence, p: Any) -> Any:
-    """Return a p as the same t has it with the degrees of freedom of all seeds up to `last`.
+def _crossing(term: Evidence, p: Any, boundary: float, last: int) -> Any:
+    """Return the chance that a test which stands at `p` now crosses `boundary` at the last look.
 
     Where the mean is known but for its examples, further seeds do not move it. But they show that
     its variance over seeds is small, and with that the degrees of freedom of the examples count.
     """
     if not term.examples:
-        return p
-    return tail(critical(p, term.freedom), term.freedom_at(last))
-
-
-def _known(term: Evidence, last: int) -> Any:
-    """Return the share of what all seeds up to `last` would tell about a mean that is known."""
-    if not term.examples:
-        return term.seeds / last
+        return predictive_power(p, boundary, term.seeds / last)
+    p = stdtr(term.freedom_at(last), stdtrit(term.freedom, p))
     now, then = (term.over_seeds / seeds + term.fixed_variance for seeds in (term.seeds, last))
-    return np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)
+    known = np.where(now > 0, then / np.where(now > 0, now, 1.0), term.seeds / last)
+    return predictive_power(p, boundary, known)

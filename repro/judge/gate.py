@@ -23,11 +23,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc, fdtri, nctdtr, stdtr, stdtrit  # type: ignore[import-untyped]
+from scipy.special import fdtrc, stdtr  # type: ignore[import-untyped]
 
+from repro.judge.contrast import Contrast, Readings, Statement
 from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
-from repro.judge.terms import Statement
 from repro.judge.verdict import Outcome, Verdict
 
 LEVEL = 2e-5
@@ -61,6 +61,13 @@ class Standing(Enum):
     INCOMPARABLE = "not to be compared with the ledger"
 
 
+def standing(chance: float, seeds: int) -> Standing:
+    """Return what a claim's chance at this number of seeds says of it."""
+    if chance < LEVEL and seeds >= DECISIVE:
+        return Standing.SMALLER
+    return Standing.IN_DOUBT if chance < DOUBT else Standing.AS_IT_WAS
+
+
 def chance_of_less(accepted: Excess, measured: Excess) -> Any:
     """Return the chance of a distance this much smaller, were both drawn from the same runs.
 
@@ -71,10 +78,11 @@ def chance_of_less(accepted: Excess, measured: Excess) -> Any:
     less = accepted.mean - measured.mean
     if accepted.spread is None:
         return fdtrc(here, there, np.exp(2 * less))
-    pooled = _pooled(accepted, measured)
-    t = less / np.where(pooled > 0, pooled, 1.0)
+    squares = there * accepted.spread**2 + here * measured.spread**2
+    error = np.sqrt(squares / (here + there) * (1 / accepted.seeds + 1 / measured.seeds))
+    t = less / np.where(error > 0, error, 1.0)
     is_less = less > _ROUNDING * np.abs(accepted.mean)
-    return np.where(pooled > 0, stdtr(here + there, -t), np.where(is_less, 0.0, 1.0))[()]
+    return np.where(error > 0, stdtr(here + there, -t), np.where(is_less, 0.0, 1.0))[()]
 
 
 def chance_unchanged(
@@ -93,38 +101,6 @@ def chance_unchanged(
     return np.minimum(1.0, count * np.min(chances, axis=0))[()]
 
 
-def standing(chance: float, seeds: int) -> Standing:
-    """Return what a claim's chance at this number of seeds says of it."""
-    if chance < LEVEL and seeds >= DECISIVE:
-        return Standing.SMALLER
-    return Standing.IN_DOUBT if chance < DOUBT else Standing.AS_IT_WAS
-
-
-def power_for_half(accepted: Excess, seeds: int, *, among: int = 1) -> float:
-    """Return the chance that half the distance would be reported as smaller, at so many seeds.
-
-    >>> there = Excess(4.0, 1.0, 20)
-    >>> power_for_half(there, 5) < power_for_half(there, 12)
-    True
-    """
-    here, there = seeds - 1, accepted.seeds - 1
-    level = REPORTED / among
-    half = accepted.mean / 2
-    if accepted.spread is None:
-        return float(fdtrc(here, there, fdtri(here, there, 1 - level) / np.exp(2 * half)))
-    if accepted.spread == 0:
-        return 1.0
-    error = accepted.spread * (1 / seeds + 1 / accepted.seeds) ** 0.5
-    return float(1 - nctdtr(here + there, half / error, -stdtrit(here + there, level)))
-
-
-def _pooled(accepted: Excess, measured: Excess) -> Any:
-    """The standard error of the difference of the two means, were their spreads the same."""
-    here, there = measured.seeds - 1, accepted.seeds - 1
-    squares = there * accepted.spread**2 + here * measured.spread**2
-    return np.sqrt(squares / (here + there) * (1 / accepted.seeds + 1 / measured.seeds))
-
-
 @dataclass(frozen=True)
 class Held:
     """The comparisons of one finding, held against those that a ledger accepted."""
@@ -136,8 +112,6 @@ class Held:
     accepted: tuple[Excess, ...] = ()
     measured: tuple[Excess, ...] = ()
     """The same comparisons now; empty where they cannot be compared."""
-    among: int = 1
-    """The number of comparisons of the whole claim, which share the levels."""
 
     @property
     def seeds(self) -> int:
@@ -150,16 +124,14 @@ class Held:
         return bool(self.measured) and self.chance < REPORTED
 
     def __str__(self) -> str:
-        """The comparison that has most become smaller, and what would have been noticed."""
+        """The comparison that has most become smaller."""
         if not self.measured:
             return f"this finding is {self.standing.value}"
         pairs = zip(self.accepted, self.measured, strict=True)
         there, here = min(pairs, key=lambda pair: float(chance_of_less(*pair)))
-        half = power_for_half(there, here.seeds, among=self.among)
         return (
             f"{self.standing.value}: {_amount(there)} past the bound over {there.seeds} seeds"
-            f" there, {_amount(here)} over {here.seeds} here (p = {self.chance:.2g}); that half of"
-            f" it is gone would be reported in {half:.0%}"
+            f" there, {_amount(here)} over {here.seeds} here (p = {self.chance:.2g})"
         )
 
 
@@ -175,12 +147,11 @@ def held_against(
 ) -> list[Held]:
     """Hold the findings of a claim against the distances of all its comparisons, in their order.
 
-    What is open and in doubt takes more seeds (`shrinkage.FURTHER`), as far as the claim `has` the
-    values of so many.
+    What is open and in doubt takes more seeds, as far as the claim `has` the values of so many.
     """
     held, before = [], 0
     for verdict in findings:
-        comparisons = sum(len(each.terms) for each in statements_of(verdict))
+        comparisons = sum(len(each.terms) for each in _statements(verdict))
         own = accepted[before : before + comparisons]
         held.append(_held(verdict, own, among=len(accepted), has=has))
         before += comparisons
@@ -193,20 +164,15 @@ def _held(
     held = Held(verdict, Standing.INCOMPARABLE)
     for seeds in (verdict.seeds, *(each for each in FURTHER if each > verdict.seeds)):
         measured = distances(verdict, seeds) if has(seeds) else []
-        if not _is_alike(accepted, measured):
+        kinds, now = ([each.spread is None for each in side] for side in (accepted, measured))
+        if not measured or kinds != now:
             break
         chance = float(chance_unchanged(accepted, measured, among=among))
-        now = standing(chance, seeds)
-        held = Held(verdict, now, chance, tuple(accepted), tuple(measured), among)
-        if verdict.outcome is not Outcome.INCONCLUSIVE or now is not Standing.IN_DOUBT:
+        found = standing(chance, seeds)
+        held = Held(verdict, found, chance, tuple(accepted), tuple(measured))
+        if verdict.outcome is not Outcome.INCONCLUSIVE or found is not Standing.IN_DOUBT:
             break
     return held
-
-
-def _is_alike(accepted: Sequence[Excess], measured: Sequence[Excess]) -> bool:
-    """Return whether there are as many comparisons, of the same kinds."""
-    kinds = [[each.spread is None for each in side] for side in (accepted, measured)]
-    return bool(measured) and kinds[0] == kinds[1]
 
 
 def reference(
@@ -232,28 +198,27 @@ def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     Empty where one has no distance: a value is not finite, or has no place on its scale; nothing
     scatters where a spread is claimed. What nothing could fail has none to lose: it is 0.
     """
-    found = [_distances(statement, seeds) for statement in statements_of(verdict)]
-    return [excess for each in found for excess in each] if all(found) else []
+    found: list[Excess] = []
+    for statement in _statements(verdict):
+        readings = {side: np.asarray(side.values(seeds), dtype=float) for side in statement.sides}
+        if not all(np.isfinite(values).all() for values in readings.values()):
+            return []
+        try:
+            found += [_distance(term, readings, seeds) for term in statement.terms]
+        except ScaleError:
+            return []
+    return found if all(np.isfinite(each.mean) for each in found) else []
 
 
-def statements_of(verdict: Verdict) -> list[Statement]:
+def _distance(term: Contrast, readings: Readings, seeds: int) -> Excess:
+    if np.any(term.is_trivial(readings)):
+        return Excess(0.0, 0.0, seeds)
+    evidence = term.weigh(readings)
+    spread = None if evidence.spread is None else float(evidence.spread)
+    return Excess(float(evidence.mean), spread, evidence.seeds)
+
+
+def _statements(verdict: Verdict) -> list[Statement]:
     """Return the statements that were decided for a finding, or for its parts."""
-    if verdict.judged is not None:
-        return [verdict.judged]
-    return [statement for part in verdict.parts for statement in statements_of(part)]
-
-
-def _distances(statement: Statement, seeds: int) -> list[Excess]:
-    readings = {side: np.asarray(side.values(seeds), dtype=float) for side in statement.sides}
-    if not all(np.isfinite(values).all() for values in readings.values()):
-        return []
-    try:
-        found = [
-            Excess(0.0, 0.0, seeds)
-            if np.any(term.is_trivial(readings))
-            else term.distance(readings)
-            for term in statement.terms
-        ]
-    except ScaleError:
-        return []
-    return [each for each in found if each is not None] if None not in found else []
+    judged = [each.judged for each in verdict.parts or (verdict,)]
+    return [statement for statement in judged if statement is not None]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
-from repro.judge import evidence
+from repro.judge.contrast import Contrast, Readings, Side, Statement
 from repro.judge.effect import Effect, Sample
-from repro.judge.evidence import MOST_SEEDS, Evidence, seeds_needed, settle, to_fail, to_hold
+from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
 from repro.judge.scale import Array, ScaleError
-from repro.judge.terms import Context, Readings, Side, Statement, Term
-from repro.judge.verdict import Findings, Outcome, Verdict, any_of
+from repro.judge.verdict import Findings, Outcome, Verdict
 
 
 @dataclass
@@ -50,216 +48,86 @@ class Judge:
         """Judge whether at least one of several verdicts holds, in their place."""
         statements = [v.judged for v in verdicts if v.judged is not None]
         parts = [self._decided(statement, ways=len(statements)) for statement in statements]
-        return self.findings.replace(verdicts, replace(any_of(parts), judge=self))
+        return self.findings.replace(verdicts, self._any_of(parts))
 
     def _decided(self, statement: Statement, *, ways: int = 1) -> Verdict:
         """Judge a statement; so many `ways`, of which it is one, would each be enough."""
-        last = self.design.looks[-1]
-        for seeds in self.design.looks:
-            readings = {side: _read(side, seeds) for side in statement.sides}
+        design, sides = self.design, statement.sides
+        for seeds in design.looks:
+            readings = {side: _read(side, seeds) for side in sides}
             if reason := _not_finite(readings):
-                verdict = _verdict(statement, self.design, readings)
-                return replace(verdict, reason=reason, judge=self, judged=statement)
-            look = look_at(statement, readings, self.design, ways=ways)
-            is_settled = look.outcome is not Outcome.INCONCLUSIVE
-            if is_settled or (seeds < last and look.is_hopeless):
+                return replace(self._open(statement, readings), reason=reason)
+            terms = _judged_terms(statement, readings)
+            weighed = [_weighed(term, readings) for term in terms]
+            needed = len(terms) - len(statement.implied)
+            look = Look(design, weighed[:needed], weighed[needed:], ways)
+            if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
-        return replace(look.verdict, judge=self, judged=statement)
-
-
-@dataclass(frozen=True)
-class Look:
-    """The evidence for a statement at one number of seeds."""
-
-    design: Design
-    statement: Statement
-    readings: Readings
-    terms: Sequence[Term]
-    """The terms that are needed, and after them those that are implied."""
-    needed: Sequence[Evidence]
-    implied: Sequence[Evidence]
-    outcome: Outcome
-    ways: int
-    """The number of statements of which one is enough for a claim: they share the level."""
-
-    @cached_property
-    def every(self) -> Sequence[Evidence]:
-        return [*self.needed, *self.implied]
-
-    @property
-    def is_hopeless(self) -> bool:
-        """True where more seeds would hardly settle it."""
-        return bool(evidence.is_hopeless(self.needed, self.implied, self.design))
-
-    @property
-    def p(self) -> float:
-        """The smallest level at which these looks would have settled it like this; 1 if open.
-
-        It is at most the level exactly where it is settled. A true null has a p of at most q with
-        chance q at most, however often one looked.
-        """
-        level_at = self.design.level_at
-        if self.outcome is Outcome.REPRODUCED:
-            sides = [
-                level_at(float(term.p_for), term.seeds, statistic=term.statistic_for)
-                for term in self.needed
-            ]
-            return min(1.0, 2 * self.ways * max(sides))
-        if self.outcome is Outcome.REFUTED:
-            sides = [
-                level_at(float(term.p_against), term.seeds, statistic=term.statistic_against)
-                for term in self.every
-                if not term.alike
-            ]
-            return min(1.0, 2 * sum(term.weight for term in self.every) * min(sides))
-        return 1.0
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict with everything that is needed to check it by hand."""
-        verdict = _verdict(self.statement, self.design, self.readings)
-        effects, is_open = self._effects(), self.outcome is Outcome.INCONCLUSIVE
-        wanted, advice = self._advice(effects) if is_open else (None, "")
+        effects = _effects(look, terms, readings)
+        outcome, wanted, advice = Outcome.REPRODUCED, None, ""
+        if not look.reproduced:
+            outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
+        if outcome is Outcome.INCONCLUSIVE:
+            wanted, advice = _advice(effects, design)
         return replace(
-            verdict,
-            outcome=self.outcome,
-            p=self.p,
-            reason=self._all_alike(),
-            advice=advice,
-            wanted=wanted,
+            self._open(statement, readings),
+            outcome=outcome,
+            p=look.p,
             effects=effects,
+            reason=_all_alike(terms, effects, readings),
+            wanted=wanted,
+            advice=advice,
         )
 
-    def _effects(self) -> tuple[Effect, ...]:
-        place = {side: i for i, side in enumerate(self.readings)}
-        holds = to_hold(self.every, self.design, ways=self.ways)
-        fails = to_fail(self.every, self.design)
-        effects: list[Effect] = []
-        for term, weighed, hold, fail in zip(self.terms, self.every, holds, fails, strict=True):
-            context = Context(self.design, len(self.needed), hold, fail)
-            effect = term.describe(weighed, self.readings, context)
-            sides = tuple(place[side] for side in term.sides)
-            effects.append(replace(effect, sides=sides, needed=len(effects) < len(self.needed)))
-        return tuple(effects)
-
-    def _all_alike(self) -> str:
-        """Ask what may be behind seeds that all gave the same; empty where none did."""
-        alike = [t for t, weighed in zip(self.terms, self.every, strict=True) if weighed.alike]
-        if not alike:
-            return ""
-        term = alike[0]
-        measured = [side for side in term.sides if not side.is_fixed]
-        values = [self.readings[side] for side in measured]
-        names = " and ".join(dict.fromkeys(side.label for side in measured))
-        exact = "(A metric that no seed can change is declared with exact=True.)"
-        if len(measured) == 1:
-            return (
-                f"every seed gave {float(values[0][0]):.6g} for {names}: does the training use its"
-                f" seed, or is this a floor or a ceiling? {exact}"
-            )
-        if all(np.array_equal(each, values[0]) for each in values):
-            return (
-                f"{names} are alike on every seed: does the setting that tells them apart reach "
-                "the training, or is this a floor or a ceiling?"
-            )
-        return (
-            f"every seed gave the same difference of {names}: does the training use its seed? "
-            f"{exact}"
+    def _open(self, statement: Statement, readings: Readings) -> Verdict:
+        """Return the verdict on a statement before its evidence is weighed: that it is open."""
+        samples = []
+        for side, values in readings.items():
+            examples = side.by_example(len(values)).shape[-1] if side.by_example else 0
+            samples.append(Sample(side.label, tuple(values.tolist()), side.is_fixed, examples))
+        design = self.design
+        return Verdict(
+            outcome=Outcome.INCONCLUSIVE,
+            statement=statement.text,
+            documented=statement.documented,
+            scale=", ".join(dict.fromkeys([term.scale.name for term in statement.terms])),
+            samples=tuple(samples),
+            seeds=max(map(len, readings.values())),
+            looks=() if isinstance(design, OneLook) else design.looks,
+            level=design.level,
+            judge=self,
+            judged=statement,
         )
 
-    def _advice(self, effects: Sequence[Effect]) -> tuple[int | None, str]:
-        """Return how many seeds have 80 % power, were effect and spread as they look, in words too.
-
-        A term that points the wrong way can refute the statement by itself; otherwise the statement
-        waits for the slowest of its open terms.
-        """
-        if any(effect.alike for effect in effects):
-            return None, ""
-        judged = list(zip(self.every, effects, strict=True))
-        wrong = [pair for pair in judged if pair[1].distance < 0]
-        open_ = [pair for pair in judged if pair[1].needed and not pair[1].holds]
-        if wrong:
-            one_sided = [0.5 if e.kind == "run" else 1.0 for _, e in wrong]
-            needed = [
-                seeds_needed(w, side * e.p_against, side * e.boundary_against)
-                for side, (w, e) in zip(one_sided, wrong, strict=True)
-            ]
-        else:
-            needed = [seeds_needed(w, e.p_for, e.boundary) for w, e in open_]
-        enough = [seeds for seeds in needed if seeds is not None]
-        given_up = self._given_up()
-        if not enough or (not wrong and len(enough) < len(needed)):
-            return None, given_up + _why_none(wrong or open_)
-        seeds = min(enough) if wrong else max(enough)
-        would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
-        if isinstance(self.design, OneLook):
-            more = max(1, seeds - min(effect.seeds for effect in effects))
-            return seeds, (
-                f"{would} power, {more} more of each arm, if this effect and spread are the true"
-                " ones (they are a second look, and cost what looks=… says)"
-            )
-        return seeds, (
-            f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
-            " extended after looking does not keep its level)"
+    def _any_of(self, parts: Sequence[Verdict]) -> Verdict:
+        """Join the ways to one claim: reproduced if any of them is, refuted if all are."""
+        ps = [part.p for part in parts if part.outcome is Outcome.REPRODUCED]
+        outcome, p = Outcome.INCONCLUSIVE, 1.0
+        if ps:
+            outcome, p = Outcome.REPRODUCED, min(ps)
+        elif all(part.outcome is Outcome.REFUTED for part in parts):
+            outcome, p = Outcome.REFUTED, max(part.p for part in parts)
+        samples = tuple(dict.fromkeys(sample for part in parts for sample in part.samples))
+        place = {sample: i for i, sample in enumerate(samples)}
+        return Verdict(
+            outcome=outcome,
+            statement=" or ".join(part.statement for part in parts),
+            scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
+            samples=samples,
+            effects=tuple(
+                replace(effect, sides=tuple(place[part.samples[side]] for side in effect.sides))
+                for part in parts
+                for effect in part.effects
+            ),
+            seeds=max(part.seeds for part in parts),
+            looks=parts[0].looks,
+            level=self.design.level,
+            p=p,
+            reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
+            advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
+            parts=tuple(parts),
+            judge=self,
         )
-
-    def _given_up(self) -> str:
-        """Say why there were no more looks; empty where the last one was reached."""
-        seeds, last = self.needed[0].seeds, self.design.looks[-1]
-        if seeds == last or isinstance(self.design, OneLook):
-            return ""
-        return (
-            f"given up after {seeds} of {last} seeds: the others would have settled it with a "
-            f"chance below {self.design.futility:.0%}; "
-        )
-
-
-def look_at(statement: Statement, readings: Readings, design: Design, *, ways: int = 1) -> Look:
-    """Weigh the terms of a statement, all but those that nothing could fail."""
-    needed = [term for term in statement.terms if not term.is_trivial(readings)]
-    if not needed:
-        raise ScaleError(
-            f"{statement.text}: no measured value could fail this, since the bound lies beyond "
-            "what the metric can be; claim a smaller margin"
-        )
-    weighed = [_weighed(term, readings) for term in needed]
-    implied = [_weighed(term, readings) for term in statement.implied]
-    reproduced, refuted = settle(weighed, implied, design, ways=ways)
-    outcome = Outcome.INCONCLUSIVE
-    if reproduced or refuted:
-        outcome = Outcome.REPRODUCED if reproduced else Outcome.REFUTED
-    terms = (*needed, *statement.implied)
-    return Look(design, statement, readings, terms, weighed, implied, outcome, ways)
-
-
-def _weighed(term: Term, readings: Readings) -> Evidence:
-    """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
-
-    The floor of half an example would make a spread of them.
-    """
-    weighed = term.weigh(readings)
-    measured = [side for side in term.sides if not (side.is_fixed or side.is_exact)]
-    repeat = [getattr(side, "repeats", None) for side in measured]
-    is_one_run = bool(measured) and all(
-        each is not None and len(readings[side]) > 1 and each(len(readings[side]))
-        for side, each in zip(measured, repeat, strict=True)
-    )
-    return replace(weighed, alike=True) if is_one_run else weighed
-
-
-def _why_none(judged: Sequence[tuple[Evidence, Effect]]) -> str:
-    """Say why no number of seeds would settle it."""
-    if any(w.examples and w.fixed_variance > w.over_seeds / w.seeds for w, _ in judged):
-        return (
-            "most of the error comes from the examples, which all seeds were measured on: more"
-            " examples would settle it, more seeds would not"
-        )
-    if any(effect.kind == "run" for _, effect in judged):
-        return (
-            f"{MOST_SEEDS} seeds would not settle it: what the source printed is as uncertain as"
-            " its own few runs, whatever is run here"
-        )
-    return f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
 
 
 def _read(side: Side, seeds: int) -> Array:
@@ -283,20 +151,130 @@ def _not_finite(readings: Readings) -> str:
     return "; ".join(reasons)
 
 
-def _verdict(statement: Statement, design: Design, readings: Readings) -> Verdict:
-    """Return the verdict on a statement before its evidence is weighed: that it is open."""
-    samples = []
-    for side, values in readings.items():
-        examples = side.examples(len(values))
-        count = 0 if examples is None else examples.shape[-1]
-        samples.append(Sample(side.label, tuple(values.tolist()), side.is_fixed, count))
-    return Verdict(
-        outcome=Outcome.INCONCLUSIVE,
-        statement=statement.text,
-        scale=statement.scale,
-        samples=tuple(samples),
-        documented=statement.documented,
-        seeds=max(len(values) for values in readings.values()),
-        looks=() if isinstance(design, OneLook) else design.looks,
-        level=design.level,
+def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
+    """Return the terms that something could fail, and after them those that are implied."""
+    needed = [term for term in statement.terms if not term.is_trivial(readings)]
+    if not needed:
+        raise ScaleError(
+            f"{statement.text}: no measured value could fail this, since the bound lies beyond "
+            "what the metric can be; claim a smaller margin"
+        )
+    return [*needed, *statement.implied]
+
+
+def _weighed(term: Contrast, readings: Readings) -> Evidence:
+    """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
+
+    The floor of half an example would make a spread of them.
+    """
+    weighed = term.weigh(readings)
+    for side in term.sides:
+        count = len(readings[side])
+        is_run = not (side.is_fixed or side.is_exact)
+        if is_run and not (side.repeats is not None and count > 1 and side.repeats(count)):
+            return weighed
+    return weighed if term.is_exact else replace(weighed, alike=True)
+
+
+def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple[Effect, ...]:
+    """Describe all comparisons of a look."""
+    place = {side: i for i, side in enumerate(readings)}
+    needed, found = len(look.needed), list[Effect]()
+    for term, evidence in zip(terms, look.every, strict=True):
+        effect = term.describe(evidence, readings)
+        found.append(
+            replace(
+                effect,
+                p_for=float(effect.p_for),
+                p_against=float(effect.p_against),
+                alike=bool(effect.alike),
+                sides=tuple(map(place.__getitem__, term.sides)),
+                needed=len(found) < needed,
+            )
+        )
+    return tuple(found)
+
+
+def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: Readings) -> str:
+    """Ask what may be behind seeds that all gave the same; empty where none did."""
+    alike = [term for term, effect in zip(terms, effects, strict=True) if effect.alike]
+    if not alike:
+        return ""
+    measured = [side for side in alike[0].sides if not side.is_fixed]
+    values = [readings[side] for side in measured]
+    names = " and ".join(dict.fromkeys(side.label for side in measured))
+    exact = "(A metric that no seed can change is declared with exact=True.)"
+    if len(measured) == 1:
+        return (
+            f"every seed gave {float(values[0][0]):.6g} for {names}: does the training use its"
+            f" seed, or is this a floor or a ceiling? {exact}"
+        )
+    if all(np.array_equal(each, values[0]) for each in values):
+        return (
+            f"{names} are alike on every seed: does the setting that tells them apart reach "
+            "the training, or is this a floor or a ceiling?"
+        )
+    return (
+        f"every seed gave the same difference of {names}: does the training use its seed? {exact}"
     )
+
+
+def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, str]:
+    """Return how many seeds have 80 % power, were effect and spread as they look, in words too.
+
+    A term that points the wrong way can refute the statement by itself; otherwise the statement
+    waits for the slowest of its open terms.
+    """
+    if any(effect.alike for effect in effects):
+        return None, ""
+    wrong = [effect for effect in effects if effect.distance < 0]
+    open_ = [effect for effect in effects if effect.needed and not effect.holds]
+    if wrong:
+        one_sided = [0.5 if each.kind == "run" else 1.0 for each in wrong]
+        needed = [
+            seeds_needed(each, side * each.p_against, side * each.boundary_against)
+            for side, each in zip(one_sided, wrong, strict=True)
+        ]
+    else:
+        needed = [seeds_needed(each, each.p_for, each.boundary) for each in open_]
+    enough = [seeds for seeds in needed if seeds is not None]
+    given_up = _given_up(effects[0].seeds, design)
+    if not enough or (not wrong and len(enough) < len(needed)):
+        return None, given_up + _why_none(wrong or open_)
+    seeds = min(enough) if wrong else max(enough)
+    would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
+    if isinstance(design, OneLook):
+        more = max(1, seeds - min(effect.seeds for effect in effects))
+        return seeds, (
+            f"{would} power, {more} more of each arm, if this effect and spread are the true"
+            " ones (they are a second look, and cost what looks=… says)"
+        )
+    return seeds, (
+        f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
+        " extended after looking does not keep its level)"
+    )
+
+
+def _given_up(seeds: int, design: Design) -> str:
+    """Say why there were no more looks; empty where the last one was reached."""
+    if seeds == design.looks[-1] or isinstance(design, OneLook):
+        return ""
+    return (
+        f"given up after {seeds} of {design.looks[-1]} seeds: the others would have settled it with"
+        f" a chance below {design.futility:.0%}; "
+    )
+
+
+def _why_none(effects: Sequence[Effect]) -> str:
+    """Say why no number of seeds would settle it."""
+    if any(e.examples and e.fixed_variance > e.over_seeds / e.seeds for e in effects):
+        return (
+            "most of the error comes from the examples, which all seeds were measured on: more"
+            " examples would settle it, more seeds would not"
+        )
+    if any(effect.kind == "run" for effect in effects):
+        return (
+            f"{MOST_SEEDS} seeds would not settle it: what the source printed is as uncertain as"
+            " its own few runs, whatever is run here"
+        )
+    return f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"

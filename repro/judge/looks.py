@@ -16,17 +16,16 @@ Carlo error makes the threshold stricter and not looser. The draws are seeded, a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtrinc, ndtr, ndtri  # type: ignore[import-untyped]
+from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Count, Statistic, tail
+from repro.judge.statistic import STUDENT, Sign, Simulated, Statistic
 
 _STEPS = 2
 """The number of thresholds that are simulated for each halving; those between are interpolated."""
@@ -34,8 +33,7 @@ _STEPS = 2
 _TINY = 1e-12
 """The p below which the union bound replaces the simulation, which would divide by rounding."""
 
-_DRAWS, _DRAWS_OF_POWER = 10_000, 20_000
-_SEED, _SEED_OF_POWER = 5_8_12, 80
+_DRAWS, _SEED = 10_000, 5_8_12
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class Design:
     `reproduced` has at most chance `level / 2`, and so has a false `refuted`.
 
     >>> print(Design(looks=(5, 8, 12)))
-    looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each;
-    80% power for an effect of 1.26 sd over seeds (one comparison)
+    looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each
     """
 
     looks: tuple[int, ...]
@@ -81,7 +78,8 @@ class Design:
         All comparisons must hold for `reproduced`, so each may use the whole level. Any one is
         enough for `refuted`, so there each has its `share` of it.
         """
-        return _boundary(self, seeds, share, statistic)
+        looks = self.at(seeds).looks
+        return threshold(looks, self.one_sided_level * share, statistic) * seeds / looks[-1]
 
     def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
         """Return the level at which these looks would have crossed this p at the look at `seeds`.
@@ -89,54 +87,14 @@ class Design:
         >>> round(Design(looks=(5, 8, 12)).level_at(0.0018, 8), 4)
         0.005
         """
-        nominal = min(1.0, p * self.looks[-1] / seeds)
-        return level_of(self.looks, nominal, statistic)
-
-    def power(self, effect_in_sd: float, *, terms: int = 1) -> float:
-        """The chance of `reproduced` within the budget, by simulation (to about 0.01).
-
-        `effect_in_sd` is how far the true effect lies past its bound, in standard deviations of
-        the paired differences over seeds; with several terms each has this effect, independently.
-
-        >>> Design(looks=(10,), level=0.05).power(1.0) > 0.8
-        True
-        """
-        last = self.looks[-1]
-        means, spreads = _simulated_looks(self.looks)
-        undecided = np.ones(len(means), dtype=bool)
-        reproduced = np.zeros(len(means), dtype=bool)
-        # Other terms are other, independent rows of the same simulation.
-        shifts = [term * len(means) // terms for term in range(terms)]
-        for look, seeds in enumerate(self.looks):
-            t = (means[:, look] + effect_in_sd) / spreads[:, look] * np.sqrt(seeds)
-            p = tail(t, seeds - 1)
-            p_for = [np.roll(p, shift) for shift in shifts]
-            p_against = [1 - each for each in p_for]
-            holds = np.max(p_for, axis=0) <= self.boundary(seeds)
-            fails = np.min(p_against, axis=0) <= self.boundary(seeds, share=1 / terms)
-            reproduced |= undecided & holds
-            undecided &= ~(holds | fails)
-            to_hold = [(p, self.boundary(last), seeds / last) for p in p_for]
-            to_fail = [(p, self.boundary(last, share=1 / terms), seeds / last) for p in p_against]
-            undecided &= predictive_power_of(to_hold, to_fail) >= self.futility
-        return float(reproduced.mean())
-
-    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
-        """The smallest effect, in standard deviations over seeds, that is found with this power.
-
-        >>> Design(looks=(3,)).detectable() > Design(looks=(12,)).detectable()
-        True
-        """
-        if not 0 < power < 1:
-            raise ValueError(f"power={power!r} must lie between 0 and 1, for example 0.8")
-        return _detectable(self, power, terms)
+        looks = self.at(seeds).looks
+        return level_of(looks, min(1.0, p * looks[-1] / seeds), statistic)
 
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))
+        level = 100 * self.one_sided_level
         return (
-            f"looks at {looks} seeds; "
-            f"false reproduced and false refuted at most {100 * self.one_sided_level:.2g}% each;\n"
-            f"80% power for an effect of {self.detectable():.2f} sd over seeds (one comparison)"
+            f"looks at {looks} seeds; false reproduced and false refuted at most {level:.2g}% each"
         )
 
 
@@ -151,53 +109,27 @@ class OneLook(Design):
     """
 
     def at(self, seeds: int) -> Design:
-        return OneLook((seeds,), self.level)
-
-    def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
-        """The p at which one comparison of so many seeds counts on its own."""
-        return threshold((seeds,), self.one_sided_level * share, statistic)
-
-    def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
-        return level_of((seeds,), min(1.0, p), statistic)
-
-    def detectable(self, *, power: float = 0.8, terms: int = 1) -> float:
-        """The smallest effect, in standard deviations over seeds, that is found with this power."""
-        seeds = self.looks[-1]
-        t = float(STUDENT.critical(self.boundary(seeds), seeds))
-        return float(nctdtrinc(seeds - 1, 1 - power ** (1 / terms), t) / seeds**0.5)
+        return OneLook((seeds,), self.level) if (seeds,) != self.looks else self
 
 
 # --- The p thresholds.
-
-
-@lru_cache(maxsize=1024)
-def _boundary(design: Design, seeds: int, share: float, statistic: Statistic) -> float:
-    nominal = threshold(design.looks, design.one_sided_level * share, statistic)
-    return at_look(seeds, design.looks, nominal)
 
 
 @lru_cache(maxsize=256)
 def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDENT) -> float:
     """Return the one-sided p of the last look, where any look crosses its own with chance `level`.
 
-    `at_look` gives those of the others.
-
     >>> threshold((8,), 0.005)
     0.005
-    >>> [round(at_look(n, (5, 8, 12), threshold((5, 8, 12), 0.005)), 4) for n in (5, 8, 12)]
-    [0.0011, 0.0018, 0.0027]
+    >>> round(threshold((5, 8, 12), 0.005), 4)
+    0.0027
     """
-    if isinstance(statistic, Count):
+    if isinstance(statistic, Sign):
         return statistic.threshold(looks, level)
     nominal = level
     for _ in range(6):  # their ratio hardly depends on the threshold, so this settles at once
         nominal = level / _ratio_at(looks, nominal, statistic)
     return nominal
-
-
-def at_look(seeds: int, looks: tuple[int, ...], nominal: float) -> float:
-    """Return the p at which one look counts, where the last one counts at `nominal`."""
-    return nominal * seeds / looks[-1]
 
 
 def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUDENT) -> float:
@@ -206,22 +138,23 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
-    if isinstance(statistic, Count):
+    if isinstance(statistic, Sign):
         return statistic.chance_of_crossing(looks, nominal)
     return nominal * _ratio_at(looks, nominal, statistic) if nominal else 0.0
 
 
-def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
+def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> float:
     """Return the ratio of level to threshold at this threshold, between two that are simulated."""
     if len(looks) == 1:
         return 1.0
     fraction, step = math.modf(-math.log2(nominal) * _STEPS)
-    before, after = (_ratio(looks, math.exp2(-at / _STEPS), statistic) for at in (step, step + 1))
+    before = _ratio(looks, math.exp2(-step / _STEPS), statistic)
+    after = _ratio(looks, math.exp2(-(step + 1) / _STEPS), statistic)
     return (1 - fraction) * before + fraction * after
 
 
 @lru_cache(maxsize=1024)
-def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> float:
+def _ratio(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> float:
     """Simulate the ratio of level to threshold at this threshold."""
     if nominal == 1:
         return 1.0  # every look crosses it
@@ -232,11 +165,10 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Statistic) -> floa
 
 
 def _chance_of_crossing(
-    nominal: float, looks: tuple[int, ...], statistic: Statistic
+    nominal: float, looks: tuple[int, ...], statistic: Simulated
 ) -> tuple[float, float]:
     """The chance that some look of normal samples crosses its p, and the standard error of it."""
-    assert not isinstance(statistic, Count)  # its chance is added up exactly
-    thresholds = [at_look(seeds, looks, nominal) for seeds in looks]
+    thresholds = [nominal * seeds / looks[-1] for seeds in looks]
     bounds = [statistic.critical(p, n) for p, n in zip(thresholds, looks, strict=True)]
     total, variance = 0.0, 0.0
     draws = _draws(len(looks), statistic.rows(looks[-1]))
@@ -284,48 +216,3 @@ def predictive_power(p: Any, boundary: float, known: Any) -> Any:
     remaining = np.sqrt(np.maximum(1 - np.asarray(known), 0.0))
     # Where nothing remains to be known, what has not been crossed will not be.
     return np.where(remaining > 0, ndtr(distance / np.where(remaining > 0, remaining, 1.0)), 0.0)
-
-
-def predictive_power_of(
-    to_hold: Sequence[tuple[Any, float, Any]], to_fail: Sequence[tuple[Any, float, Any]]
-) -> Any:
-    """The chance, or a little more, that the rest of the seeds settles what is open.
-
-    It is settled where all of `to_hold` cross their boundary, or one of `to_fail` does. Both are
-    comparisons, as the p that each stands at, the boundary at which it counts at the last look, and
-    the share of what all seeds would tell that is known.
-
-    >>> even = [(0.5, 0.0027, 5 / 12)]
-    >>> round(float(predictive_power_of(even, even)), 3)
-    0.019
-    """
-    all_hold = np.min([predictive_power(*comparison) for comparison in to_hold], axis=0)
-    one_fails = np.sum([predictive_power(*comparison) for comparison in to_fail], axis=0)
-    return all_hold + one_fails
-
-
-# --- The effects that a design finds.
-
-
-@lru_cache(maxsize=64)
-def _detectable(design: Design, power: float, terms: int) -> float:
-    last = design.looks[-1]
-    t = float(STUDENT.critical(design.boundary(last), last))
-    alone = float(nctdtrinc(last - 1, 1 - power, t)) / last**0.5  # with no other look, nor term
-    low, high = 0.8 * alone, 1.2 * alone
-    while design.power(high, terms=terms) < power:
-        low, high = high, 1.2 * high
-    while high - low > 0.002 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if design.power(middle, terms=terms) >= power else (middle, high)
-    return float(high)
-
-
-@lru_cache(maxsize=16)
-def _simulated_looks(looks: tuple[int, ...]) -> tuple[Array, Array]:
-    """Mean and standard deviation of standard normal differences, for each draw at each look."""
-    rng = np.random.default_rng(_SEED_OF_POWER)
-    draws = rng.standard_normal((_DRAWS_OF_POWER, looks[-1]))
-    means = np.stack([draws[:, :seeds].mean(axis=1) for seeds in looks], axis=1)
-    spreads = np.stack([draws[:, :seeds].std(axis=1, ddof=1) for seeds in looks], axis=1)
-    return means, spreads

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from repro.judge.contrast import Bound, Comparison, GainComparison
-from repro.judge.documented import DocumentedRun, Width, runs_of
+from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, fixed
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
     is_count,
+    require_another,
     require_number,
+    require_positive,
     require_same_data,
     require_share,
+    require_width,
 )
-from repro.judge.scale import Array, Scale
-from repro.judge.spread import ShareOfRuns, SmallSpread
-from repro.judge.terms import Fixed, Side, Statement, Term
+from repro.judge.terms import DocumentedRun, InHalfOfRuns, SmallSpread, runs_of
 from repro.judge.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Measured(NoArithmetic):
+class Measured(NoArithmetic, Side):
     """A metric of one arm over seeds.
 
     `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
@@ -36,33 +35,6 @@ class Measured(NoArithmetic):
     """
 
     judge: Judge
-    label: str
-    metric: str
-    values: Callable[[int], Array]
-    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
-    by_example: Callable[[int], Array] | None = None
-    """The examples that the values are means of, [seeds, examples]; only on the identity scale.
-
-    They are given where comparisons are to count the error of having drawn these and no others.
-    """
-
-    is_exact: bool = False
-    """True where no seed can change the values, as of counts and parameters: they are read off."""
-
-    pairing: object = None
-    """The runs that the values are of: those of another pairing are independent of them.
-
-    None for arms of which every seed is paired with the same seed of every other.
-    """
-
-    repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are one run, alike in all that is known of them.
-
-    Then they are no evidence of what another seed would give."""
-
-    is_fixed: ClassVar[bool] = False
-    origin: object = None
-    """The arm and the metric, where they are known: nothing is compared with itself."""
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
@@ -70,9 +42,6 @@ class Measured(NoArithmetic):
                 f"{self.metric} of {self.label} is a mean over examples: compare it on the identity"
                 f" scale, not on {self.scale.name}"
             )
-
-    def examples(self, seeds: int, /) -> Array | None:
-        return None if self.by_example is None else self.by_example(seeds)
 
     def __gt__(self, other: Measured | float) -> Verdict:
         return self.exceeds(other)
@@ -92,7 +61,7 @@ class Measured(NoArithmetic):
         """The gain of this arm over another, to compare with another gain."""
         if not isinstance(other, Measured):
             self._no_arithmetic(other)
-        _require_another(self.label, self.origin, other.origin)
+        require_another(self.label, self.origin, other.origin)
         return Gain(high=self, low=_same_metric(self, other))
 
     def exceeds(
@@ -105,8 +74,8 @@ class Measured(NoArithmetic):
     ) -> Verdict:
         """Judge whether this is larger, by an amount in natural units or by a ratio if given.
 
-        That is a claim about means. `in_at_least=0.9` claims it of nine runs in ten instead, and
-        `in_at_least=0.5` of the median: what some collapsed seeds do not change.
+        That is a claim about means. `in_at_least=0.5` claims it of half of the runs instead, which
+        is the median: what some collapsed seeds do not change.
 
         >>> fragile, deep = trials(FRAGILE, DEEP)  # one run of FRAGILE ends at chance
         >>> print(fragile.accuracy.exceeds(deep.accuracy).outcome)
@@ -117,8 +86,8 @@ class Measured(NoArithmetic):
         >>> assert shallow.perplexity.exceeds(deep.perplexity, by_ratio=1.1)
         """
         term = above(self, other, by_at_least=by_at_least, by_ratio=by_ratio)
-        text = f"{self.label} exceeds {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
+        text = f"exceeds {term.sides[1].label}{amount(by_at_least, by_ratio)}"
+        return self._in_runs(text, term, in_at_least)
 
     def falls_below(
         self,
@@ -136,8 +105,8 @@ class Measured(NoArithmetic):
         >>> assert deep.perplexity.falls_below(shallow.perplexity, by_ratio=1.1)
         """
         term = above(other, self, by_at_least=by_at_least, by_ratio=by_ratio)
-        text = f"{self.label} falls below {_label(other)}{amount(by_at_least, by_ratio)}"
-        return self._decide(text + _share_words(in_at_least), _of_runs(term, in_at_least))
+        text = f"falls below {term.sides[0].label}{amount(by_at_least, by_ratio)}"
+        return self._in_runs(text, term, in_at_least)
 
     def is_within(self, margin: float, *, of: Measured) -> Verdict:
         """Judge whether this lies within a margin of the other: two one-sided tests.
@@ -148,8 +117,7 @@ class Measured(NoArithmetic):
         refuted
         """
         _same_metric(self, of)
-        text = f"{self.label} is within {margin:g} of {of.label}"
-        return self._decide(text, *_within(self, of, margin))
+        return self._decide(f"is within {margin:g} of {of.label}", *_within(self, of, margin))
 
     def matches(self, documented: float, *, tolerance: float | None = None) -> Verdict:
         """Judge whether this lies within a tolerance of a documented value: two one-sided tests.
@@ -162,7 +130,7 @@ class Measured(NoArithmetic):
         >>> print(shallow.parameters.matches(10_451).outcome)
         refuted
         """
-        documented = require_number(documented, self.label, self.metric)
+        documented = require_number(documented, self)
         if tolerance is None:
             if not self.is_exact:
                 raise ValueError(
@@ -171,12 +139,11 @@ class Measured(NoArithmetic):
                     " metric with exact=True if no seed can change it"
                 )
             tolerance = _EXACTLY * max(1.0, abs(documented))
-            text = f"{self.label} matches {documented:.12g}"
+            text = f"matches {documented:.12g}"
         else:
-            text = f"{self.label} matches {documented:g} within {tolerance:g}"
-        require_share(documented, self.scale, self.metric)
-        same_examples = replace(self, by_example=None)  # as those of the documented value
-        terms = _within(same_examples, Fixed(documented), tolerance)
+            text = f"matches {documented:g} within {tolerance:g}"
+        require_share(documented, self)
+        terms = _within(self._on_its_examples(), fixed(documented, self), tolerance)
         return self._decide(text, *terms, documented=documented)
 
     def is_at_most(self, margin: float, *, below: Measured) -> Verdict:
@@ -186,7 +153,7 @@ class Measured(NoArithmetic):
         >>> assert medium.accuracy.is_at_most(0.06, below=deep.accuracy)
         """
         _same_metric(self, below)
-        text = f"{self.label} is at most {margin:g} below {below.label}"
+        text = f"is at most {margin:g} below {below.label}"
         return self._decide(text, _not_below(self, below, margin))
 
     def is_times(self, documented: float, other: Measured, *, within_ratio: float) -> Verdict:
@@ -203,24 +170,12 @@ class Measured(NoArithmetic):
           holds: deep / shallow = 4 ratio, claimed < 4.04; the same on every seed
           exact: declared not to depend on the seed; identity scale
         """
-        _same_metric(self, other)
-        if not 0 < documented < float("inf"):
-            raise ValueError(f"{documented!r} cannot be a ratio: give a positive number")
-        if not 1 < within_ratio < float("inf"):
-            raise ValueError(
-                f"within_ratio={within_ratio!r} leaves nothing to show: give a ratio above 1, for "
-                "example 1.1 for 10 % more or as much less"
-            )
-        _require_another(self.label, self.origin, other.origin)
-        text = f"{self.label} is {documented:g} times {other.label}"
+        compared = self._times(other, documented)
+        require_width("within_ratio", within_ratio, above=1)
         least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
-        lower, upper = (
-            Comparison(
-                self, other, self.scale, self.metric, bound, below=below, other_bound=other_bound
-            )
-            for bound, below, other_bound in ((least, False, most), (most, True, least))
-        )
-        text += f" within a ratio of {within_ratio:g}"
+        lower = replace(compared, bound=least, other_bound=most)
+        upper = replace(lower, bound=most, below=True, other_bound=least)
+        text = f"is {documented:g} times {other.label} within a ratio of {within_ratio:g}"
         return self._decide(text, lower, upper, documented=documented)
 
     def is_at_most_times(self, ratio: float, of: Measured) -> Verdict:
@@ -233,13 +188,8 @@ class Measured(NoArithmetic):
         >>> print(medium.perplexity.is_at_most_times(1.02, of=deep.perplexity).outcome)
         refuted
         """
-        _same_metric(self, of)
-        if not 0 < ratio < float("inf"):
-            raise ValueError(f"{ratio!r} cannot be a ratio: give a positive number")
-        _require_another(self.label, self.origin, of.origin)
-        bound = Bound(times=ratio)
-        term = Comparison(self, of, self.scale, self.metric, bound, below=True)
-        return self._decide(f"{self.label} is at most {ratio:g} times {of.label}", term)
+        term = replace(self._times(of, ratio), below=True)
+        return self._decide(f"is at most {ratio:g} times {of.label}", term)
 
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.
@@ -255,15 +205,13 @@ class Measured(NoArithmetic):
         >>> print(deep.accuracy.spreads_at_most(0.0001).outcome)
         refuted
         """
-        if not 0 < documented < float("inf"):
-            raise ValueError(f"{documented!r} cannot be a spread: give a positive number")
+        require_positive(documented, "a spread")
         if over is not None and not is_count(over, least=2):
             raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
-        text = f"{self.label} spreads at most {documented:g}"
+        text = f"spreads at most {documented:g}"
         if over is not None:
             text += f", as over {over} seeds there"
-        half_example = 0.5 / self.scale.count if self.scale.count else 0.0
-        term = SmallSpread(self, self.metric, documented, half_example, over or 0)
+        term = SmallSpread((self,), at_most=documented, runs=over or 0)
         return self._decide(text, term, documented=documented)
 
     def agrees_with(
@@ -299,27 +247,55 @@ class Measured(NoArithmetic):
             raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
         if times is not None and plus is not None:
             raise ValueError("the number is a multiple of an arm or an amount above it, not both")
-        documented = require_number(documented, self.label, self.metric)
-        width = Width(within, within_ratio)
-        require_share(documented if times is None else 0.0, self.scale, self.metric)
-        text, bound = f"{documented:g}", Bound()
-        side: Side = Fixed(documented)
+        if (within is None) == (within_ratio is None):
+            raise ValueError("say how near is near enough: give within, or within_ratio")
+        require_width("within", within, above=0)
+        require_width("within_ratio", within_ratio, above=1)
+        documented = require_number(documented, self)
+        require_share(documented if times is None else 0.0, self)
+        of, bound, side = f"{documented:g}", UNSHIFTED, fixed(documented, self)
         if times is not None:
             side, bound = _same_metric(self, times), Bound(times=documented)
-            text += f" times {times.label}"
+            of += f" times {times.label}"
         elif plus is not None:
             side, bound = _same_metric(self, plus), Bound(plus=documented)
-            text += f" plus {plus.label}"
-        same_examples = replace(self, by_example=None)  # as those of the documented value
+            of += f" plus {plus.label}"
         term = DocumentedRun(
-            _compared(same_examples, side, self, bound), documented, runs, width, paired
+            _compared(self._on_its_examples(), side).sides,
+            bound,
+            documented=documented,
+            runs=runs,
+            within=within,
+            within_ratio=within_ratio,
+            source_paired=paired,
         )
-        text = f"{self.label} agrees with {text}, documented of {runs_of(runs)}, {width}"
+        text = f"agrees with {of}, documented of {runs_of(runs)}, {term.width}"
         return self._decide(text, term, documented=documented)
 
-    def _decide(self, text: str, *terms: Term, documented: float | None = None) -> Verdict:
-        statement = Statement(f"{text} in {self.metric}", terms, documented=documented)
-        return self.judge.decide(statement)
+    def _in_runs(self, text: str, term: Contrast, share: float | None) -> Verdict:
+        """Judge a comparison in the mean, or in half of the runs if that is given."""
+        if share is None:
+            return self._decide(text, term)
+        if share != 0.5:
+            raise ValueError(
+                f"in_at_least={share!r} is no claim about the median: give 0.5, or claim the mean"
+            )
+        term = InHalfOfRuns(term.sides, term.bound)
+        return self._decide(f"{text} in at least 0.5 of the runs", term)
+
+    def _times(self, other: Measured, ratio: float) -> Contrast:
+        """The term that this exceeds so many times another arm."""
+        _same_metric(self, other)
+        require_positive(ratio, "a ratio")
+        return _compared(self, other, Bound(times=ratio))
+
+    def _on_its_examples(self) -> Measured:
+        """This, measured on the same examples as the documented value: they are not drawn."""
+        return replace(self, by_example=None)
+
+    def _decide(self, text: str, *terms: Contrast, documented: float | None = None) -> Verdict:
+        text = f"{self.label} {text} in {self.metric}"
+        return self.judge.decide(Statement(text, terms, documented=documented))
 
 
 @dataclass(frozen=True)
@@ -346,7 +322,7 @@ class Gain:
     def __lt__(self, other: Gain) -> Verdict:
         return other > self
 
-    def larger_than(self, other: Gain) -> GainComparison:
+    def larger_than(self, other: Gain) -> Contrast:
         """The term that this gain is larger than another."""
         if not isinstance(other, Gain):
             raise TypeError(
@@ -356,10 +332,8 @@ class Gain:
         _same_metric(self.high, other.high)
         ends = [(each.high.origin, each.low.origin) for each in (self, other)]
         if None not in ends[0]:
-            _require_another(f"the gain {self.label}", *ends)
-        return GainComparison(
-            self.high, self.low, other.high, other.low, self.high.scale, self.high.metric
-        )
+            require_another(f"the gain {self.label}", *ends)
+        return Contrast((self.high, self.low, other.high, other.low))
 
 
 _EXACTLY = 1e-9
@@ -375,7 +349,7 @@ def above(
     *,
     by_at_least: float | None = None,
     by_ratio: float | None = None,
-) -> Comparison:
+) -> Contrast:
     """The term that an arm lies above another arm or a number, or below a number."""
     if by_at_least is not None and by_ratio is not None:
         raise ValueError("say how much with by_at_least or with by_ratio, not with both")
@@ -385,38 +359,30 @@ def above(
         raise ValueError(f"by_ratio={by_ratio!r} must be at least 1, for example 1.1 for 10 % more")
     arm = high if isinstance(high, Measured) else low
     assert isinstance(arm, Measured)  # one side is always an arm
-    require_share(by_at_least or 0.0, arm.scale, arm.metric)
+    require_share(by_at_least or 0.0, arm)
     bound = Bound(times=by_ratio, plus=by_at_least or 0.0)
-    return _compared(_side(arm, high), _side(arm, low), arm, bound)
+    return _compared(_side(arm, high), _side(arm, low), bound)
 
 
-def _compared(high: Side, low: Side, arm: Measured, bound: Bound) -> Comparison:
-    """Compare two sides as a metric is compared; raises ValueError where they are one."""
+def _compared(high: Side, low: Side, bound: Bound = UNSHIFTED) -> Contrast:
+    """Compare two sides; raises ValueError where they are one, or have nothing in common."""
     require_same_data(high, low)
-    _require_another(arm.label, *(getattr(side, "origin", None) for side in (high, low)))
-    return Comparison(high, low, arm.scale, arm.metric, bound)
+    require_another((low if high.is_fixed else high).label, high.origin, low.origin)
+    return Contrast((high, low), bound)
 
 
-def _require_another(label: str, first: object, second: object) -> None:
-    """Raise ValueError where something is compared with itself."""
-    if first is not None and first == second:
-        raise ValueError(
-            f"The claim compares {label} with itself: let the two arms differ in a setting."
-        )
-
-
-def _not_below(arm: Measured, other: Side, margin: float) -> Comparison:
+def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
     """The term that an arm lies below another side by less than a margin, if at all."""
-    require_share(margin, arm.scale, arm.metric)
+    require_share(margin, arm)
     if not 0 < margin < float("inf"):
         raise ValueError(
             f"a margin of {margin!r} leaves nothing to show: give a positive amount, in the "
             "natural unit of the metric"
         )
-    return _compared(arm, other, arm, Bound(plus=-margin))
+    return _compared(arm, other, Bound(plus=-margin))
 
 
-def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comparison]:
+def _within(arm: Measured, other: Side, margin: float) -> tuple[Contrast, Contrast]:
     """The two terms that an arm lies within a margin of another side."""
     above, below = Bound(plus=-margin), Bound(plus=margin)
     lower = replace(_not_below(arm, other, margin), other_bound=below)
@@ -426,9 +392,9 @@ def _within(arm: Measured, other: Side, margin: float) -> tuple[Comparison, Comp
 def _side(arm: Measured, other: Other) -> Side:
     if isinstance(other, Measured):
         return _same_metric(arm, other)
-    number = require_number(other, arm.label, arm.metric)
-    require_share(number, arm.scale, arm.metric)
-    return Fixed(number)
+    number = require_number(other, arm)
+    require_share(number, arm)
+    return fixed(number, arm)
 
 
 def _same_metric(arm: Measured, other: Measured) -> Measured:
@@ -446,29 +412,8 @@ def _same_metric(arm: Measured, other: Measured) -> Measured:
     return other
 
 
-def _label(other: Other) -> str:
-    return other.label if isinstance(other, Measured) else f"{other:g}"
-
-
 def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
     """The words of a statement for an amount or a ratio; none where neither is given."""
     if by_ratio is not None:
         return f" by a ratio of at least {by_ratio:g}"
     return f" by at least {by_at_least:g}" if by_at_least else ""
-
-
-def _share_words(in_at_least: float | None) -> str:
-    """The words of a statement for a share of the runs; none where it is about the mean."""
-    return f" in at least {in_at_least:.4g} of the runs" if in_at_least else ""
-
-
-def _of_runs(term: Comparison, in_at_least: float | None) -> Term:
-    """The term that a comparison holds in a share of the runs, or in the mean if none is given."""
-    if in_at_least is None:
-        return term
-    if not 0 < in_at_least <= 1:
-        raise ValueError(
-            f"in_at_least={in_at_least!r} is no share of the runs: give 0.9 for nine in ten, 0.5 "
-            "for the median, 1 for every run"
-        )
-    return ShareOfRuns(term, in_at_least)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
 
-from repro.judge.scale import Scale
+from repro.judge.contrast import Side
 
 
 class NoArithmetic:
@@ -17,10 +16,15 @@ class NoArithmetic:
     label: str
 
     def __ge__(self, other: object) -> NoReturn:
-        raise TypeError(_no_order(self.label, ">=", "a > b, or a.is_at_most(margin, below=b)"))
+        self._no_order(">=", "a > b, or a.is_at_most(margin, below=b)")
 
     def __le__(self, other: object) -> NoReturn:
-        raise TypeError(_no_order(self.label, "<=", "a < b, or a.is_at_most_times(1.05, b)"))
+        self._no_order("<=", "a < b, or a.is_at_most_times(1.05, b)")
+
+    def _no_order(self, sign: str, instead: str) -> NoReturn:
+        raise TypeError(
+            f"{self.label} {sign} … says that it may be equal, which no test shows: claim {instead}"
+        )
 
     def _no_arithmetic(self, other: object) -> NoReturn:
         raise TypeError(
@@ -53,56 +57,69 @@ def is_count(number: object, *, least: int) -> bool:
     return is_whole and number >= least  # type: ignore[operator]
 
 
-def require_findings(findings: Sequence[object], kind: type) -> None:
-    """Raise TypeError where something else is joined with findings."""
-    for each in findings:
-        if not isinstance(each, kind):
-            raise TypeError(
-                f"a {type(each).__name__} is no finding: join what a comparison gave, and assert"
-                " anything else by itself"
-            )
+def require_finding(finding: object, kind: type) -> None:
+    """Raise TypeError where something else is joined or compared with a finding."""
+    if not isinstance(finding, kind):
+        raise TypeError(
+            f"a {type(finding).__name__} is no finding: join what a comparison gave, and assert"
+            " anything else by itself"
+        )
 
 
-def _no_order(label: str, sign: str, instead: str) -> str:
-    return f"{label} {sign} … says that it may be equal, which no test shows: claim {instead}"
-
-
-def require_number(other: object, label: str, metric: str) -> float:
-    """Return the number that a metric is compared with; raises an error where it is none."""
+def require_number(other: object, side: Side) -> float:
+    """Return the number that a side is compared with; raises an error where it is none."""
+    compared = f"{side.metric} of {side.label} is compared with"
     is_truth = isinstance(other, bool | np.bool_)
     if not is_truth and (isinstance(other, int | float) or hasattr(other, "__float__")):
         number = float(other)
         if math.isfinite(number):
             return number
-        raise ValueError(
-            f"{metric} of {label} is compared with {number}, which is no finite number"
-        )
+        raise ValueError(f"{compared} {number}, which is no finite number")
     raise TypeError(
-        f"{metric} of {label} is compared with a {type(other).__name__}, which is neither a number"
-        f" nor a metric: name the same metric of it, as in b.{metric.replace(' ', '_')}"
+        f"{compared} a {type(other).__name__}, which is neither a number nor a metric: name the"
+        f" same metric of it, as in b.{side.metric.replace(' ', '_')}"
     )
 
 
-def require_share(number: float, scale: Scale, metric: str) -> None:
+def require_positive(number: float, what: str) -> None:
+    """Raise ValueError where a number that stands for `what` is not above zero."""
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{number!r} cannot be {what}: give a positive number")
+
+
+def require_width(name: str, width: float | None, *, above: float) -> None:
+    """Raise ValueError where nothing, or everything, would be near enough."""
+    if width is not None and not above < width < float("inf"):
+        give = "a ratio above 1, for example 1.1 for 10 % more or as much less"
+        give = give if above else "a positive one"
+        raise ValueError(f"{name}={width!r} leaves nothing to show: give {give}")
+
+
+def require_share(number: float, side: Side) -> None:
     """Raise ValueError where per cent are given of what is a share."""
-    if scale.name == "log-odds" and abs(number) > 1:
+    if side.scale.name == "log-odds" and abs(number) > 1:
         raise ValueError(
-            f"{metric} is a share between 0 and 1, and {number:g} is none: write {number / 100:g}"
-            f" for {number:g} %"
+            f"{side.metric} is a share between 0 and 1, and {number:g} is none: write"
+            f" {number / 100:g} for {number:g} %"
         )
 
 
-def require_same_data(high: object, low: object) -> None:
+def require_another(label: str, first: object, second: object) -> None:
+    """Raise ValueError where something is compared with itself."""
+    if first is not None and first == second:
+        raise ValueError(
+            f"The claim compares {label} with itself: let the two arms differ in a setting."
+        )
+
+
+def require_same_data(high: Side, low: Side) -> None:
     """Raise ValueError where two arms were measured on different data: seeds pair nothing there."""
-    sides = [side for side in (high, low) if getattr(side, "origin", None)]
-    names = [getattr(side.origin[0], "data", None) for side in sides]  # type: ignore[attr-defined]
-    if len(set(names)) > 1:
-        labels = " and ".join(
-            f"{side.label} on {name}"  # type: ignore[attr-defined]
-            for side, name in zip(sides, names, strict=True)
-        )
+    if not high.origin or not low.origin:
+        return
+    names = [getattr(side.origin[0], "data", None) for side in (high, low)]
+    if names[0] != names[1]:
         raise ValueError(
-            f"The claim compares {labels}: runs on different data have nothing in common that"
-            " seeds could pair; judge each data set in a case of its own, with"
-            " pytest.mark.parametrize"
+            f"The claim compares {high.label} on {names[0]} and {low.label} on {names[1]}: runs on"
+            " different data have nothing in common that seeds could pair; judge each data set in"
+            " a case of its own, with pytest.mark.parametrize"
         )

@@ -1,7 +1,9 @@
 """The statistics that looks compare with a threshold, where large values are evidence.
 
 A threshold for several looks is found by simulating the very statistic that is judged. That needs
-its value, its quantiles, and a way to turn normal samples into samples of a given value.
+its value, its quantiles, and `impose`: what changes normal samples in place into ones drawn given
+its value, one for each sample. Each of these is a function of parts of normal samples that are
+independent of their length and of the direction of their residuals, so that it can be replaced.
 Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the faster one.
 
 The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
@@ -10,13 +12,11 @@ The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
     bdtr,
-    bdtrc,
     chdtr,
     chdtrc,
     fdtr,
@@ -24,20 +24,14 @@ from scipy.special import (  # type: ignore[import-untyped]
     fdtri,
     gammainccinv,
     gammaincinv,
-    stdtr,
     stdtrit,
 )
 
 from repro.judge.scale import Array
 
 
-def tail(t: Any, freedom: Any) -> Any:
-    """The chance of a t statistic above `t` when the true mean is 0."""
-    return stdtr(freedom, -np.asarray(t))
-
-
 def critical(p: Any, freedom: Any) -> Any:
-    """The t statistic whose `tail` is `p`."""
+    """The t statistic that is exceeded with chance `p` when the true mean is 0."""
     return -stdtrit(freedom, p)
 
 
@@ -59,11 +53,7 @@ class Student:
         return critical(p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
-
-        The t statistic is the angle between the differences and the constant vector. It is
-        independent of their length and of the direction of their residuals: it can be replaced.
-        """
+        """Replace the angle between the differences and the constant vector, which is t."""
         seeds = len(samples)
         length = np.linalg.norm(samples, axis=0)
         hypotenuse = np.sqrt(seeds - 1 + value**2)
@@ -97,10 +87,8 @@ class Spread:
         freedom = seeds - 1
         if self.runs:
             squares = freedom * fdtri(freedom, self.runs - 1, 1 - p if self.large else p)
-        elif self.large:
-            squares = 2 * gammainccinv(freedom / 2, p)
         else:
-            squares = 2 * gammaincinv(freedom / 2, p)
+            squares = 2 * (gammainccinv if self.large else gammaincinv)(freedom / 2, p)
         return squares if self.large else -squares
 
     def tail(self, squares: Any, seeds: int) -> Any:
@@ -111,11 +99,7 @@ class Spread:
         return (chdtrc if self.large else chdtr)(seeds - 1, squares)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
-
-        The sum of squares is independent of the mean and of the direction of the residuals. So is
-        the ratio of two sums of squares, and of what they add up to.
-        """
+        """Replace the sum of squares, or its ratio to that of the runs, which keep their sum."""
         here, squares = samples[self.runs :], np.abs(value)
         if self.runs:
             there, ratio = samples[: self.runs], squares / (self.runs - 1)
@@ -139,41 +123,39 @@ class Prediction:
     def rows(self, seeds: int) -> int:
         return seeds + 1
 
+    def errors(self, seeds: int) -> float:
+        """The standard error of the distance of the number from the mean, in spreads of one run."""
+        return float((1 / self.runs + 1 / seeds) ** 0.5)
+
     def compute(self, samples: Array) -> Array:
         distance, spread, seeds = self._parts(samples)
-        result: Array = distance / spread / self._errors(seeds)
+        result: Array = distance / spread / self.errors(seeds)
         return np.abs(result) if self.two_sided else result
 
     def critical(self, p: Any, seeds: Any) -> Any:
         return critical(np.asarray(p) / 2 if self.two_sided else p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Change normal samples in place into ones drawn given this value, one for each sample.
+        """Replace the ratio of distance and residuals, which keep their joint length.
 
-        As for Student's t: the distance and the residuals are independent of their joint length, of
-        the directions of the residuals, and of the mean of all runs. (Two-sided, the value may have
-        either sign with the same chance, and what comes of it is the same.)
+        The mean of all runs stays too. (Two-sided, the value may have either sign with the same
+        chance, and what comes of it is the same.)
         """
         distance, spread, seeds = self._parts(samples)
-        errors, freedom = self._errors(seeds), seeds - 1
-        overall = (self.runs**0.5 * samples[0] + seeds * samples[1:].mean(axis=0)) / (
-            self.runs + seeds
-        )
+        errors, freedom, runs = self.errors(seeds), seeds - 1, self.runs
+        overall = (runs**0.5 * samples[0] + seeds * samples[1:].mean(axis=0)) / (runs + seeds)
         length = np.sqrt((distance / errors) ** 2 + freedom * spread**2)
         new_spread = length / np.sqrt(freedom + value**2)
         new_distance = value * new_spread * errors
         residuals = freedom**0.5 * new_spread * _direction(samples[1:])
-        samples[1:] = overall - new_distance * self.runs / (self.runs + seeds) + residuals
-        samples[0] = (overall + new_distance * seeds / (self.runs + seeds)) * self.runs**0.5
+        samples[1:] = overall - new_distance * runs / (runs + seeds) + residuals
+        samples[0] = (overall + new_distance * seeds / (runs + seeds)) * runs**0.5
 
     def _parts(self, samples: Array) -> tuple[Array, Array, int]:
         """The distance of the first row from the mean of the others, their spread and number."""
         others = samples[1:]
         distance: Array = samples[0] / self.runs**0.5 - others.mean(axis=0)
         return distance, others.std(axis=0, ddof=1), len(others)
-
-    def _errors(self, seeds: int) -> float:
-        return float((1 / self.runs + 1 / seeds) ** 0.5)
 
 
 def _direction(samples: Array) -> Array:
@@ -183,64 +165,41 @@ def _direction(samples: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Count:
-    """The number of runs in which a comparison holds, whose share should exceed `share`.
+class Sign:
+    """The number of runs in which a comparison holds, which should be more than half of them.
 
     Counts take few values, so the chance of crossing at any look is added up exactly, from one look
-    to the next, and the threshold is the largest that keeps the level. `few` turns it around: the
-    number of runs in which it does not hold is the evidence.
+    to the next, and the threshold is the largest that keeps the level.
     """
 
-    share: float
-    few: bool = False
-
-    def p(self, count: Any, runs: int) -> Any:
-        """The chance of this count or one further out, where the true share is `share`."""
-        count = np.asarray(count)
-        if self.few:
-            return bdtr(count, runs, self.share)
-        return np.where(count > 0, bdtrc(np.maximum(count - 1, 0), runs, self.share), 1.0)
-
-    def threshold(self, looks: tuple[int, ...], level: float) -> float:
-        """Return the largest p of the last look with at most this chance that any look crosses."""
-        return _threshold_of_count(self, looks, level)
+    def p(self, count: Any, runs: Any) -> Any:
+        """The chance of this count or a larger one, where it holds in half of all runs."""
+        return bdtr(runs - np.asarray(count), runs, 0.5)
 
     def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
-        """Return the exact chance that any look crosses its p, at the edge of the statement."""
+        """Return the chance that any look crosses its p, where that of the last is `nominal`."""
         counts = np.ones(1)  # the chance of each count, of the samples that crossed no look so far
         crossed, before = 0.0, 0
         for seeds in looks:
-            more = np.arange(seeds - before + 1)
-            counts = np.convolve(counts, _binomial(more, seeds - before, self.share))
+            above = self.p(np.arange(seeds - before + 1), seeds - before)
+            counts = np.convolve(counts, -np.diff(above, append=0.0))
             crosses = self.p(np.arange(seeds + 1), seeds) <= nominal * seeds / looks[-1] * _ROUNDED
             crossed += float(counts[crosses].sum())
             counts, before = np.where(crosses, 0.0, counts), seeds
         return crossed
 
+    def threshold(self, looks: tuple[int, ...], level: float) -> float:
+        """Return the largest p of the last look with at most this chance that any look crosses."""
+        attained = {
+            float(p) * looks[-1] / seeds for seeds in looks for p in self.p(range(seeds + 1), seeds)
+        }
+        enough = (p for p in attained if self.chance_of_crossing(looks, p) <= level)
+        return max(enough, default=0.0)
+
 
 _ROUNDED = 1 + 1e-9
 """A p that is its threshold, but for rounding, crosses it."""
 
-
-def _binomial(count: Any, runs: int, share: float) -> Array:
-    below = np.where(count > 0, bdtr(np.maximum(count - 1, 0), runs, share), 0.0)
-    chance: Array = bdtr(count, runs, share) - below
-    return chance
-
-
-@lru_cache(maxsize=256)
-def _threshold_of_count(statistic: Count, looks: tuple[int, ...], level: float) -> float:
-    if len(looks) == 1:  # a p is the chance of crossing it
-        every = statistic.p(np.arange(looks[0] + 1), looks[0])
-        return float(every[every <= level].max(initial=0.0))
-    attained = {
-        float(p) * looks[-1] / seeds
-        for seeds in looks
-        for p in statistic.p(np.arange(seeds + 1), seeds)
-    }
-    enough = [p for p in attained if statistic.chance_of_crossing(looks, p) <= level]
-    return max(enough, default=0.0)
-
-
-Statistic: TypeAlias = Student | Spread | Prediction | Count
-STUDENT = Student()
+Simulated: TypeAlias = Student | Spread | Prediction
+Statistic: TypeAlias = Simulated | Sign
+STUDENT, SIGN = Student(), Sign()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from html import escape
-from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
+from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, Sample
-from repro.judge.mistakes import NoLogic, require_findings
-from repro.judge.terms import Statement
+from repro.judge.mistakes import NoLogic, require_finding
 
 Found = TypeVar("Found")
 
@@ -93,23 +91,11 @@ class Verdict(NoLogic):
     wanted: int | None = None
     """The seeds of each arm with which it would probably be settled; None where none would do."""
     parts: tuple[Verdict, ...] = ()
-    """The verdicts that this one joins."""
-    is_either: bool = False
-    """True where one of its parts is enough, and not all are needed."""
+    """The verdicts of which one is enough, where this is an alternative."""
     judge: Judges | None = field(default=None, repr=False, compare=False)
     """The judge that decided it, and can judge it together with others."""
     judged: Statement | None = field(default=None, repr=False, compare=False)
-    """The statement that was decided."""
-
-    @classmethod
-    def not_run(cls, statement: str, *, reason: str) -> Verdict:
-        """The verdict on a statement that could not be judged here, and what it needs.
-
-        >>> print(Verdict.not_run("bp exceeds dfa", reason="needs a GPU"))
-        NOT RUN: bp exceeds dfa
-          needs a GPU
-        """
-        return cls(outcome=Outcome.NOT_RUN, statement=statement, reason=reason)
+    """The statement that was decided; None for an alternative."""
 
     @property
     def is_exact(self) -> bool:
@@ -117,22 +103,16 @@ class Verdict(NoLogic):
         return bool(self.effects) and not any(e.has_spread or e.alike for e in self.effects)
 
     @property
-    def means(self) -> tuple[tuple[str, float], ...]:
-        """Each measured side and its plain mean over the seeds used."""
-        return tuple((side.label, side.mean) for side in self.samples if not side.is_fixed)
-
-    @property
     def weakest(self) -> Effect | None:
         """The needed comparison that is least far past its bound, if any was judged.
 
         Of an alternative, that of the part which comes closest to being reproduced.
         """
-        if self.is_either:
-            effects = iter(self.effects)
-            weakest = [_weakest(list(islice(effects, len(part.effects)))) for part in self.parts]
-            found = [effect for effect in weakest if effect is not None]
-            return max(found, key=lambda effect: effect.distance, default=None)
-        return _weakest(self.effects)
+        if self.parts:
+            found = [weakest.distance for part in self.parts if (weakest := part.weakest)]
+            return next((e for e in self.effects if e.distance == max(found)), None)
+        needed = (effect for effect in self.effects if effect.needed)
+        return min(needed, key=lambda effect: effect.distance, default=None)
 
     @property
     def measured(self) -> str:
@@ -157,30 +137,15 @@ class Verdict(NoLogic):
         return self.outcome is Outcome.REPRODUCED
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Verdict):
-            raise TypeError(
-                f"A verdict is compared with {other!r}: assert the finding itself, or read its "
-                "`outcome`."
-            )
+        require_finding(other, Verdict)
         compared = [each.name for each in fields(self) if each.compare]
         return all(getattr(self, name) == getattr(other, name) for name in compared)
 
     __hash__ = object.__hash__
 
     def __and__(self, other: Verdict) -> Verdict:
-        """Judge both as one statement, which has one level.
-
-        An alternative has been judged at a level of its own, and is joined with it.
-        """
-        require_findings([other], Verdict)
-        judge = self.judge
-        if judge is None or judge is not other.judge:
-            return all_of((self, other))
-        if self.judged and other.judged:
-            return judge.join((self, other))
-        joined = replace(all_of((self, other)), judge=judge)
-        found: Findings[Verdict] = judge.findings
-        return found.replace((self, other), joined)
+        """Judge both as one statement, which has one level."""
+        return _judge_of((self, other), "&").join((self, other))
 
     __rand__ = __and__
 
@@ -188,11 +153,12 @@ class Verdict(NoLogic):
         """The explanation, in a few lines of at most 80 columns."""
         title = wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
         if self.parts:
-            parts = [textwrap.indent(str(part), "  ") for part in self._deciding]
+            enough = [part for part in self.parts if part.outcome is Outcome.REPRODUCED]
+            parts = [textwrap.indent(str(part), "  ") for part in enough or self.parts]
             return "\n".join((title, *parts, wrap(f"joint level: {100 * self.level:.2g}%")))
-        lines = []
-        if self.means:
-            lines.append("means: " + ", ".join(f"{label} {mean:.4g}" for label, mean in self.means))
+        lines, measured = [], [sample for sample in self.samples if not sample.is_fixed]
+        if measured:
+            lines.append("means: " + ", ".join(f"{s.label} {s.mean:.4g}" for s in measured))
         ordered = sorted(self.effects, key=lambda e: (e.holds, not e.fails, not e.needed))
         lines += map(str, ordered[:_MOST_EFFECTS])
         if rest := ordered[_MOST_EFFECTS:]:
@@ -202,16 +168,6 @@ class Verdict(NoLogic):
             lines += [self._budget(), *self._quality()]
         lines += [line for line in (self.reason, self.advice) if line]
         return "\n".join((title, *map(wrap, lines)))
-
-    @property
-    def _deciding(self) -> Sequence[Verdict]:
-        """The parts that keep a conjunction from being reproduced, or make an alternative so.
-
-        All parts where there are none of these.
-        """
-        holding = [part.outcome is Outcome.REPRODUCED for part in self.parts]
-        pairs = zip(self.parts, holding, strict=True)
-        return [part for part, holds in pairs if holds is self.is_either] or self.parts
 
     def _budget(self) -> str:
         """The seeds that were used, and what the intervals stand for."""
@@ -232,27 +188,13 @@ class Verdict(NoLogic):
         return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
 
     def _quality(self) -> list[str]:
-        """The power, the worth of the pairing, and what the tests take for granted."""
-        lines, needed = [], [effect for effect in self.effects if effect.needed]
-        with_spread = [effect for effect in needed if effect.has_spread]
-        if with_spread:
-            lines.append(max(with_spread, key=lambda e: abs(e.detectable - e.bound)).power)
-        correlations = [effect.correlation for effect in needed if effect.correlation is not None]
-        if correlations:
-            low, high = f"{min(correlations):.2f}", f"{max(correlations):.2f}"
-            lines.append(f"pairing: r = {low}" + (f" to {high}" if high != low else ""))
-        kinds = {effect.kind for effect in with_spread}
-        return lines + [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
-
-    def _repr_html_(self) -> str:
-        """The verdict as a notebook shows it: its whole text is folded below its effects."""
-        colours = {Outcome.REPRODUCED: "#1a7f37", Outcome.REFUTED: "#b3261e"}
-        colour = colours.get(self.outcome, "#8a6100")
-        outcome, statement = escape(self.outcome.upper()), escape(self.statement)
-        title = f'<p><b style="color:{colour}">{outcome}</b> {statement}</p>'
-        rows = "".join(f"<li>{escape(str(effect))}</li>" for effect in self.effects)
-        whole = f"<details><summary>evidence</summary><pre>{escape(str(self))}</pre></details>"
-        return f"<div>{title}<ul>{rows}</ul>{whole}</div>"
+        """The worth of the pairing, and what the tests take for granted."""
+        needed = [effect for effect in self.effects if effect.needed]
+        rs = sorted(effect.correlation for effect in needed if effect.correlation is not None)
+        worth = " to ".join(dict.fromkeys(f"{r:.2f}" for r in rs[:1] + rs[-1:]))
+        kinds = {effect.kind for effect in needed if effect.has_spread}
+        taken = [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
+        return [f"pairing: r = {worth}", *taken] if rs else taken
 
 
 _TAKEN_FOR_GRANTED = {
@@ -267,11 +209,6 @@ _TAKEN_FOR_GRANTED = {
 }
 
 
-def _weakest(effects: Sequence[Effect]) -> Effect | None:
-    needed = [effect for effect in effects if effect.needed]
-    return min(needed, key=lambda effect: effect.distance, default=None)
-
-
 def either(*verdicts: Verdict) -> Verdict:
     """Judge whether at least one of several findings holds: one level, shared among them.
 
@@ -284,80 +221,32 @@ def either(*verdicts: Verdict) -> Verdict:
     ... )
     >>> assert is_worst
     """
-    require_findings(verdicts, Verdict)
-    first = verdicts[0].judge if verdicts else None
-    if len(verdicts) < 2 or first is None:
-        raise ValueError("either(...) needs at least two findings of one claim")
-    if any(verdict.judge is not first or verdict.judged is None for verdict in verdicts):
-        raise ValueError("either(...) takes findings of one claim, each a single statement")
-    return first.either(verdicts)
+    return _judge_of(verdicts, "either(...)").either(verdicts)
 
 
-def any_of(parts: Sequence[Verdict]) -> Verdict:
-    """Join verdicts that were judged as ways to one claim: reproduced if any is, refuted if all."""
-    outcomes = [part.outcome for part in parts]
-    if Outcome.REPRODUCED in outcomes:
-        outcome = Outcome.REPRODUCED
-    elif set(outcomes) == {Outcome.REFUTED}:
-        outcome = Outcome.REFUTED
-    else:
-        outcome = Outcome.INCONCLUSIVE
-    settled = [part.p for part in parts if part.outcome is outcome]
-    p = min(settled, default=1.0) if outcome is Outcome.REPRODUCED else max(settled, default=1.0)
-    p = 1.0 if outcome is Outcome.INCONCLUSIVE else p
-    joined = _together(parts, " or ", outcome)
-    return replace(joined, is_either=True, level=parts[0].level, p=p)
+def _judge_of(verdicts: Sequence[Verdict], word: str) -> Judges:
+    """Return the judge of findings that can be judged together; raises an error if they cannot."""
+    for each in verdicts:
+        require_finding(each, Verdict)
+    judges = {id(each.judge): each.judge for each in verdicts if each.judged is not None}
+    judge = verdicts[0].judge if verdicts else None
+    if len(verdicts) < 2 or judge is None or len(judges) > 1 or not all(v.judged for v in verdicts):
+        raise ValueError(
+            f"{word} takes at least two findings of one claim, each a single statement: assert"
+            " another, or an alternative, by itself"
+        )
+    return judge
 
 
-def all_of(verdicts: Sequence[Verdict]) -> Verdict:
-    """Join verdicts into the one that all of them hold: refuted if any is, reproduced if all are.
+def p_of_all(verdicts: Sequence[Verdict]) -> float:
+    """Return the p of several findings together: that of the weakest, as an open one has p = 1.
 
-    Each part was judged at its own level, so the joint level is their sum, and what is refuted has
-    Bonferroni's p.
+    Where any is refuted they all are, and pay for the choice (Bonferroni).
     """
-    parts = [part for verdict in verdicts for part in _parts_of_all(verdict)]
-    outcomes = [part.outcome for part in parts]
-    if not parts:
-        raise ValueError("there is no finding to join")
-    p = 1.0
-    if Outcome.REFUTED in outcomes:
-        outcome = Outcome.REFUTED
-        p = len(parts) * min(part.p for part in parts if part.outcome is outcome)
-    elif Outcome.NOT_RUN in outcomes:
-        outcome = Outcome.NOT_RUN
-    elif Outcome.INCONCLUSIVE in outcomes:
-        outcome = Outcome.INCONCLUSIVE
-    else:
-        outcome = Outcome.REPRODUCED
-        p = max(part.p for part in parts)
-    joined = _together(parts, ", and ", outcome)
-    return replace(joined, p=min(1.0, p), level=sum(part.level for part in parts))
-
-
-def _parts_of_all(verdict: Verdict) -> Sequence[Verdict]:
-    """Return the parts of a conjunction; anything else, an alternative too, is one part."""
-    return verdict.parts if verdict.parts and not verdict.is_either else [verdict]
-
-
-def _together(parts: Sequence[Verdict], word: str, outcome: Outcome) -> Verdict:
-    samples = tuple(dict.fromkeys(sample for part in parts for sample in part.samples))
-    place = {sample: i for i, sample in enumerate(samples)}
-    return Verdict(
-        outcome=outcome,
-        statement=word.join(part.statement for part in parts),
-        scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
-        samples=samples,
-        effects=tuple(
-            replace(effect, sides=tuple(place[part.samples[side]] for side in effect.sides))
-            for part in parts
-            for effect in part.effects
-        ),
-        seeds=max(part.seeds for part in parts),
-        looks=max((part.looks for part in parts), key=len),
-        reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
-        advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
-        parts=tuple(parts),
-    )
+    refuted = [verdict.p for verdict in verdicts if verdict.outcome is Outcome.REFUTED]
+    if refuted:
+        return min(1.0, len(verdicts) * min(refuted))
+    return max(verdict.p for verdict in verdicts)
 
 
 def wrap(line: str, indent: str = "  ") -> str:

@@ -89,7 +89,8 @@ class ModuleStudy:
             if is_loaded
             else Examples(tensors)
         )
-        self._require_arguments(arm, data.batch(data.epoch(0, 0)[None, :1])[1:])
+        first = data.epoch(0, 0)[None, :1].to(device)
+        self._require_arguments(arm, data.batch(first)[1:])
         return data
 
     def _require_arguments(self, arm: Any, batch: Sequence[Tensor]) -> None:

@@ -85,6 +85,12 @@ class Completeness:
         """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
         self.unread: list[str] = []
         """The errors of ledgers that became unreadable during the session."""
+        self.began_only = False
+        """True where a session has begun, and has not come to its end."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        self.began_only = True
 
     # What is there
 
@@ -150,6 +156,7 @@ class Completeness:
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
+        self.began_only = False
         if hasattr(self._config, "workerinput"):
             return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -202,7 +209,8 @@ class Completeness:
                 self.renamed += _renamed(gone, ledger, here)
             self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
         if not self._by_hand.file_or_dir and (self._seen or option(config, "gate")):
-            wider = places_with_ledgers(config, config.invocation_params.dir)
+            root = config.rootpath if option(config, "gate") else config.invocation_params.dir
+            wider = places_with_ledgers(config, root)
             for _, ledger in self._ledgers(wider):
                 if ledger.path not in known:  # settings name other files or folders
                     self._leave_out(ledger.entries.values())

@@ -115,7 +115,7 @@ class Gate:
         if found.outcome is Outcome.NOT_RUN:
             lost = self._is_missed(item, gathered.data, gathered.profile_name)
         else:
-            lost = self._is_rewritten(item, record)
+            lost = self._is_rewritten(item, record) or _lost_runs(found, compared, gathered)
         self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
         if entry is not None and (pairs := _level_pairs(entry, record)):
@@ -353,6 +353,20 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     if design is None or isinstance(design, OneLook):
         return []
     return list(mark.looks_at(profile) if profile else design.looks)
+
+
+def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
+    """Say that recorded runs are gone, where a claim is open that more of them had reproduced."""
+    if not (found.agrees and isinstance(gathered, Trials) and gathered.recorded):
+        return ""
+    then = max((past.seeds for held in compared.held for past in held.accepted), default=0)
+    now = min((held.verdict.seeds for held in compared.held), default=then)
+    if now >= then:
+        return ""
+    return (
+        f"the ledger has it as reproduced on {then} seeds, of which {now} are recorded now: bring"
+        " the others back, or accept what is left with --update-ledger"
+    )
 
 
 def _level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list[Any]]]:

@@ -79,7 +79,11 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
         config.option.numprocesses = 0
         config.option.dist = "no"
     with exit_refused():
-        return (yield)
+        code = yield
+    balance = config.pluginmanager.getplugin(completeness.NAME)
+    if code == pytest.ExitCode.OK and balance is not None and balance.began_only:
+        raise pytest.UsageError("A hook ended pytest before it collected tests: nothing is judged.")
+    return code
 
 
 @pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then

@@ -105,7 +105,14 @@ class ClaimSession:
         self.plan = Plan(
             {item: partial(self.read, item) for item in ahead}, is_settled=self._is_settled
         )
-        self.turns = Turns(self)
+        self.turns = Turns(
+            session,
+            self.plan,
+            self.train,
+            places=[*self.items, *self.figures],
+            first=[item for item in self.items if item not in self.trained],
+            last=[*self.not_ahead, *self.figures],
+        )
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The findings that a claim's test has gathered, until the claim is judged."""
@@ -204,7 +211,7 @@ class ClaimSession:
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
 
-    def train(self, *, until_ready: bool) -> pytest.Item | None:
+    def train(self, until_ready: bool) -> pytest.Item | None:
         """Keep the pool busy; wait until a claim can be judged, if asked to, and return it.
 
         None where no claim waits for training.

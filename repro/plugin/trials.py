@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
-from repro.judge import Design, Judge, OneLook, Verdict, all_of
+from repro.judge import Design, Judge, OneLook, Verdict, p_of_all
 from repro.judge.levels import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
@@ -172,7 +172,7 @@ class Trials:
     @property
     def p(self) -> float | None:
         """The p of all findings together; None where nothing in them is random."""
-        return all_of(self.findings).p if self.level else None
+        return p_of_all(self.findings) if self.level else None
 
     @property
     def level(self) -> float:

@@ -8,36 +8,41 @@ in which claims can be judged, as pytest's own reports.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from repro.plugin.workers import notes_of
+from repro.runs.plan import Plan
 from repro.store import StoreError
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
 
 
 class Turns:
     """The places of claims and figures, and what is run at them."""
 
-    def __init__(self, claims: ClaimSession) -> None:
-        self._claims = claims
-        self._config = claims.config
-        self._places: set[pytest.Item | None] = {*claims.items, *claims.figures}
-        self._first = deque(item for item in claims.items if item not in claims.trained)
-        self._last = deque([*claims.not_ahead, *claims.figures])
+    def __init__(
+        self,
+        session: pytest.Session,
+        plan: Plan[pytest.Item],
+        train: Callable[[bool], pytest.Item | None],
+        *,
+        places: Iterable[pytest.Item],
+        first: Iterable[pytest.Item],
+        last: Iterable[pytest.Item],
+    ) -> None:
+        self._config, self._plan, self._train = session.config, plan, train
+        self._first, self._last = deque(first), deque(last)
         """What is not planned: it is run before all training, or after it."""
+        self._places: set[pytest.Item | None] = set(places)
         self._next: pytest.Item | None = None
         self._running: pytest.Item | None = None
         self._came: set[pytest.Item | None] = set()
         """The claims that could be judged before their place came, where order is kept."""
         # --stepwise leaves out, the next time, whatever was collected before the one that failed
         self._in_order = bool(self._config.getoption("stepwise", False))
-        self._unknown = _Unknown.from_parent(claims.session, name="the next claim")
+        self._unknown = _Unknown.from_parent(session, name="the next claim")
 
     def wait(self, item: pytest.Item) -> None:
         """Wait until a claim can be judged, where a place of claims has come."""
@@ -52,20 +57,18 @@ class Turns:
 
         None where all have been run.
         """
-        plan = self._claims.plan
         try:
-            item = self._first.popleft() if self._first else plan.take_ready()
-            item = self._claims.train(until_ready=item is None) or item or plan.take_ready()
+            item = self._first.popleft() if self._first else self._plan.take_ready()
+            item = self._train(item is None) or item or self._plan.take_ready()
         except StoreError as error:
             pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
         return item or (self._last.popleft() if self._last else None)
 
     def _peek(self) -> pytest.Item | None:
         """Return the claim that is run next, where that is known already."""
-        plan = self._claims.plan
-        if not self._first and (item := plan.take_ready()):
+        if not self._first and (item := self._plan.take_ready()):
             self._first.append(item)
-        known = self._first or (() if plan.missing else self._last)
+        known = self._first or (() if self._plan.missing else self._last)
         return known[0] if known else None
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from repro.arm import Run
-from repro.judge import Design
+from repro.judge import Design, detectable
 from repro.runs.profiles import Profile
 from repro.runs.progress import RATE
 from repro.runs.queue import work_of
@@ -23,12 +23,14 @@ def plan_text(
     programs: dict[str, list[Run]] = {}
     for run in missing:
         programs.setdefault(run.arm.program, []).append(run)
+    design = Design(looks=profile.looks, futility=profile.futility)
     lines = [
         f"{counted(claims, 'claim')} at profile {profile.name},"
         f" {counted(asked, 'distinct run')} at the first look:"
         f" {asked - len(missing)} stored, {len(missing)} to train",
         *_sum(missing),
-        str(Design(looks=profile.looks, futility=profile.futility)),
+        f"{design};",
+        f"80% power for an effect of {detectable(design):.2f} sd over seeds (one comparison)",
     ]
     longest = sorted(programs.values(), key=lambda runs: -_minutes(runs))
     rows = longest if all_rows else longest[:MOST_ROWS]

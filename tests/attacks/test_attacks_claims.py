@@ -21,49 +21,59 @@ from typing import ClassVar
 import pytest
 from repro import claim
 from line import Line
+from silent import Silent, SilentNeed
 
 """
-MARKED = '@claim("it holds", source="901, Text")\n'
-BODY = "def test_clumsy(trials):\n    assert trials(Line()).slope > 0\n"
 
 
-def arm(member):
-    return (
-        "@dataclass(frozen=True, kw_only=True)\nclass Odd(Line):\n"
-        f"    {member}\n\n{MARKED}"
-        "def test_clumsy(trials):\n    assert trials(Odd()).slope > 0\n"
-    )
+def a_claim(body="assert trials(Line()).slope > 0", mark='@claim("it holds", source="901, Text")'):
+    """The text of a claim."""
+    return f"{mark}\ndef test_clumsy(trials):\n    {body}\n"
 
 
-CLUMSY = {
-    "a bare mark": "@pytest.mark.claim\n" + BODY,
-    "a lone surrogate": '@claim("half \\ud83d", source="901")\n' + BODY,
-    "sys.exit": MARKED + "def test_clumsy(trials):\n    sys.exit(3)\n",
-    "an error before any arm": MARKED + "def test_clumsy(trials):\n    1 / 0\n",
-    "a study that is not there": arm('study: ClassVar[str] = "no_such_study"'),
-    "a study without STUDY": arm('study: ClassVar[str] = "line_without"'),
-    "content that fails": arm('def content(self): raise OSError("no data today")'),
-    "content that ends the process": arm("def content(self): sys.exit(0)"),
-    "settings that fail": arm('def settings(self): raise KeyError("settings")'),
-    "settings that are no data": arm('def settings(self): return {"x": object()}'),
-    "steps that fail": arm("steps = property(lambda self: 1 / 0)"),
-    "effort that fails": arm("effort = property(lambda self: 1 / 0)"),
-    "a label that fails": arm("label = property(lambda self: 1 / 0)"),
-    "at that fails": arm("def at(self, profile): raise KeyError(profile)"),
-    "located that fails": arm('def located(self): raise RuntimeError("lost")'),
-    "a start that fails": arm("starts_from = property(lambda self: 1 / 0)"),
-    "settings that cannot be hashed": arm("more: list = None\n    def __post_init__(self):"
-                                          " object.__setattr__(self, 'more', [])"),
-    "training that fails": arm("recipe = None"),
-    "a setting that is no number": MARKED + "def test_clumsy(trials):\n"
-    "    assert trials(Line(target=float('nan'))).slope > 0\n",
-    "an error without words": "from silent import Silent\n" + MARKED
-    + "def test_clumsy(trials):\n    raise Silent()\n",
-    "a need without words": "from silent import SilentNeed\n" + MARKED
-    + "def test_clumsy(trials):\n    raise SilentNeed()\n",
-    "training that fails without words": arm('study: ClassVar[str] = "silent"'),
-    "training that ends the process": arm('study: ClassVar[str] = "ending"'),
-}  # fmt: skip
+def of_an_arm(member):
+    """The text of a claim about an arm that has one more member."""
+    odd = f"@dataclass(frozen=True, kw_only=True)\nclass Odd(Line):\n    {member}\n\n"
+    return odd + a_claim("assert trials(Odd()).slope > 0")
+
+
+MARKS = {
+    "a bare mark": "@pytest.mark.claim",
+    "a lone surrogate": '@claim("half \\ud83d", source="901")',
+}
+BODIES = {
+    "sys.exit": "sys.exit(3)",
+    "an error before any arm": "1 / 0",
+    "a setting that is no number": "trials(Line(target=float('nan')))",
+    "an error without words": "raise Silent()",
+    "a need without words": "raise SilentNeed()",
+}
+MEMBERS = {
+    "a study that is not there": 'study: ClassVar[str] = "no_such_study"',
+    "a study without STUDY": 'study: ClassVar[str] = "line_without"',
+    "content that fails": 'def content(self): raise OSError("no data today")',
+    "content that ends the process": "def content(self): sys.exit(0)",
+    "settings that fail": 'def settings(self): raise KeyError("settings")',
+    "settings that are no data": 'def settings(self): return {"x": object()}',
+    "settings that cannot be hashed": (
+        "more: list = None\n    def __post_init__(self): object.__setattr__(self, 'more', [])"
+    ),
+    "steps that fail": "steps = property(lambda self: 1 / 0)",
+    "effort that fails": "effort = property(lambda self: 1 / 0)",
+    "a label that fails": "label = property(lambda self: 1 / 0)",
+    "at that fails": "def at(self, profile): raise KeyError(profile)",
+    "located that fails": 'def located(self): raise RuntimeError("lost")',
+    "a start that fails": "starts_from = property(lambda self: 1 / 0)",
+    "training that fails": "recipe = None",
+    "training that fails without words": 'study: ClassVar[str] = "silent"',
+    "training that ends the process": 'study: ClassVar[str] = "ending"',
+}
+CLUMSY = [
+    *(a_claim(mark=mark) for mark in MARKS.values()),
+    *(a_claim(body) for body in BODIES.values()),
+    *map(of_an_arm, MEMBERS.values()),
+]
+NEEDY = len(MARKS) + list(BODIES).index("a need without words")
 
 SILENT = """
 import line
@@ -102,10 +112,14 @@ def clumsy(project):
         (project.path / f"{name}.py").write_text(text)
     project.syspathinsert()
 
-    def write(text):
-        for folder, content in (("sound", SOUND), ("clumsy", HEAD + text)):
-            (project.path / folder).mkdir()
-            (project.path / folder / f"test_{folder}.py").write_text(content)
+    def write(*texts):
+        files = {"sound/test_sound.py": SOUND}
+        for n, text in enumerate(texts):
+            own = text.replace("test_clumsy", f"test_clumsy_{n}")
+            files[f"clumsy/test_clumsy_{n}.py"] = HEAD + own
+        for name, content in files.items():
+            (project.path / name).parent.mkdir(exist_ok=True)
+            (project.path / name).write_text(content)
         return project
 
     return write
@@ -118,25 +132,20 @@ def judged(project, *options, apart):
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_all_of_them_at_once_cost_no_other_claim(clumsy, workers):
-    project = clumsy(MARKED + BODY)
-    for number, text in enumerate(CLUMSY.values()):
-        own = text.replace("test_clumsy", f"test_clumsy_{number}")
-        (project.path / "clumsy" / f"test_clumsy_{number}.py").write_text(HEAD + own)
-    result = judged(project, *workers, apart=bool(workers))
+    result = judged(clumsy(a_claim(), *CLUMSY), *workers, apart=bool(workers))
     outcomes = result.parseoutcomes()
     assert outcomes["skipped"] == 1  # the need without words
     assert outcomes["failed"] + outcomes["errors"] == len(CLUMSY) + 1  # two sound ones are open
     shown = result.stdout.str()
     assert "claimed (900, Text): steeper targets give steeper lines\n" in shown
     assert "claimed (901, Text): it holds\n" in shown
-    failing = [n for n, kind in enumerate(CLUMSY) if kind != "a need without words"]
-    assert all(f"test_clumsy_{number}" in shown for number in failing)
+    assert all(f"test_clumsy_{n + 1}" in shown for n in range(len(CLUMSY)) if n != NEEDY)
     assert "INTERNALERROR" not in shown + result.stderr.str()
 
 
 @pytest.mark.parametrize("workers", [["-n", "2"], []])
 def test_a_claim_that_nobody_reports_fails_the_session(clumsy, workers):
-    project = clumsy(MARKED + BODY)
+    project = clumsy(a_claim())
     (project.path / "conftest.py").write_text(
         "import pytest\n\n@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_runtest_protocol(item):\n"
@@ -223,9 +232,7 @@ def test_what_shuffles_tests_or_forks_them_costs_no_claim(clumsy, options):
 
 def test_a_claim_that_is_skipped_by_a_mark_trains_nothing(clumsy):
     marks = ("skip", "skipif(True, reason='no')", "xfail(run=False)")
-    texts = [f"@pytest.mark.{mark}\n{MARKED}{BODY}" for mark in marks]
-    own = [text.replace("test_clumsy", f"test_clumsy_{n}") for n, text in enumerate(texts)]
-    project = clumsy("\n\n".join(own))
+    project = clumsy(*(f"@pytest.mark.{mark}\n{a_claim()}" for mark in marks))
     result = judged(project, "-k", "clumsy", apart=False)
     result.assert_outcomes(skipped=2, xfailed=1, deselected=1)
     assert result.ret == pytest.ExitCode.OK
@@ -249,7 +256,7 @@ OPTIONS = {
 
 
 def test_a_bad_option_is_one_sentence(clumsy):
-    project = clumsy(MARKED + BODY)
+    project = clumsy(a_claim())
     wrong = {}
     for sentence, options in OPTIONS.items():
         result = judged(project, *options, apart="-n" in options)
@@ -278,7 +285,6 @@ def test_the_store_and_the_report_are_where_they_were_meant(outside_project, mon
 
 
 STOPS = """
-import pytest
 from repro.backends.local import ProcessPool
 from repro.runs.pool import Stored, TrainingStopped
 
@@ -292,7 +298,6 @@ def events(self, seconds):
 
 ProcessPool.events = events
 """
-
 
 UNREADABLE = """
 from repro.runs.results import Results
@@ -314,7 +319,7 @@ Results.of = of
     ],
 )
 def test_what_cannot_go_on_is_one_sentence(clumsy, broken, said, workers):
-    project = clumsy(MARKED + BODY)
+    project = clumsy(a_claim())
     (project.path / "conftest.py").write_text(broken)
     result = judged(project, *workers, apart=True)
     codes = {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED}  # the second is xdist's
@@ -331,7 +336,7 @@ STEERING = "\x1b[2J\x1b]0;owned\x07 \u202e gnp \x9b31m"
 def test_what_steers_a_terminal_reaches_none(clumsy):
     text = (
         f"LABEL = {STEERING!r}\n\n"
-        + arm("label = property(lambda self: LABEL)")
+        + of_an_arm("label = property(lambda self: LABEL)")
         + f"\n@claim({STEERING!r}, source={STEERING!r}, documented={STEERING!r})\n"
         "def test_marked(trials):\n    assert trials(Odd()).slope > 0\n"
         f"\n@claim('it', source='901', only_at={STEERING!r})\n"

@@ -12,16 +12,12 @@ from repro.backends.trainer import train_batch
 from repro.core.program import StackedProgram
 from repro.core.replay import Replay, cuda_graph
 from repro.core.train import train
-from repro.core.weights import load_data
 from repro.own.examples import LoadedExamples
 from repro.own.training_run import Files
 from repro.recipe import Moment
 from repro.runs.pool import Trained
-from repro.studies.context_vector.study import STUDY as CONTEXT
 from repro.studies.depth_ladder.study import STUDY as LADDER
-from repro.studies.early_exit.arms import STANDARD, ExitArm
-from repro.studies.early_exit.study import STUDY as EXIT
-from tests.own.modules import STUDY as MODULES
+from repro.studies.find import study_of
 from tests.own.modules import Small
 from tests.run_files import KeptFiles, train_until
 from tests.studies import small
@@ -31,23 +27,19 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA card here"),
 ]
 CUDA = torch.device("cuda")
-EXIT_ARM = ExitArm(
-    layer_weights=(0.5, 0.0, 0.5), width=16, heads=2, hidden=16, data="wikitext-2-twin",
-    characters=2_000, recipe=STANDARD.recipe.but(batch=2, epochs=2),
-)  # fmt: skip
 STACKS = {
-    "ladder": (LADDER, small.LADDER),
-    "ladder, fa": (LADDER, small.LADDER.but(rule="fa", trained=1)),
-    "context": (CONTEXT, small.CONTEXT.but(dropout=0.1)),
-    "exit": (EXIT, EXIT_ARM),
-    "module": (MODULES, Small()),
+    "ladder": small.LADDER,
+    "ladder, fa": small.LADDER.but(rule="fa", trained=1),
+    "context": small.CONTEXT.but(dropout=0.1),
+    "exit": small.EXIT.but(recipe=small.EXIT.recipe.but(epochs=2)),
+    "module": Small(),
 }
-each_stack = pytest.mark.parametrize(("study", "arm"), STACKS.values(), ids=STACKS)
+each_stack = pytest.mark.parametrize("arm", STACKS.values(), ids=STACKS)
 
 
-def values_of(study, arm, *, engine, files=None):
+def values_of(arm, *, engine, files=None):
     runs = [Run(arm, seed) for seed in (1, 2, 3)]
-    return dict(train(study, runs, engine=engine, device=CUDA, files=files))
+    return dict(train(study_of(arm), runs, engine=engine, device=CUDA, files=files))
 
 
 def final_losses(values):
@@ -55,21 +47,21 @@ def final_losses(values):
 
 
 @each_stack
-def test_a_stack_is_replayed_and_trains_as_the_loop_does(study, arm):
+def test_a_stack_is_replayed_and_trains_as_the_loop_does(arm):
     runs = [Run(arm, seed) for seed in (1, 2)]
-    data = load_data(study, arm, CUDA, None)
-    program = StackedProgram(study, runs, data, CUDA)
+    data = small.loaded(arm, CUDA)
+    program = StackedProgram(study_of(arm), runs, data, CUDA)
     lines = torch.stack([data.epoch(run.seed, 0)[: arm.recipe.batch] for run in runs]).to(CUDA)
     for step in range(5):
         program.advance(data.batch(lines), Moment(step=step, per_epoch=5, total=10))
     assert program.replay.replay is not None
-    stacked, loop = (values_of(study, arm, engine=engine) for engine in ("stacked", "loop"))
+    stacked, loop = (values_of(arm, engine=engine) for engine in ("stacked", "loop"))
     torch.testing.assert_close(final_losses(stacked), final_losses(loop), rtol=1e-3, atol=1e-4)
 
 
 @each_stack
-def test_the_same_stack_trains_to_the_same_numbers_twice(study, arm):
-    first, again = (values_of(study, arm, engine="stacked") for _ in range(2))
+def test_the_same_stack_trains_to_the_same_numbers_twice(arm):
+    first, again = (values_of(arm, engine="stacked") for _ in range(2))
     assert first == again
 
 
@@ -78,13 +70,13 @@ def test_a_stack_goes_on_from_its_checkpoint():
     runs, files = [Run(arm, seed) for seed in (1, 2, 3)], KeptFiles()
     train_until(15, LADDER, runs, engine="stacked", device=CUDA, files=files)
     assert len(files) == 3
-    resumed = values_of(LADDER, arm, engine="stacked", files=files)
-    whole = values_of(LADDER, arm, engine="stacked")
+    resumed = values_of(arm, engine="stacked", files=files)
+    whole = values_of(arm, engine="stacked")
     torch.testing.assert_close(final_losses(resumed), final_losses(whole), rtol=1e-4, atol=1e-5)
 
 
 def test_a_module_that_draws_is_not_recorded_and_trains_on():
-    values = values_of(MODULES, Small(kind="dropout"), engine="stacked")
+    values = values_of(Small(kind="dropout"), engine="stacked")
     assert torch.isfinite(final_losses(values)).all()
 
 
@@ -97,7 +89,7 @@ def test_a_recording_that_fails_leaves_the_stream_as_it_was():
     assert replay.replay is None
     assert torch.cuda.current_stream() == stream
     assert torch.stack(found).tolist() == [[3.0] * 3] * 4
-    values_of(LADDER, small.LADDER, engine="stacked")  # and what comes after is recorded again
+    values_of(small.LADDER, engine="stacked")  # and what comes after is recorded again
 
 
 def test_a_full_card_narrows_the_stack_and_is_given_back():

@@ -5,77 +5,53 @@ import torch
 
 from repro.arm import Run
 from repro.core.randomness import BadRandomness, no_global_draws
-from repro.core.streams import stream
 from repro.core.train import train
-from tests.own.modules import Small
+from repro.studies.depth_ladder.study import STUDY
+from tests.studies.small import CPU, LADDER, changed
 
-CPU = torch.device("cpu")
-
-
-class Lines:
-    def __init__(self, seeded):
-        self.seeded = seeded
-
-    def epoch(self, seed, number):
-        order = stream(seed if self.seeded else 0, f"order/{number}")
-        return torch.randperm(16, generator=order)[:, None]
-
-    def batch(self, lines):
-        return (lines[..., 0].float(),)
+REFUSED = {
+    "training": "global generators while training.*draw from stream",
+    "measuring": "global generators while measuring.*draw from stream",
+    "initial": "initialises its parameters from torch's global generator",
+    "alike": "trains every seed alike",
+}
 
 
-class Line:
-    """A line that draws where it is told to."""
+def drawing(where):
+    """The ladder's study, which draws in the wrong place, or alike for all seeds."""
 
-    def __init__(self, run, draws):
-        self.draws = draws
-        self.module = torch.nn.Linear(1, 1)
-        if draws != "initial":
-            for parameter in self.module.parameters():
-                own = stream(run.seed if draws != "alike" else 0, "initial")
-                torch.nn.init.normal_(parameter, generator=own)
+    def load(arm, device):
+        data = STUDY.load(arm, device)
+        epoch = data.epoch
+        if where == "alike":
+            data.epoch = lambda seed, number: epoch(0, number)
+        return data
 
-    def lr_scales(self):
-        return {}
+    def reference(run, data, device):
+        model = STUDY.reference(Run(run.arm, 0) if where == "alike" else run, data, device)
+        loss, measure = model.loss, model.measure
+        if where == "initial":
+            torch.nn.init.normal_(model.module.head.weight)
+        if where == "training":
+            model.loss = lambda *batch: (torch.rand(()), loss(*batch))[1]
+        if where == "measuring":
+            model.measure = lambda: (torch.rand(()), measure())[1]
+        return model
 
-    def loss(self, x):
-        noise = torch.rand(()) if self.draws == "training" else 0.0
-        loss = (self.module(x[:, None]) + noise).square().mean()
-        return loss, loss
-
-    def measure(self):
-        noise = float(torch.rand(())) if self.draws == "measuring" else 0.0
-        return {"error": float(self.module.weight.detach().abs()) + noise}
-
-
-class Study:
-    monitor = None
-
-    def __init__(self, draws):
-        self.draws = draws
-
-    def load(self, arm, device):
-        return Lines(seeded=self.draws != "alike")
-
-    def reference(self, run, data, device):
-        return Line(run, self.draws)
+    return changed(STUDY, load=load, reference=reference)
 
 
-def trained(draws):
-    arm = Small(kind=draws)  # a program of its own, since each is looked at once
-    return list(train(Study(draws), [Run(arm, 1)], engine="loop", device=CPU))
+def trained(where):
+    of_its_own = 0.1 + [*REFUSED, "nowhere"].index(where)  # since each arm is looked at once
+    runs = [Run(LADDER.but(images=64, embedding_std=of_its_own), 1)]
+    return list(train(drawing(where), runs, engine="loop", device=CPU))
 
 
-def test_what_is_drawn_in_the_wrong_place_is_refused():
-    for draws, sentence in {
-        "training": "global generators while training.*draw from stream",
-        "measuring": "global generators while measuring.*draw from stream",
-        "initial": "initialises its parameters from torch's global generator",
-        "alike": "trains every seed alike",
-    }.items():
-        for _ in range(2):  # a program that was refused is refused again
-            with pytest.raises(BadRandomness, match=sentence):
-                trained(draws)
+@pytest.mark.parametrize("where", REFUSED)
+def test_what_is_drawn_in_the_wrong_place_is_refused(where):
+    for _ in range(2):  # what was refused is refused again
+        with pytest.raises(BadRandomness, match=REFUSED[where]):
+            trained(where)
 
 
 def test_what_is_drawn_from_streams_is_not():
@@ -87,6 +63,6 @@ def test_a_draw_on_the_card_alone_is_seen_too(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: next(states))
     with (
         pytest.raises(BadRandomness, match="global generators while training"),
-        no_global_draws(Small(), "training", torch.device("cuda")),
+        no_global_draws(LADDER, "training", torch.device("cuda")),
     ):
         pass

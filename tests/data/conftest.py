@@ -1,25 +1,28 @@
 """A real server of files on this machine, which can be told to misbehave; and a data folder."""
 
 import hashlib
+import itertools
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from repro.data import files, registry
+from repro.data import command, files, registry
 from repro.data.registry import DataSet, File
+
+MOST_PIECES = 3000
+"""Pieces of a script that are sent at most, so that a reader without bounds ends too, but late."""
 
 
 class Files(ThreadingHTTPServer):
-    """Serves `contents` by path, with the `behaviour` of each path."""
+    """Serves `contents` by path, with the `behaviour` of each path, or the pieces of a script."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.contents = {}
-        self.behaviour = {}
+        self.contents, self.behaviour, self.scripts = {}, {}, {}
         self.requests = []
         self.tag = '"first"'
         self.stop = threading.Event()
@@ -42,13 +45,21 @@ class Handler(BaseHTTPRequestHandler):
         behaviour = server.behaviour.get(path)
         if callable(behaviour):
             behaviour = behaviour(len([p for p, _ in server.requests if p == path]))
-        if isinstance(behaviour, int):
-            return self.send_error(behaviour)
-        if behaviour == "never answers":
-            return server.stop.wait()
-        if path not in server.contents:
-            return self.send_error(404)
-        return self.send(server.contents[path], behaviour)
+        if path in server.scripts:
+            self.play(server.scripts[path])
+        elif isinstance(behaviour, int):
+            self.send_error(behaviour)
+        elif path not in server.contents:
+            self.send_error(404)
+        else:
+            self.send(server.contents[path], behaviour)
+
+    def play(self, script):
+        """Send pieces as they are, each with a pause after it."""
+        for piece, pause in itertools.islice(script, MOST_PIECES):
+            self.wfile.write(piece)
+            if self.server.stop.wait(pause):
+                return
 
     def send(self, content, behaviour):
         start = self.wanted_start(len(content), behaviour)
@@ -61,27 +72,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {shifted}-{len(content) - 1}/{len(content)}")
         if self.server.tag:
             self.send_header("ETag", self.server.tag)
-        if behaviour in ("no length", "never ends"):
-            self.send_header("Connection", "close")
-        else:
-            extra = 5 if behaviour == "longer than it says" else 0
-            self.send_header("Content-Length", str(len(body) - extra))
+        if behaviour != "no length":
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        half = body[: len(body) // 2]
-        if behaviour == "breaks off":
-            self.wfile.write(half)
-        elif behaviour == "stalls":
-            self.wfile.write(half)
-            self.wfile.flush()
-            self.server.stop.wait()
-        elif behaviour == "slow":
+        if behaviour == "slow":
             time.sleep(0.2)
-            self.wfile.write(body)
-        elif behaviour == "never ends":
-            while not self.server.stop.is_set():
-                self.wfile.write(body)
-        else:
-            self.wfile.write(body)
+        self.wfile.write(body[: len(body) // 2] if behaviour == "breaks off" else body)
 
     def wanted_start(self, length, behaviour):
         wanted = self.headers.get("Range")
@@ -124,11 +120,23 @@ def data(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def only(monkeypatch):
+    """Makes one set the only one that there is."""
+
+    def make(known):
+        for module in (registry, command):
+            monkeypatch.setattr(module, "data_sets", lambda: {known.name: known})
+        return known
+
+    return make
+
+
+@pytest.fixture
 def publish(tmp_path, monkeypatch):
     """Makes files the whole of a set, as if they had been published; returns their folder."""
     known = dict(registry.data_sets())
 
-    def only(contents, name="cifar10"):
+    def of(contents, name="cifar10"):
         folder = tmp_path / "data" / name
         folder.mkdir(parents=True)
         for file, content in contents.items():
@@ -145,5 +153,5 @@ def publish(tmp_path, monkeypatch):
         files.file_hashes.cache_clear()
         return folder
 
-    yield only
+    yield of
     files.file_hashes.cache_clear()

@@ -1,18 +1,19 @@
 """Fetching from a real server that misbehaves: one sentence each, and no half-written files."""
 
 import hashlib
+import io
 import resource
 import shutil
 import socket
 import tempfile
-import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from repro.__main__ import main
-from repro.data import command, registry
 from repro.data.fetch import fetch
 from repro.data.inventory import take_inventory
 from repro.data.locate import DataError
@@ -21,7 +22,6 @@ from repro.data.safetensors import write_tensors
 from tests.unprivileged import unprivileged
 
 ONE, TWO = b"one" * 100_000, b"two" * 1000
-QUICK = {"timeout": 0.1}
 
 
 def published(**contents):
@@ -32,23 +32,11 @@ def published(**contents):
 
 
 @pytest.fixture
-def publish(monkeypatch):
-    """Makes one set the only one that there is."""
-
-    def only(known):
-        for module in (registry, command):
-            monkeypatch.setattr(module, "data_sets", lambda: {known.name: known})
-        return known
-
-    return only
-
-
-@pytest.fixture
-def weights(server, data, publish):
+def weights(server, data, only):
     """A set without a published hash."""
     name = "model.safetensors"
     source = Source(f"{server.address}/", False, {name: name}, 0)
-    return publish(DataSet("weights", "W", "none", "nobody", "weights", (File(name),), (source,)))
+    return only(DataSet("weights", "W", "none", "nobody", "weights", (File(name),), (source,)))
 
 
 def safetensors(size):
@@ -56,14 +44,14 @@ def safetensors(size):
 
 
 @pytest.fixture
-def known(server, data, publish):
+def known(server, data, only):
     """Two files that two places have: `/here/` and `/there/`."""
     files = published(one=ONE, two=TWO)
     names = {file.name: file.name for file in files}
     sources = tuple(Source(f"{server.address}/{at}/", False, names, 0) for at in ("here", "there"))
     for at in ("here", "there"):
         server.contents |= {f"/{at}/one.txt": ONE, f"/{at}/two.txt": TWO}
-    return publish(DataSet("pair", "A pair", "none", "nobody", "pair", files, sources))
+    return only(DataSet("pair", "A pair", "none", "nobody", "pair", files, sources))
 
 
 def tree(folder):
@@ -104,30 +92,6 @@ def test_a_damaged_and_a_missing_file_are_replaced_and_the_rest_left_alone(known
     assert (data / "pair" / "two.txt").stat().st_ino == before
 
 
-MISBEHAVIOUR = [
-    (404, r"answers 404 \(Not Found\)"),
-    (503, r"answers 503 \(Service Unavailable\)"),
-    ("never answers", "did not answer within 0.1 s"),
-    pytest.param(  # taken up again four times
-        "stalls", "sent nothing for 0.1 s after 290625 bytes", marks=pytest.mark.thorough
-    ),
-    ("breaks off", "broke off after 290625 of 300000 bytes"),
-    ("longer than it says", "has 299995 bytes where 300000 are published"),
-]
-
-
-@pytest.mark.parametrize(("behaviour", "says"), MISBEHAVIOUR)
-def test_a_server_that_misbehaves(known, data, server, behaviour, says):
-    both(server, "one.txt", behaviour)
-    with pytest.raises(DataError, match=says) as error:
-        fetch("pair", **QUICK)
-    assert sentence(error).startswith("pair could not be fetched: ")
-    assert not (data / "pair").exists()
-    server.behaviour.clear()
-    fetch("pair")
-    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
-
-
 def test_wrong_bytes_and_wrong_lengths_are_never_kept(known, data, server):
     says = r"other bytes|are published|more than|broke off"
     for length in (len(ONE), len(ONE) - 1, len(ONE) + 1):
@@ -164,37 +128,39 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(known, data, server):
     assert ranges == [None, "bytes=150000-", "bytes=225000-"]
 
 
-def test_the_next_fetch_goes_on_where_the_last_one_broke_off_or_begins_again(known, data, server):
-    for behaviour in (None, "ignores ranges"):
-        for wrong, says in (("breaks off", "broke off"), ("another range", "at another place")):
-            both(server, "one.txt", wrong)
-            with pytest.raises(DataError, match=says):
-                fetch("pair")
-        both(server, "one.txt", behaviour)
-        server.requests.clear()
-        fetch("pair")
-        path, wanted = server.requests[0]
-        assert path == "/here/one.txt"
-        assert int(wanted.removeprefix("bytes=").removesuffix("-")) > 150_000
-        assert (data / "pair" / "one.txt").read_bytes() == ONE
-        shutil.rmtree(data / "pair")
-
-
-def test_the_rest_of_another_version_is_never_appended(known, data, server):
-    for before, after in (('"first"', '"second"'), ("", ""), ('W/"weak"', 'W/"weak"')):
-        both(server, "one.txt", "breaks off")
-        server.contents["/here/one.txt"] = b"old" * 100_000
-        server.tag = before
-        with pytest.raises(DataError, match="broke off"):
+@pytest.mark.parametrize("behaviour", [None, "ignores ranges"])
+def test_the_next_fetch_goes_on_where_the_last_one_broke_off_or_begins_again(
+    known, data, server, behaviour
+):
+    for wrong, says in (("breaks off", "broke off"), ("another range", "at another place")):
+        both(server, "one.txt", wrong)
+        with pytest.raises(DataError, match=says):
             fetch("pair")
-        server.behaviour.clear()
-        server.requests.clear()
-        server.contents["/here/one.txt"] = ONE
-        server.tag = after
+    both(server, "one.txt", behaviour)
+    server.requests.clear()
+    fetch("pair")
+    path, wanted = server.requests[0]
+    assert path == "/here/one.txt"
+    assert int(wanted.removeprefix("bytes=").removesuffix("-")) > 150_000
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [('"first"', '"second"'), ("", ""), ('W/"weak"', 'W/"weak"')]
+)
+def test_the_rest_of_another_version_is_never_appended(known, data, server, before, after):
+    both(server, "one.txt", "breaks off")
+    server.contents["/here/one.txt"] = b"old" * 100_000
+    server.tag = before
+    with pytest.raises(DataError, match="broke off"):
         fetch("pair")
-        assert (data / "pair" / "one.txt").read_bytes() == ONE
-        assert [path for path, _ in server.requests] == ["/here/one.txt", "/here/two.txt"]
-        shutil.rmtree(data / "pair")
+    server.behaviour.clear()
+    server.requests.clear()
+    server.contents["/here/one.txt"] = ONE
+    server.tag = after
+    fetch("pair")
+    assert (data / "pair" / "one.txt").read_bytes() == ONE
+    assert [path for path, _ in server.requests] == ["/here/one.txt", "/here/two.txt"]
 
 
 def test_a_file_that_grew_shorter_is_fetched_anew(weights, data, server):
@@ -252,38 +218,52 @@ def test_a_full_disk(known, data):
     assert list(data.iterdir()) == []
 
 
-def test_a_folder_that_is_not_ones_own(known, monkeypatch):
-    modes = {0o555: r"cannot be written to \(Permission", 0o000: r"cannot be read \(Permission"}
+@pytest.mark.parametrize(("mode", "says"), [(0o555, "written to"), (0o000, "read")])
+def test_a_folder_that_is_not_ones_own(known, monkeypatch, mode, says):
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.setenv("REPRO_DATA", folder)
-        for mode, says in modes.items():
-            Path(folder).chmod(mode)
-            with unprivileged(), pytest.raises(DataError, match=says) as error:
-                fetch("pair")
-            sentence(error)
-            Path(folder).chmod(0o700)
-            assert list(Path(folder).iterdir()) == []
+        Path(folder).chmod(mode)
+        with (
+            unprivileged(),
+            pytest.raises(DataError, match=rf"cannot be {says} \(Permission") as error,
+        ):
+            fetch("pair")
+        sentence(error)
+        Path(folder).chmod(0o700)
+        assert list(Path(folder).iterdir()) == []
 
 
 def test_two_fetches_at_once_share_one_download(known, data, server):
     both(server, "one.txt", "slow")
-    said, failed = [], []
-
-    def run():
-        try:
-            fetch("pair", tell=said.append)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    said = []
+    with ThreadPoolExecutor(3) as pool:
+        done = [pool.submit(fetch, "pair", tell=said.append) for _ in range(3)]
+    assert [each.result() for each in done] == [data / "pair"] * 3
     assert set(said) == {"Another process is fetching pair; waiting for it."}
     assert len(server.requests) == 2
     assert tree(data) == ["pair/one.txt", "pair/two.txt"]
+
+
+def test_of_an_archive_the_file_alone_is_kept_and_only_if_it_is_the_right_one(server, data, only):
+    files = published(one=ONE)
+    source = Source(f"{server.address}/set", True, {"one.txt": "one.txt"}, 2**20)
+    only(DataSet("packed", "Packed", "none", "nobody", "packed", files, (source,)))
+
+    def pack(content):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("README", b"x")
+            archive.writestr("deep/er/one.txt", content)
+        server.contents["/set"] = packed.getvalue()
+
+    pack(b"?" * len(ONE))
+    with pytest.raises(DataError, match="other bytes than published"):
+        fetch("packed")
+    assert list(data.iterdir()) == []
+    pack(ONE)
+    fetch("packed")
+    assert tree(data) == ["packed/one.txt"]
+    assert (data / "packed" / "one.txt").read_bytes() == ONE
 
 
 def test_weights_are_checked_by_their_header_and_their_hash_is_recorded(weights, data, server):

@@ -31,17 +31,17 @@ def test_source_000_was_trained_on_two_sentences():
     """Its recorded 200,832 parameters prove an alphabet of 30."""
     characters = load_characters(SENTENCES)
     assert len(characters.alphabet) == 30
-    assert (len(characters.train), len(characters.validation)) == (100_000, 10_000)
-    read = "".join(characters.alphabet[n] for n in characters.train[:90])
-    assert read == "The quick brown fox jumps over the lazy dog. " * 2
-    assert (
-        "".join(characters.alphabet[n] for n in characters.validation[:17]) == "A quick brown dog"
+    train, validation = (
+        "".join(characters.alphabet[n] for n in part[:90])
+        for part in (characters.train, characters.validation)
     )
-
-
-def test_source_000_has_so_many_batches():
-    for part, count in (("train", 48), ("validation", 4)):
-        text = getattr(load_characters(SENTENCES), part)
+    assert train == "The quick brown fox jumps over the lazy dog. " * 2
+    assert validation.startswith("A quick brown dog")
+    for text, length, count in (
+        (characters.train, 100_000, 48),
+        (characters.validation, 10_000, 4),
+    ):
+        assert len(text) == length
         made = batches(text, length=64, batch=32)
         assert made.shape == (count, 32, 65)
         np.testing.assert_array_equal(made[1, 2], text[2048 + 128 : 2048 + 128 + 65])

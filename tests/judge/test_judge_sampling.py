@@ -1,14 +1,14 @@
 """Arms whose runs are not paired, and comparisons that count the error of having these examples."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from repro.judge import Design, Judge, Measured, OneLook, Outcome, Scale, distances
+from repro.judge import Design, Judge, Measured, OneLook, Outcome, Scale
 from repro.judge.evidence import Drawn, weigh
+from repro.judge.gate import distances
 from tests.judge.arms import LOOKS, arm, told
 
 
@@ -72,7 +72,7 @@ def test_the_examples_count_in_the_verdict_and_not_in_what_the_ledger_keeps():
     values = right[: verdict.seeds].mean(axis=1)
     [excess] = distances(verdict, verdict.seeds)
     assert excess.spread == pytest.approx(values.std(ddof=1))
-    assert verdict.effects[0].spread > 1.1 * excess.spread
+    assert verdict.effects[0].error > 1.1 * excess.spread / verdict.seeds**0.5
 
 
 def test_a_documented_value_was_measured_on_the_same_examples():
@@ -87,28 +87,6 @@ def test_a_documented_value_was_measured_on_the_same_examples():
 def test_only_on_the_scale_that_means_are_taken_on():
     with pytest.raises(ValueError, match="compare it on the identity scale, not on log-odds"):
         measured(np.ones((12, 3)), scale="log-odds")
-
-
-def false_verdicts(rounds):
-    """How many of these rounds were settled, where two arms are equal on a population.
-
-    Its examples favour one or the other; the second count ignores that they are drawn.
-    """
-    rng, settled = np.random.default_rng(6), {True: 0, False: 0}
-    for _ in range(rounds):
-        common = rng.normal(size=300)
-        one, other = (answers(rng, common + rng.normal(size=300), 1.0) for _ in "ab")
-        for sampled in settled:
-            judge = Judge(LOOKS)
-            a, b = (measured(each, sampled=sampled, judge=judge) for each in (one, other))
-            settled[sampled] += (a > b).outcome is not Outcome.INCONCLUSIVE
-    return settled[True], settled[False]
-
-
-def test_examples_that_are_taken_for_all_there_are_make_false_verdicts():
-    kept, left_out = false_verdicts(100)
-    assert kept <= 4
-    assert left_out > 100 * 6 * LOOKS.level
 
 
 @pytest.mark.thorough
@@ -131,21 +109,6 @@ def test_the_level_holds_at_any_ratio_of_examples_to_seeds():
             assert crossed.mean() <= allowed, (looks, ratio)
 
 
-@pytest.mark.thorough
-def test_the_examples_have_their_own_degrees_of_freedom():
-    """Six points on 300 examples, where seeds differ little: the examples are most of the error."""
-    rng, found = np.random.default_rng(14), {True: 0, False: 0}
-    for _ in range(300):
-        common = rng.normal(size=300)
-        one, other = (
-            answers(rng, common + 0.6 * rng.normal(size=300), skill) for skill in (1.35, 0.9)
-        )
-        verdict = measured(one) > measured(other, label="b")
-        found[True] += verdict.outcome is Outcome.REPRODUCED
-        found[False] += stats.t.sf(t_of(verdict), verdict.seeds - 1) <= verdict.effects[0].boundary
-    assert found[True] > 1.3 * found[False] > 0
-
-
 def test_where_examples_rule_more_of_them_are_advised():
     rng = np.random.default_rng(15)
     hard = rng.normal(size=60)
@@ -154,31 +117,6 @@ def test_where_examples_rule_more_of_them_are_advised():
     verdict = measured(one) > measured(other, label="b")
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "more examples would settle it, more seeds would not" in verdict.advice
-
-
-@pytest.mark.thorough
-def test_the_seeds_that_are_advised_have_the_power_that_is_said():
-    """Seeds that answer nearly alike: three leave the examples few degrees of freedom."""
-    rng = np.random.default_rng(17)
-
-    def verdict(seeds):
-        hard = rng.normal(size=300)
-        one, other = (
-            answers(rng, 8 * (hard + 0.4 * rng.normal(size=300)), 8 * skill, seeds)
-            for skill in (1.35, 0.85)
-        )
-        judge = Judge(Design(looks=(seeds,)))
-        return measured(one, judge=judge) > measured(other, label="b", judge=judge)
-
-    def power(seeds):
-        return np.mean([verdict(seeds).outcome is Outcome.REPRODUCED for _ in range(300)])
-
-    advice = [re.match(r"~(\d+) seeds would reproduce", verdict(3).advice) for _ in range(300)]
-    advised = [int(each[1]) for each in advice if each]
-    assert len(advised) > 200
-    assert min(advised) > 3
-    usual = int(np.median(advised))
-    assert power(usual - 2) < 0.8 < power(usual)
 
 
 @pytest.mark.thorough
@@ -232,49 +170,11 @@ def test_means_of_samples_are_compared_with_the_freedom_of_the_smallest():
         assert min(effect.p_for, effect.p_against) >= min(welch, 1 - welch)
 
 
-@pytest.mark.thorough
-def test_no_ratio_of_spreads_breaks_the_level():
-    samples = 100_000
-    for counts, spreads in (
-        ((3, 3), (1, 5)),
-        ((3, 20), (1, 1)),
-        ((5, 20), (2, 1)),
-        ((5, 5), (5, 1)),
-        ((20, 20), (1, 3)),
-    ):
-        first, second = (
-            spread * RNG.standard_normal((count, samples))
-            for count, spread in zip(counts, spreads, strict=True)
-        )
-        zeros = [0.0, 0.0]
-        evidence = weigh([first, -second], least_spreads=zeros, resolutions=zeros)
-        false = float((evidence.p_for <= 0.005).mean())
-        assert false <= 0.005 + 3 * (0.005 / samples) ** 0.5, counts
-
-
-def test_gains_of_four_samples_take_the_freedom_of_the_smallest():
-    samples = [RNG.normal(mean, 1, 6) for mean in (9, 1, 1, 0)]
-    a, b, c, d = apart(*samples)
-    verdict = (a - b) > (c - d)
-    gain = samples[0].mean() - samples[1].mean() - samples[2].mean() + samples[3].mean()
-    error = sum(each.var(ddof=1) / 6 for each in samples) ** 0.5
-    assert verdict.effects[0].p_for == pytest.approx(stats.t.sf(gain / error, 5))
-    assert verdict.outcome is Outcome.REPRODUCED
-
-
 def test_equal_values_everywhere_are_a_question_and_no_verdict():
     for value in (0.5, 0.6):
         a, b = apart([value] * 5, [0.5] * 7)
         assert (a > b).outcome is Outcome.INCONCLUSIVE
         assert "alike on every seed" in (a > b).reason or "every seed gave" in (a > b).reason
-
-
-def test_shares_at_their_ceiling_spread_by_half_an_example():
-    counted = Scale("log-odds", count=100)
-    ceiling, below = apart([1.0] * 5, [0.9, 0.91, 0.92, 0.9, 0.9], scale=counted)
-    assert (ceiling > below).effects[0].spread > 0
-    both = apart([1.0] * 5, [1.0] * 5, scale=counted)
-    assert (both[0] > both[1]).outcome is Outcome.INCONCLUSIVE
 
 
 def test_a_fixed_number_is_compared_with_one_sample():
@@ -291,15 +191,6 @@ def test_words_about_single_seeds_are_refused():
     with pytest.raises(ValueError, match="seed by seed"):
         a.agrees_with(1.0, runs=1, within=0.5, plus=b)
     assert a.exceeds(-5.0, in_at_least=0.5).outcome is Outcome.REPRODUCED
-
-
-def test_samples_of_one_pairing_are_paired():
-    base = RNG.normal(0, 5, 8)
-    a, b = apart(base + RNG.normal(1, 0.1, 8), base, pairing="the same")
-    effect = (a > b).effects[0]
-    theirs = stats.ttest_rel(a.values(8), b.values(8), alternative="greater")
-    assert effect.p_for == pytest.approx(theirs.pvalue)
-    assert not effect.counts
 
 
 def test_one_look_has_the_whole_level_and_tells_its_seeds():

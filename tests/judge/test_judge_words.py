@@ -3,8 +3,6 @@
 import doctest
 import importlib
 import pkgutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
 import repro.judge
-from repro.judge import Judge, Ladder, Measured, Outcome, Scale, all_of, either
+from repro.judge import Judge, Ladder, Measured, Outcome, Scale, either, p_of_all
 from tests.example_arms import scope
 from tests.judge.arms import LOOKS, arm, arms, told
 
@@ -40,18 +38,6 @@ def test_greater_is_the_paired_t_test():
         assert effect.correlation == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
-def test_falling_below_is_exceeding_turned_around():
-    x, y = around(1.0, 1.5)
-    a, b = arms(x, y, scale=Scale("log"))
-    for one, other in (
-        (a < b, b > a),
-        (a.falls_below(b, by_at_least=0.2), b.exceeds(a, by_at_least=0.2)),
-        (a.falls_below(b, by_ratio=1.2), b.exceeds(a, by_ratio=1.2)),
-    ):
-        assert one.outcome is other.outcome is Outcome.REPRODUCED
-        assert one.effects[0].p_for == pytest.approx(other.effects[0].p_for)
-
-
 def logit(v):
     return np.log(v / (1 - v))
 
@@ -68,6 +54,8 @@ def test_the_words_are_one_sided_t_tests_on_the_scale_of_the_metric():
     for verdict, *expected in (
         (p.exceeds(q, by_at_least=0.05), greater(logit(x) - logit(y + 0.05))),
         (r.exceeds(s, by_ratio=1.1), greater(np.log(x / y), np.log(1.1))),
+        (s.falls_below(r, by_ratio=1.1), greater(np.log(x / y), np.log(1.1))),
+        (r.is_at_most_times(1.2, of=s), greater(np.log(y / x), -np.log(1.2))),
         (a.is_at_most(0.02, below=b), greater(x - y, -0.02)),
         (a.matches(0.695, tolerance=0.01), greater(x, 0.685), greater(-x, -0.705)),
         ((a - b) > (c - d), greater(x - y - z + w)),
@@ -122,16 +110,6 @@ def test_the_interval_excludes_the_bound_exactly_when_the_comparison_counts(x, y
             assert beyond == effect.holds
 
 
-def test_a_decided_first_look_never_asks_for_the_second():
-    looks: list[int] = []
-    judge = Judge(LOOKS)
-    clear, base = around(0.9, 0.5, seeds=5)
-    verdict = arm(clear, judge=judge, looks=looks) > arm(base, judge=judge, label="b")
-    assert verdict
-    assert looks == [5]
-    assert (verdict.seeds, verdict.looks) == (5, (5, 8, 12))
-
-
 def test_an_open_look_asks_for_more_and_lets_the_answer_through():
     class RunsMissing(Exception):
         pass
@@ -150,6 +128,10 @@ def test_an_open_look_asks_for_more_and_lets_the_answer_through():
         _ = missing > 0.0
     assert looks == [5, 8]
     assert judge.verdicts == []
+    looks.clear()
+    clear = arm(np.linspace(1, 2, 12), judge=judge, looks=looks) > 0.0
+    assert looks == [5]
+    assert (clear.seeds, clear.looks) == (5, (5, 8, 12))
 
 
 def test_an_open_budget_is_inconclusive_with_advice():
@@ -195,51 +177,25 @@ def test_one_of_several_findings_is_enough_and_all_must_fail():
     assert one.p == pytest.approx(2 * (a > 0).p)
 
 
-def test_conjunction_rules():
-    a, b, c = arms(*around(0.9, 0.5), 0.5 + 0.2 * np.array([1, -1] * 4))
-    yes, no, open_ = a > b, a < b, b > c
-    waiting = repro.judge.Verdict.not_run("x exceeds y", reason="needs a GPU")
-    assert open_.outcome is Outcome.INCONCLUSIVE
-    for joined, outcome in (
-        ((yes, yes), Outcome.REPRODUCED),
-        ((yes, open_), Outcome.INCONCLUSIVE),
-        ((open_, no), Outcome.REFUTED),
-        ((yes, waiting), Outcome.NOT_RUN),
-        ((waiting, no), Outcome.REFUTED),
-    ):
-        assert all_of(joined).outcome is (joined[0] & joined[1]).outcome is outcome
-    joint = all_of((yes, open_, yes))
-    assert joint.level == pytest.approx(0.03)
-    assert len((joint & waiting).parts) == 4
-    with pytest.raises(ValueError, match="no finding"):
-        all_of(())
-
-
-def test_an_alternative_is_one_part_of_what_is_joined_with_it():
+def test_what_is_joined_is_one_finding_of_all_sides_whose_truth_is_asked():
     a, b, c = arms(*around(0.9, 0.5, 0.4))
-    yes = either(b > a, a > b) & (a > c)
-    assert yes.outcome is Outcome.REPRODUCED
-    assert yes.p == max(2 * (a > b).p, (a > c).p)
-    assert len(yes.parts) == 2
-    assert (either(b > a, c > a) & (a > c)).outcome is Outcome.REFUTED
-    assert (either(b > a, a > b) & (c > a)).outcome is Outcome.REFUTED
-
-
-def test_the_comparisons_of_joined_findings_name_their_own_sides():
-    a, b, c = arms(*around(0.9, 0.5, 0.4))
-    for joined in (all_of((a > b, a > c)), either(a > b, c > b), (a > b) & (b > a)):
-        for effect in joined.effects:
-            labels = [joined.samples[place].label for place in effect.sides]
+    joined, other = (a > b) & (a > c), either(a > b, c > b)
+    for verdict in (joined, other):
+        for effect in verdict.effects:
+            labels = [verdict.samples[place].label for place in effect.sides]
             assert effect.label == " - ".join(labels)
-
-
-def test_what_is_joined_is_one_finding_whose_truth_is_asked():
-    a, b, c = arms(*around(0.9, 0.5, 0.4))
-    joined = (a > b) & either(a > c, b > c)
-    assert a.judge.findings.made == [joined]
+    assert a.judge.findings.made == [joined, other]
     assert a.judge.findings.asked == []
     assert joined
     assert a.judge.findings.asked == [joined]
+
+
+def test_findings_together_have_the_p_of_the_weakest_or_pay_for_the_choice():
+    a, b = arms(*around(0.9, 0.5, spread=0.2))
+    strong, weak, against = a > 0.4, a > b, a < 0.4
+    assert p_of_all([strong, weak]) == max(strong.p, weak.p)
+    assert p_of_all([weak, against]) == pytest.approx(2 * against.p)
+    assert p_of_all([strong, a > float(a.values(8).mean())]) == 1.0
 
 
 def test_the_explanation_is_complete_and_narrow():
@@ -258,7 +214,7 @@ def test_the_explanation_is_complete_and_narrow():
     assert wide == []
     text = str(verdicts[0])
     assert text.startswith("REPRODUCED: a exceeds b by at least 0.01 in accuracy\n")
-    for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals", "power: 80%"):
+    for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals"):
         assert part in text
     assert "this test takes the values for normal" in told(verdicts[-2])
 
@@ -266,20 +222,10 @@ def test_the_explanation_is_complete_and_narrow():
 def test_the_examples_in_the_documentation_run():
     names = scope()
     results = {
-        module.name: doctest.testmod(importlib.import_module(module.name), extraglobs=names)
+        module.name: doctest.testmod(
+            importlib.import_module(module.name), extraglobs=names, optionflags=doctest.ELLIPSIS
+        )
         for module in pkgutil.iter_modules(repro.judge.__path__, "repro.judge.")
     }
     assert [name for name, result in results.items() if result.failed] == []
     assert sum(result.attempted for result in results.values()) > 10
-
-
-@pytest.mark.thorough
-def test_importing_the_judge_is_cheap():
-    program = (
-        "import sys, repro.judge; "
-        "print([m for m in ('torch', 'pytest', 'scipy.stats') if m in sys.modules])"
-    )
-    out = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert out.stdout.strip() == "[]"

@@ -1,5 +1,8 @@
 """Ways in which a finding could be lost in a green build: none of them is green."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.evidence.packs import FILE, packed, read_code_again
@@ -269,6 +272,7 @@ IN_PROCESSES = {
     "its file ends the process": ({"test_lines.py": "import os\nos._exit(0)\n"}, []),
     "a conftest ends the process": ({**CUT, "conftest.py": "import os\nos._exit(0)\n"}, []),
     "a conftest leaves": ({**CUT, "conftest.py": "import sys\nsys.exit(0)\n"}, []),
+    "a conftest leaves pytest as it begins": (conftest(LEAVES.format("sessionstart")), []),
     "a conftest leaves pytest as it collects": (conftest(LEAVES.format("collection")), []),
     "a conftest leaves pytest as it runs": (conftest(LEAVES.format("runtestloop")), []),
     "another test ends the process": ({**CUT, "test_other.py": ENDS}, []),
@@ -329,11 +333,34 @@ def test_what_failed_last_excuses_nothing_where_nothing_failed(project, option):
     require_red(project.runpytest_inprocess("-n", "0", option))
 
 
+def test_the_gate_looks_at_the_whole_project_from_any_of_its_folders(project, monkeypatch):
+    (units := project.mkdir("units")).joinpath("test_units.py").write_text("def test_it(): pass")
+    project.makeini("[pytest]")
+    monkeypatch.chdir(units)
+    require_red(run(project, "--gate"))
+    assert run(project).ret == pytest.ExitCode.OK
+
+
+def test_recorded_runs_that_are_lost_are_named(project):
+    example = Path(__file__).parents[2] / "examples" / "recorded"
+    shutil.copytree(example, project.path / "digits")
+    rows = project.path / "digits" / "results.csv"
+    head, *others = rows.read_text().splitlines()
+    few = [row for row in others if row.split(",")[1] in ("1", "2")]
+    assert len(few) in range(2, len(others))
+    assert run(project, "digits").ret == pytest.ExitCode.OK
+    rows.write_text("\n".join([head, *few]))
+    result = run(project, "digits")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*reproduced on 20 seeds, of which 2 are recorded now: *"])
+
+
 def require_red(done):
     assert done.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), done.outlines
     said = "\n".join([*done.outlines, *done.errlines])
     names = ("steeper", "is for the command line", "The store", "beside ledgers", "cannot be read")
-    assert any(name in said for name in (*names, "os._exit(0)", "leaves"))
+    names = (*names, "os._exit(0)", "leaves", "nothing is judged")
+    assert any(name in said for name in names)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Source 001: its model in both forms, data, stopping, measures, start and warm-up."""
+"""Source 001: its model, data, dropout, stopping, measures, start and warm-up."""
 
 import math
 from itertools import pairwise
@@ -9,11 +9,9 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro.arm import Needs, Run
-from repro.core.program import StackedProgram
-from repro.core.train import RunLog, train
+from repro.arm import Run
+from repro.core.train import RunLog
 from repro.data.word_windows import PAD, UNKNOWN
-from repro.recipe import Moment
 from repro.studies.context_vector.arms import (
     ADVANCED,
     AS_RUN,
@@ -24,35 +22,15 @@ from repro.studies.context_vector.arms import (
 from repro.studies.context_vector.dropout import _mixed, growth, kept
 from repro.studies.context_vector.evaluation import Answers, mean_loss, measures_of, spread
 from repro.studies.context_vector.model import ContextLanguageModel
-from repro.studies.context_vector.start import STUDY as AT_START
-from repro.studies.context_vector.study import STUDY
 from repro.studies.context_vector.variants import AtTheStart, WarmedUp
-from tests.studies.small import CONTEXT as SMALL
-from tests.studies.small import assert_same
-
-CPU = torch.device("cpu")
+from tests.studies.small import CONTEXT, loaded, model, trained
 
 arms = st.builds(
-    SMALL.but,
+    CONTEXT.but,
     layers=st.integers(1, 4),
-    context=st.sampled_from([16, 32]),
     stack=st.sampled_from(["plain", "residual", "normalised"]),
     initialisation=st.sampled_from(["small", "he"]),
-    dropout=st.sampled_from([0.0, 0.1, 0.5]),
 )
-
-
-def started(program_type, runs):
-    data = STUDY.load(runs[0].arm, CPU)
-    return program_type(STUDY, runs, data, CPU), data
-
-
-def first_batch(runs, data, size=8):
-    return data.batch(torch.stack([data.epoch(run.seed, 0)[:size] for run in runs]))
-
-
-def model(arm, seed=1):
-    return STUDY.reference(Run(arm, seed), STUDY.load(arm, CPU), CPU)
 
 
 def test_the_networks_have_the_recorded_numbers_of_parameters():
@@ -62,118 +40,42 @@ def test_the_networks_have_the_recorded_numbers_of_parameters():
         assert sum(p.numel() for p in network.parameters()) == count
 
 
-def test_each_word_is_asked_for_after_those_before_it():
-    data = STUDY.load(SMALL, CPU)
-    lines = data.epoch(1, 0)[None, :8]
-    words, following, _ = data.batch(lines)
-    assert torch.equal(words[0], data.train[lines[0, :, 0]][:, :-1])
-    assert torch.equal(following[0], data.train[lines[0, :, 0]][:, 1:])
-    assert not torch.equal(words, following)
-
-
 def test_the_initialisation_is_the_one_that_was_asked_for():
-    for stack in ("plain", "residual"):
-        wide = SMALL.but(width=256, stack=stack)
-        for arm, std in ((wide, 0.2), (wide.but(initialisation="he"), math.sqrt(2 / 256))):
-            network = model(arm).module
-            assert float(network.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
-            assert float(network.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
-
-
-@given(
-    arm=arms.map(lambda arm: arm.but(dropout=arm.dropout and 0.5)),  # whose factor, 2, is exact
-    seeds=st.lists(st.integers(0, 99), min_size=2, max_size=3, unique=True),
-)
-def test_the_stacked_recurrence_is_the_plain_one(arm, seeds):
-    """In float64, in which the rounding of sums in another order is negligible."""
-    runs = [Run(arm, seed) for seed in seeds]
-    stacked, data = started(StackedProgram, runs)
-    stacked.model.parameters = {n: p.double() for n, p in stacked.model.parameters.items()}
-    batch = first_batch(runs, data)
-    losses, gradients = stacked.model.gradients(*batch)
-    measured = stacked.measure()
-    for row, run in enumerate(runs):
-        alone = model(arm, run.seed)
-        alone.module.double()
-        objective, _ = alone.loss(*(part[row] for part in batch))
-        objective.backward()
-        torch.testing.assert_close(losses[row], objective.detach(), rtol=1e-9, atol=0)
-        for name, parameter in alone.module.named_parameters():
-            torch.testing.assert_close(
-                gradients[name][row], parameter.grad, rtol=1e-6, atol=1e-9, msg=name
-            )
-        with torch.no_grad():
-            expected = alone.measure()
-        assert measured[row].pop("sequences") == expected.pop("sequences")
-        assert measured[row] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-@given(arm=arms, data=st.data())
-def test_a_run_does_not_depend_on_its_company(arm, data):
-    """The runs differ in all that an arm says they may differ in."""
-    company = [
-        Run(
-            arm.but(
-                initialisation=data.draw(st.sampled_from(["small", "he"])),
-                recipe=arm.recipe.but(
-                    lr=data.draw(st.sampled_from([1e-3, 1e-2])),
-                    clip=data.draw(st.sampled_from([None, 0.1, ((0, 0.1), (1, 1.0))])),
-                    warmup=data.draw(st.sampled_from([0, 3])),
-                ),
-            ),
-            seed,
-        )
-        for seed in range(4)
-    ]
-    assert len({run.arm.program for run in company}) == 1
-    picked = sorted(data.draw(st.sets(st.integers(0, 3), min_size=1, max_size=3)))
-    states, measures = [], []
-    for rows in (range(4), picked):
-        runs = [company[row] for row in rows]
-        program, words = started(StackedProgram, runs)
-        for step in range(3):
-            program.advance(first_batch(runs, words), Moment(step=step, per_epoch=2, total=12))
-        states.append(program.states())
-        measures.append(program.measure())
-    for place, row in enumerate(picked):
-        assert measures[1][place] == measures[0][row]
-        assert_same(states[1][place], states[0][row])
+    wide = CONTEXT.but(width=256)
+    for arm, std in ((wide, 0.2), (wide.but(initialisation="he"), math.sqrt(2 / 256))):
+        network = model(arm).module
+        assert float(network.layers[1].weight.detach().std()) == pytest.approx(std, rel=0.02)
+        assert float(network.head.weight.detach().std()) == pytest.approx(0.2, rel=0.05)
 
 
 @pytest.mark.parametrize("stack", ["plain", "residual", "normalised"])
 def test_the_model_is_the_one_that_the_facts_describe(stack):
-    arm = SMALL.but(stack=stack)
-    one = model(arm)
+    one = model(CONTEXT.but(stack=stack))
     p = dict(one.module.named_parameters())
     words = torch.randint(0, 64, (5, 6), generator=torch.Generator().manual_seed(1))
 
-    def standardised(x):
-        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, False, keepdim=True) + 1e-5).sqrt()
-
     def linear(name, x):
-        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+        return F.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
 
     c = torch.zeros(5, 16)
     for t in range(6):
         h = torch.cat([p["embedding.weight"][words[:, t]], c], 1)
         for layer in range(3):
             u = linear(f"layers.{layer}", h)
-            out = (standardised(u) if stack == "normalised" else u).clamp(min=0)
+            out = F.relu(F.layer_norm(u, u.shape[-1:]) if stack == "normalised" else u)
             h = h + out if stack == "residual" and layer else out
         torch.testing.assert_close(one.module(words)[0][:, t], linear("head", h))
-        forget, admit = 1 / (1 + (-linear("forget", h)).exp()), linear("admit", h).sigmoid()
-        c = standardised(forget * c + admit * linear("delta", h)) * p["norm.weight"]
-        c = (c + p["norm.bias"]).clamp(-10, 10)
+        forget, admit = linear("forget", h).sigmoid(), linear("admit", h).sigmoid()
+        c = forget * c + admit * linear("delta", h)
+        c = F.layer_norm(c, (16,), p["norm.weight"], p["norm.bias"]).clamp(-10, 10)
     torch.testing.assert_close(one.module(words)[1], c)
 
 
 def test_the_context_is_limited_to_ten():
-    one = model(SMALL)
-    words = torch.randint(4, 64, (3, 5), generator=torch.Generator().manual_seed(1))
-    assert one.module(words)[1].abs().max() < 10
+    one = model(CONTEXT)
     with torch.no_grad():
         one.module.norm.weight.fill_(1000.0)
-    assert one.module(words)[1].abs().max() == 10
+    assert one.module(one.data.train[:3, :5])[1].abs().max() == 10
 
 
 @given(arm=arms, cut=st.integers(1, 5))
@@ -184,7 +86,6 @@ def test_no_answer_depends_on_later_words_and_a_context_carries_on(arm, cut):
     changed = words.clone()
     changed[:, cut:] = (changed[:, cut:] + 1) % 64
     assert torch.equal(network(changed)[0][:, :cut], whole[:, :cut])
-    assert not torch.equal(network(changed)[0][:, cut:], whole[:, cut:])
     first, context = network(words[:, :cut])
     second, end = network(words[:, cut:], context=context)
     assert torch.equal(torch.cat([first, second], 1), whole)
@@ -193,7 +94,7 @@ def test_no_answer_depends_on_later_words_and_a_context_carries_on(arm, cut):
 
 @given(arm=arms, more_words=st.integers(0, 3), more_sequences=st.integers(0, 3))
 def test_padding_changes_no_loss_and_no_accuracy(arm, more_words, more_sequences):
-    one = model(arm.but(dropout=0.0))
+    one = model(arm)
     sequences = one.data.train[:6]
     padded = F.pad(sequences, (0, more_words, 0, more_sequences), value=PAD)
     losses, totals = [], []
@@ -213,10 +114,9 @@ def test_unknown_words_count_and_padding_does_not():
     answers = Answers.of(logits, y)
     assert answers.words.tolist() == [2, 3, 1]
     assert answers.right.tolist() == answers.unknown.tolist() == [1, 3, 0]
-    arm = SMALL.but(recipe=SMALL.recipe.but(batch=2))
     measures = measures_of(
-        arm, validation=answers, train=answers, logit_spread=0.0, gradient_norms=(1.0, 1.0),
-        parameters=96, sequences=[1.0, 1.0],
+        CONTEXT.but(recipe=CONTEXT.recipe.but(batch=2)), validation=answers, train=answers,
+        logit_spread=0.0, gradient_norms=(1.0, 1.0), parameters=96, sequences=[1.0, 1.0],
     )  # fmt: skip
     right, other = math.log(math.e**2 + 63) - 2, math.log(math.e**2 + 63)
     loss = ((4 * right + other) / 5 + other) / 2  # the mean of batches of two and of one sequence
@@ -228,21 +128,17 @@ def test_unknown_words_count_and_padding_does_not():
     assert spread(logits[None], y).tolist() == [0]
 
 
-def test_a_pass_sees_every_sequence_once_and_its_last_batch_is_filled_up():
-    arm = SMALL.but(sequences=20, epochs_a_pass=2)
-    data = STUDY.load(arm, CPU)
-    epochs = [data.epoch(1, number)[:, 0].tolist() for number in range(4)]
-    assert [len(epoch) for epoch in epochs] == [16] * 4
-    for start in (0, 2):
-        seen = [i for epoch in epochs[start : start + 2] for i in epoch]
-        assert sorted(i for i in seen if i >= 0) == list(range(20))
-    assert epochs[0] != epochs[2]
-    x, y, _ = data.batch(data.epoch(1, 0)[None, 8:])
-    assert (x[0, 2:] == PAD).all()
-    assert (y[0, 2:] == PAD).all()
-    assert (x[0, :2, 0] != PAD).all()
+def test_the_last_batch_of_a_pass_is_filled_up():
+    arm = CONTEXT.but(sequences=20, epochs_a_pass=2)
+    data = loaded(arm)
+    lines = data.epoch(1, 0)
+    assert len(lines) == 2 * arm.recipe.batch
+    x, y, _ = data.batch(lines[None, 8:])
+    whole = data.train[lines[8:10, 0]]
+    assert torch.equal(x[0, :2], whole[:, :-1])
+    for part in (x[0, 2:], y[0, 2:]):
+        assert (part == PAD).all()
     assert arm.steps == 4 * 2
-    assert BASELINE.steps == BASELINE.at("ci").steps == 50 * 25
 
 
 def test_dropout_draws_what_splitmix64_draws():
@@ -256,9 +152,8 @@ def test_dropout_draws_what_splitmix64_draws():
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
-    keys = STUDY.load(SMALL, CPU).epoch(1, 0)[:, 1]
+    keys = loaded(CONTEXT).epoch(1, 0)[:, 1]
     masks = kept(keys, share=share, steps=9, units=301)  # [9, 24, 301]
-    assert masks.shape == (9, len(keys), 301)
     assert masks.unique().tolist() == pytest.approx([0.0, growth(share)])
     for axis in ((1, 2), (0, 2)):
         out = (masks == 0).double().mean(axis)
@@ -266,19 +161,6 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     flat = masks.transpose(0, 1).flatten(1) - masks.mean()
     likeness = torch.corrcoef(flat) - torch.eye(len(keys))
     assert likeness.abs().max() < 6 / flat.shape[1] ** 0.5
-    again = kept(keys[3:5], share=share, steps=9, units=301)  # whatever shares the batch
-    assert torch.equal(again, masks[:, 3:5])
-
-
-def test_a_longer_run_is_the_shorter_one_and_more():
-    (short,), (long,) = (
-        train(STUDY, [Run(SMALL.but(recipe=SMALL.recipe.but(epochs=n)), 1)], engine="stacked",
-              device=CPU)
-        for n in (2, 4)
-    )  # fmt: skip
-    for name, values in short[1]["history"].items():
-        assert long[1]["history"][name][:2] == values
-    assert BASELINE.recipe.schedule == "constant"
 
 
 @settings(max_examples=60)  # ten hardly reach a patience of ten
@@ -307,8 +189,7 @@ def test_the_two_recipes_are_those_of_the_code_and_of_the_text():
         assert AS_RUN.clip_at(epoch) == limit
         assert AS_WRITTEN.clip_at(epoch) == 1.0
     assert (AS_RUN.patience + 1, AS_WRITTEN.patience + 1) == (10, 15)
-    for arm in (BASELINE, ADVANCED):
-        assert arm.at("ci").recipe.clip == arm.recipe.clip
+    assert BASELINE.steps == BASELINE.at("ci").steps == 50 * 25
 
 
 def test_small_layers_start_as_the_documented_ones():
@@ -320,62 +201,26 @@ def test_small_layers_start_as_the_documented_ones():
         assert small.recipe.lr * small.width == pytest.approx(arm.recipe.lr * arm.width)
 
 
-def test_settings_that_cannot_mean_anything_are_refused():
-    for change, sentence in (
-        ({"layers": 0}, "at least 1"),
-        ({"dropout": 1.0}, "is a share"),
-        ({"length": 2}, "3 to 64 words"),
-        ({"length": 65}, "3 to 64 words"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            SMALL.but(**change)
-    with pytest.raises(ValueError, match="asks for 100000 training sequences"):
-        STUDY.load(SMALL.but(sequences=100_000), CPU)
-
-
-TINY = AtTheStart(
-    layers=3, context=16, width=32, embedding=16, vocabulary=64, length=7, sequences=48,
-    validation_sequences=12, weight_std=0.2, data="wikitext-2-twin", looked_at=8,
-)  # fmt: skip
-
-
 def test_the_first_layer_is_measured_before_the_first_step():
-    [(_, values)] = train(AT_START, [Run(TINY, 3)], engine="loop", device=CPU)
-    arm = SMALL.but(epochs_a_pass=1)
-    plain = model(arm, 3)
+    arm = AtTheStart(
+        layers=3, context=16, width=32, embedding=16, vocabulary=64, length=7, sequences=48,
+        validation_sequences=12, weight_std=0.2, data="wikitext-2-twin", looked_at=8,
+    )  # fmt: skip
+    plain = model(CONTEXT.but(epochs_a_pass=1), 3)
     x = plain.data.train[:8]
     logits, _ = plain.module(x[:, :-1])
     mean_loss(logits[None], x[None, :, 1:])[0].backward()
-    measures = values["measures"]
     norm = float(plain.module.layers[0].weight.grad.norm())
+    measures = trained(arm, 3)["measures"]
     assert measures["first_layer_gradient_norm"] == pytest.approx(norm, rel=1e-5)
     assert measures["parameters"] == sum(p.numel() for p in plain.module.parameters())
     assert measures["parameters_a_sequence"] == measures["parameters"] / 48
-    assert set(measures) == set(AtTheStart.metrics)
-    assert [name for name in measures if TINY.is_exact(name)] == [
-        "parameters",
-        "parameters_a_sequence",
-        "sequences",
-    ]
-
-
-def test_an_untrained_network_has_the_documented_size_at_every_profile(monkeypatch, tmp_path):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    advanced = AtTheStart(layers=12, context=512)
-    assert advanced.at("ci") == advanced
-    assert (advanced.steps, advanced.stacks) == (0, False)
-    assert advanced.label == "12 layers, context 512, untrained"
-    with pytest.raises(Needs, match="needs WikiText-2 itself"):
-        advanced.but(data="wikitext-2").located()
 
 
 def test_the_proposed_warm_up_rises_from_a_quarter_to_the_whole_rate_in_five_epochs():
-    arm = WarmedUp(layers=12, context=512)
-    recipe, total = arm.recipe, 50 * UPDATES_AN_EPOCH
+    recipe, total = WarmedUp(layers=12, context=512).recipe, 50 * UPDATES_AN_EPOCH
     factors = [recipe.lr_factor(step, total) for step in range(total)]
     assert recipe.lr * factors[0] == pytest.approx(1e-4)
     assert factors[125:] == [1.0] * (total - 125)
     steps = [after - before for before, after in pairwise(factors[:126])]
     assert steps == pytest.approx([0.75 / 125] * 125)
-    assert (arm.at("ci").recipe.warmup, arm.at("ci").recipe.warmup_from) == (125, 0.25)
-    assert "warm-up" in arm.label

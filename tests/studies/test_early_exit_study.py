@@ -29,20 +29,17 @@ from repro.studies.early_exit.generate import generate
 from repro.studies.early_exit.model import EarlyExitTransformer
 from repro.studies.early_exit.routing import routed
 from repro.studies.early_exit.study import STUDY
-from tests.studies.small import copied, stepped
+from tests.studies.small import (
+    CPU,
+    assert_same,
+    first_batch,
+    loaded,
+    model,
+    trained,
+)
 
-CPU = torch.device("cpu")
 SMALL = {"width": 16, "heads": 2, "hidden": 24}
-
-
-def model(arm, seed=1):
-    return STUDY.reference(Run(arm, seed), STUDY.load(arm, CPU), CPU)
-
-
-def first_batch(arm):
-    data = STUDY.load(arm, CPU)
-    x, y, epochs = data.batch(data.epoch(1, 0)[None, :32])
-    return x[0], y[0], epochs[0]
+TEXT = {"data": "wikitext-2-twin", "characters": 1_000}
 
 
 def test_the_network_has_the_recorded_number_of_parameters():
@@ -51,14 +48,16 @@ def test_the_network_has_the_recorded_number_of_parameters():
 
 
 def test_the_network_is_the_one_that_the_facts_describe():
-    arm = STANDARD.but(**SMALL)
-    network, (x, _, _) = model(arm).module, first_batch(arm)
+    one = model(STANDARD.but(**SMALL))
+    network, (x, _, _) = one.module, first_batch(one.data, size=32)
     p = dict(network.named_parameters())
-    causal = torch.ones(64, 64).tril().bool()
     angles = torch.arange(64.0)[:, None] * 10_000.0 ** (-torch.arange(4) / 4)
 
-    def norm(h, name):
-        return h / (h.square().mean(-1, keepdim=True) + 1e-6).sqrt() * p[name]
+    def linear(name, h):
+        return F.linear(h, p[f"{name}.weight"])
+
+    def norm(name, h):
+        return F.rms_norm(h, (16,), p[f"{name}.weight"], eps=1e-6)
 
     def turned(z):  # the same rotation, with complex numbers
         pairs = torch.complex(z[..., :4], z[..., 4:]) * torch.polar(torch.ones(64, 4), angles)
@@ -66,19 +65,17 @@ def test_the_network_is_the_one_that_the_facts_describe():
 
     h = p["embedding.weight"][x]
     for number, logits in enumerate(network.forward_all_layers(x)):
-        at = f"blocks.{number}."
+        at = f"blocks.{number}"
         q, k, v = (
-            (h @ p[f"{at}attention.{part}.weight"].T).view(32, 64, 2, 8).transpose(1, 2)
+            linear(f"{at}.attention.{part}", h).view(32, 64, 2, 8).transpose(1, 2)
             for part in ("query", "key", "value")
         )
-        scores = (turned(q) @ turned(k).transpose(-1, -2)) / math.sqrt(8)
-        mixed = scores.masked_fill(~causal, -math.inf).softmax(-1) @ v
-        mixed = mixed.transpose(1, 2).reshape(32, 64, 16) @ p[f"{at}attention.out.weight"].T
-        h = norm(h + mixed, f"{at}norm_attention.weight")
-        gate, up = h @ p[f"{at}gate.weight"].T, h @ p[f"{at}up.weight"].T
-        fed = (gate * gate.sigmoid() * up) @ p[f"{at}down.weight"].T
-        h = norm(h + fed, f"{at}norm_feed_forward.weight")
-        torch.testing.assert_close(logits, h @ p["head.weight"].T, rtol=1e-4, atol=1e-5)
+        mixed = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+        mixed = mixed.transpose(1, 2).flatten(2)
+        h = norm(f"{at}.norm_attention", h + linear(f"{at}.attention.out", mixed))
+        fed = linear(f"{at}.down", F.silu(linear(f"{at}.gate", h)) * linear(f"{at}.up", h))
+        h = norm(f"{at}.norm_feed_forward", h + fed)
+        torch.testing.assert_close(logits, linear("head", h), rtol=1e-4, atol=1e-5)
 
 
 @st.composite
@@ -99,13 +96,6 @@ def networks(draw):
 
 def seeded(draw):
     return torch.Generator().manual_seed(draw(st.integers(0, 99)))
-
-
-def copy_of(one, **settings):
-    """A second model with the parameters of the first, and some settings of its arm changed."""
-    other = model(one.arm.but(**settings))
-    other.module.load_state_dict(one.module.state_dict())
-    return other
 
 
 def gradients(one, loss):
@@ -134,7 +124,7 @@ def by_forward_train(network, x, y, alpha):
 def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
     one, x, y = network
     between = (0.0,) * (one.arm.layers - 2)
-    models = [copy_of(one, layer_weights=(alpha, *between, 1 - alpha)) for _ in range(3)]
+    models = [model(one.arm.but(layer_weights=(alpha, *between, 1 - alpha))) for _ in range(3)]
     optimisers = [torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in models]
     for _ in range(3):
         losses = [
@@ -150,8 +140,7 @@ def test_without_a_loss_between_them_both_forward_passes_train_alike(network, al
         for optimiser in optimisers:
             optimiser.step()
     for other in models[1:]:
-        pairs = zip(models[0].module.parameters(), other.module.parameters(), strict=True)
-        assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
+        assert_same(models[0].module.state_dict(), other.module.state_dict())
 
 
 class TrainedBy(torch.nn.Module):
@@ -207,8 +196,8 @@ def test_learning_how_sure_to_be_changes_nothing_else(network, layer, weight):
 @given(weights=st.tuples(*[st.floats(0, 2)] * 3).filter(lambda w: sum(w) > 0))
 def test_the_loss_is_the_weighted_sum_of_every_layers_loss(weights):
     arm = STANDARD.but(**SMALL, layer_weights=weights)
-    x, y, epochs = (part[:4] for part in first_batch(arm))
     one = model(arm)
+    x, y, epochs = first_batch(one.data, size=4)
     losses = [
         F.cross_entropy(z.flatten(0, 1), y.flatten()) for z in one.module.forward_all_layers(x)
     ]
@@ -351,44 +340,26 @@ def test_the_names_of_the_source_are_these_settings():
 
 
 def test_the_rate_of_each_layer_is_scaled_and_no_other():
-    arm = STANDARD.but(**SMALL, layer_weights=EQUAL)
-    recipe, moved = arm.recipe.but(clip=None, weight_decay=0.0), []
-    for scales in ((1.0, 1.0, 1.0), (1.0, 0.5, 0.0)):
-        scaled = arm.but(layer_lr_scales=scales, recipe=recipe)
-        data = STUDY.load(scaled, CPU)
-        program = LoopProgram(STUDY, [Run(scaled, 1)], data, CPU)
-        before = copied(program.parameters)
-        stepped(program, data, 1)
-        moved.append({name: p.detach() - before[name] for name, p in program.parameters.items()})
-    plain, scaled = moved
-    for name, step in plain.items():
+    one = model(STANDARD.but(**SMALL, layer_weights=EQUAL, layer_lr_scales=(1.0, 0.5, 0.0)))
+    for name, _ in one.module.named_parameters():
         layer = int(name.split(".")[1]) if name.startswith("blocks.") else 0
-        torch.testing.assert_close(
-            scaled[name], step * (1.0, 0.5, 0.0)[layer], rtol=1e-3, atol=1e-6
-        )
-
-
-TEXT = {"data": "wikitext-2-twin", "characters": 1_000}
+        assert one.lr_scales().get(name, 1.0) == (1.0, 0.5, 0.0)[layer], name
 
 
 def test_more_epochs_at_most_change_nothing_once_a_run_stopped():
     arm = STANDARD.but(**SMALL, **TEXT)
-    results = []
-    for epochs in (20, 30):
-        run = Run(arm.but(recipe=arm.recipe.but(epochs=epochs, batch=4, lr=0.1, patience=0)), 1)
-        ((_, values),) = train(STUDY, [run], engine="loop", device=CPU)
-        results.append(values)
-    assert len(results[0]["history"]["loss"]) < 20
-    assert results[0] == results[1]
+    recipe = arm.recipe.but(batch=4, lr=0.1, patience=0)
+    shorter, longer = (trained(arm.but(recipe=recipe.but(epochs=n))) for n in (20, 30))
+    assert len(shorter["history"]["loss"]) < 20
+    assert shorter == longer
 
 
 def test_what_differs_in_routing_alone_is_trained_once_and_ends_as_it_would_alone(monkeypatch):
     plain = STANDARD.but(**SMALL, **TEXT, layer_weights=EQUAL)
     plain = plain.but(recipe=plain.recipe.but(epochs=2, batch=8))
     arms = [plain.but(routing_threshold=t, exits=e) for t, e in ((0, (1,)), (0.2, (1, 2)))]
-    learned = plain.but(confidence="learned")
-    runs = [Run(arm, 1) for arm in (*arms, learned)] + [Run(arms[1], 2)]
-    alone = {run: dict(train(STUDY, [run], engine="loop", device=CPU))[run] for run in runs}
+    runs = [Run(arm, 1) for arm in (*arms, plain.but(confidence="learned"))] + [Run(arms[1], 2)]
+    alone = {run: trained(run.arm, run.seed) for run in runs}
     steps = []
     advance = LoopProgram.advance
     monkeypatch.setattr(LoopProgram, "advance", lambda *a: steps.append(1) or advance(*a))
@@ -405,28 +376,10 @@ def test_dynamic_alpha_goes_from_nine_tenths_to_a_half():
     arm = PRESETS["dynamic alpha"]
     assert arm.weights_in(0) == pytest.approx((0.9, 0, 0.1))
     assert arm.weights_in(49) == pytest.approx((0.5, 0, 0.5))
-    cosine = arm.but(alpha_path="cosine")
-    assert cosine.weights_in(10)[0] > arm.weights_in(10)[0]
-    x, y, epochs = first_batch(arm.but(**SMALL))
+    assert arm.but(alpha_path="cosine").weights_in(10)[0] > arm.weights_in(10)[0]
     one = model(arm.but(**SMALL))
+    x, y, epochs = first_batch(one.data, size=32)
     assert not torch.equal(one.loss(x, y, epochs)[0], one.loss(x, y, epochs + 49)[0])
-
-
-def test_settings_that_cannot_mean_anything_are_refused():
-    for settings, sentence in (
-        ({"layer_weights": ()}, "trains nothing"),
-        ({"layer_weights": (0.0, 0.0)}, "trains nothing"),
-        ({"layer_weights": (1.0, -0.1)}, "not negative"),
-        ({"layer_lr_scales": (1.0, 0.5)}, "must be 3 numbers"),
-        ({"layer_lr_scales": (1.0, 0.5, -1.0)}, "not negative"),
-        ({"routing_threshold": 1.1}, "compared with a probability"),
-        ({"routing_threshold": -0.1}, "compared with a probability"),
-        ({"exits": (4,)}, "must name some of the 3 layers"),
-        ({"exits": ()}, "must name some of the 3 layers"),
-        ({"exits": (2, 1)}, "each layer once, the first one first"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            STANDARD.but(**settings)
 
 
 def test_an_exit_that_does_not_exist_is_refused():
@@ -436,7 +389,7 @@ def test_an_exit_that_does_not_exist_is_refused():
 
 
 def test_each_window_is_followed_by_the_text_shifted_by_one_character():
-    data, text = STUDY.load(STANDARD, CPU), load_characters(STANDARD.data)
+    data, text = loaded(STANDARD), load_characters(STANDARD.data)
     x, y, epochs = data.batch(data.epoch(1, 5)[None])
     assert (epochs == 5).all()
     for row in (0, 1, 31, 32, 48 * 32 - 1):

@@ -13,10 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from repro.arm import Run
-from repro.studies.depth_ladder.study import STUDY
 from tests.oracles import oracle
-from tests.studies.small import LADDER
+from tests.studies.small import LADDER, first_batch, model
 
 pytestmark = pytest.mark.thorough
 
@@ -34,12 +32,11 @@ def biotorch():
 
 def with_gradients(arm):
     """A reference model after one backward pass, and the batch it was given."""
-    data = STUDY.load(arm, torch.device("cpu"))
-    model = STUDY.reference(Run(arm, SEED), data, torch.device("cpu"))
-    x, y = data.batch(data.epoch(SEED, 0)[None, :BATCH])
-    objective, _ = model.loss(x[0], y[0])
+    one = model(arm, SEED)
+    x, y = first_batch(one.data, SEED, BATCH)
+    objective, _ = one.loss(x, y)
     objective.backward()
-    return model, x[0], y[0]
+    return one, x, y
 
 
 def copied(layer, original, back):

@@ -1,6 +1,7 @@
-"""Exact properties of the credit rules, and the agreement of the two forms of the model."""
+"""Exact properties of ladders: credit rules, networks, images, local losses, other blocks."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,96 +11,62 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.arm import Run
-from repro.core.program import LoopProgram, StackedProgram
+from repro.core.program import LoopProgram, StackedProgram, parameters_of
 from repro.data.images import load_images
-from repro.recipe import Recipe
 from repro.studies.depth_ladder import initial
-from repro.studies.depth_ladder.arms import D256_L4
-from repro.studies.depth_ladder.data import LadderData
-from repro.studies.depth_ladder.study import STUDY
-from tests.studies.small import LADDER, assert_same, copied, stepped
+from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
+from repro.studies.depth_ladder.variants import (
+    LinearArm,
+    PlacedArm,
+    StartArm,
+    at_start,
+    by_local_losses,
+    placed,
+)
+from tests.studies.small import (
+    LADDER,
+    LINEAR,
+    assert_same,
+    copied,
+    first_batch,
+    ladders,
+    loaded,
+    model,
+    started,
+    stepped,
+    trained,
+)
 
-CPU = torch.device("cpu")
 BATCH = 16
+engines = pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
 
 
-@st.composite
-def arms(draw, rule=None, feedback=None):
-    depth = draw(st.integers(1, 3))
-    return LADDER.but(
-        width=draw(st.sampled_from([16, 32])),
-        depth=depth,
-        rule=rule or draw(st.sampled_from(["bp", "fa", "dfa"])),
-        trained=draw(st.integers(0, depth)),
-        expansion=draw(st.sampled_from([1, 2, 4])),
-        feedback=feedback or draw(st.sampled_from(["weights", "blocks"])),
-        credit=draw(st.sampled_from(["normalised", "raw"])),
-        embedding=draw(st.sampled_from(["trained", "frozen"])),
-        images=64,
-        shift=draw(st.sampled_from([0, 1])),
-        recipe=Recipe(epochs=1, batch=BATCH, lr=1e-3, weight_decay=0.01, schedule="cosine"),
-    )
+def is_frozen(arm, name):
+    """Whether an arm leaves a parameter of this name as it was."""
+    if not name.startswith("blocks."):
+        return name.startswith("embed.") and arm.embedding == "frozen"
+    block = int(name.split(".")[1])
+    if isinstance(arm, PlacedArm):
+        return block not in arm.blocks
+    return block < arm.depth - arm.trained
 
 
-def started(program_type, runs):
-    data = STUDY.load(runs[0].arm, CPU)
-    return program_type(STUDY, runs, data, CPU), data
-
-
-@given(arm=arms(), seeds=st.lists(st.integers(0, 99), min_size=2, max_size=2, unique=True))
-def test_stacked_agrees_with_the_reference(arm, seeds):
-    runs = [Run(arm, seed) for seed in seeds]
-    stacked, data = started(StackedProgram, runs)
-    losses = stepped(stacked, data)
-    for row, run in enumerate(runs):
-        loop, _ = started(LoopProgram, [run])
-        torch.testing.assert_close(stepped(loop, data)[:, 0], losses[:, row], rtol=1e-4, atol=1e-5)
-        ours, theirs = stacked.states()[row], loop.states()[0]
-        for name in (n for n in theirs if n.startswith("exp_avg/")):
-            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-3, atol=1e-6)
-        expected, measured = loop.measure()[0], stacked.measure()[row]
-        assert measured["alignment"] == pytest.approx(expected["alignment"], abs=1e-3)
-        assert measured["block_ratio"] == pytest.approx(expected["block_ratio"], rel=1e-3)
-        assert measured["stack_cosine"] == pytest.approx(expected["stack_cosine"], abs=1e-4)
-
-
-@given(arm=arms(), data=st.data())
-def test_a_run_does_not_depend_on_its_company(arm, data):
-    company = [
-        Run(arm.but(trained=data.draw(st.integers(0, arm.depth))), seed) for seed in range(5)
-    ]
-    company.sort(key=lambda run: -run.arm.effort)
-    together, images = started(StackedProgram, company)
-    stepped(together, images)
-    kept = data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=4))
-    apart, _ = started(StackedProgram, [company[row] for row in sorted(kept)])
-    stepped(apart, images)
-    for state, row in zip(apart.states(), sorted(kept), strict=True):
-        assert_same(state, together.states()[row])
-
-
-@given(arm=arms())
-@pytest.mark.parametrize("engine", [LoopProgram, StackedProgram])
-def test_frozen_parameters_stay_bit_for_bit(engine, arm):
+@given(arm=ladders(), place=st.sampled_from([None, "input", "middle"]))
+@engines
+def test_frozen_parameters_stay_bit_for_bit(engine, arm, place):
+    if place:
+        arm = placed(arm, place)
     program, data = started(engine, [Run(arm, 1)])
-    before = copied(program.states()[0])
+    before = copied(parameters_of(program.states()[0]))
     stepped(program, data)
-    after = program.states()[0]
-    for name in (n for n in before if n.startswith("parameter/")):
-        block = name.split("/")[1]
-        frozen = (
-            int(block.split(".")[1]) < arm.depth - arm.trained
-            if block.startswith("blocks.")
-            else block.startswith("embed.") and arm.embedding == "frozen"
-        )
-        assert torch.equal(before[name], after[name]) == frozen, name
+    for name, after in parameters_of(program.states()[0]).items():
+        assert torch.equal(before[name], after) == is_frozen(arm, name), name
 
 
 def reference(arm, seed=3):
-    data = STUDY.load(arm, CPU)
-    model = STUDY.reference(Run(arm, seed), data, CPU)
-    x, y = data.batch(data.epoch(seed, 0)[None, :BATCH])
-    return model, x[0], y[0]
+    """The plain model of a run, and its first batch."""
+    one = model(arm, seed)
+    return one, *first_batch(one.data, seed, BATCH)
 
 
 def test_a_run_starts_at_the_documented_spreads():
@@ -133,7 +100,7 @@ def test_what_a_run_draws_at_random_is_drawn_independently():
             assert abs(float(similarity)) < 6 / shared**0.5
 
 
-@given(arm=arms(rule="fa"))
+@given(arm=ladders(rule="fa"))
 def test_the_last_block_of_fa_is_told_the_true_gradient(arm):
     model, x, y = reference(arm)
     told = model.credits(model._states(x), y)
@@ -147,7 +114,7 @@ def test_only_what_the_last_block_of_fa_is_told_is_exact():
     assert not fa.but(rule="dfa").is_exact("alignment", 4)
 
 
-@given(arm=arms(rule="fa", feedback="weights"))
+@given(arm=ladders(rule="fa", feedback="weights"))
 def test_fa_with_the_forward_weights_is_backpropagation(arm):
     model, x, y = reference(arm)
     for name in model.feedback:
@@ -157,7 +124,7 @@ def test_fa_with_the_forward_weights_is_backpropagation(arm):
         torch.testing.assert_close(ours, true, rtol=1e-4, atol=1e-6)
 
 
-@given(arm=arms(rule="dfa"), data=st.data())
+@given(arm=ladders(rule="dfa"), data=st.data())
 def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
     model, x, y = reference(arm)
     h = model._states(x)
@@ -170,7 +137,7 @@ def test_dfa_credit_depends_on_other_blocks_only_through_the_output(arm, data):
         assert torch.equal(ours, changed)
 
 
-@given(arm=arms())
+@given(arm=ladders())
 def test_credit_never_leaks_between_blocks(arm):
     """A block's gradient is that of its own surrogate alone, not through another block."""
     if arm.rule == "bp" or arm.trained == 0:
@@ -189,16 +156,14 @@ def test_credit_never_leaks_between_blocks(arm):
 
 
 def test_the_reference_is_the_network_it_says():
-    model, x, _ = reference(LADDER.but(width=32, images=64, shift=0))
-    p = dict(model.module.named_parameters())
+    one, x, _ = reference(LADDER.but(width=32, images=64, shift=0))
+    p = dict(one.module.named_parameters())
     h = F.linear(x, p["embed.weight"], p["embed.bias"])
     for block in range(2):
-        z = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
-        u = z @ p[f"blocks.{block}.up.weight"].T
-        g = 0.5 * u * (1 + torch.erf(u / 2**0.5))
-        h = h + g @ p[f"blocks.{block}.down.weight"].T
-    z = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
-    torch.testing.assert_close(model.module(x), z @ p["head.weight"].T, rtol=1e-4, atol=1e-6)
+        u = F.linear(F.layer_norm(h, (32,)), p[f"blocks.{block}.up.weight"])
+        h = h + F.linear(F.gelu(u), p[f"blocks.{block}.down.weight"])
+    logits = F.linear(F.layer_norm(h, (32,)), p["head.weight"])
+    torch.testing.assert_close(one.module(x), logits, rtol=1e-4, atol=1e-6)
 
 
 ARM = LADDER.but(depth=1, trained=1, images=640)
@@ -216,47 +181,130 @@ def standardised(pixels, train):
 
 
 def test_it_is_evaluated_on_the_test_images_standardised_as_the_training_images(images):
-    data = LadderData(ARM, CPU)
+    data = loaded(ARM)
     expected = standardised(images.test_images, images.train_images[: ARM.images])
     np.testing.assert_allclose(data.test_inputs.numpy(), expected, atol=1e-5)
     np.testing.assert_array_equal(data.test_labels.numpy(), images.test_labels)
 
 
-def test_a_training_image_is_moved_and_mirrored_and_keeps_its_label(images):
-    data = LadderData(ARM, CPU)
+@pytest.mark.parametrize("shift", [1, 0])
+def test_a_training_image_is_moved_and_mirrored_and_keeps_its_label(images, shift):
+    data = loaded(ARM.but(shift=shift))
     lines = data.epoch(7, 3)
     x, y = data.batch(lines[None])
     original = images.train_images[: ARM.images]
-    padded = np.pad(original, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    moved = []
-    for image, down, right, mirrored in lines.tolist():
+    padded = np.pad(original, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
+    moved = original[lines[:, 0].numpy()]
+    for row, (image, *moves) in enumerate(lines.tolist() if shift else ()):
+        down, right, mirrored = moves
         cut = padded[image, down : down + 8, right : right + 8]
-        moved.append(cut[:, ::-1] if mirrored else cut)
-        assert int(y[0, len(moved) - 1]) == images.train_labels[image]
-    np.testing.assert_allclose(x[0].numpy(), standardised(np.array(moved), original), atol=1e-5)
+        moved[row] = cut[:, ::-1] if mirrored else cut
+    assert y[0].tolist() == images.train_labels[lines[:, 0].numpy()].tolist()
+    np.testing.assert_allclose(x[0].numpy(), standardised(moved, original), atol=1e-5)
 
 
-def test_an_epoch_shows_every_image_once_and_uses_every_shift_and_both_mirrorings():
-    image, down, right, mirrored = LadderData(ARM, CPU).epoch(7, 3).unbind(1)
-    assert sorted(image.tolist()) == list(range(ARM.images))
-    assert set(down.tolist()) == set(right.tolist()) == {0, 1, 2}
-    assert 0.4 < float(mirrored.float().mean()) < 0.6
+def test_an_epoch_uses_every_shift_and_both_mirrorings():
+    shifts = {}
+    for seed in (1, 2):
+        for number in (0, 1):
+            _, down, right, mirrored = loaded(ARM).epoch(seed, number).unbind(1)
+            assert set(down.tolist()) == set(right.tolist()) == {0, 1, 2}
+            assert 0.4 < float(mirrored.float().mean()) < 0.6
+            shifts[seed, number] = (*down.tolist(), *mirrored.tolist())
+    assert len(set(shifts.values())) == 4
 
 
-def test_every_seed_and_every_epoch_has_its_own_order():
-    data = LadderData(ARM, CPU)
-    epochs = [data.epoch(seed, number) for seed in (1, 2) for number in (0, 1)]
-    orders = {tuple(lines[:, 0].tolist()) for lines in epochs}
-    shifts = {tuple(map(tuple, lines[:, 1:].tolist())) for lines in epochs}
-    assert len(orders) == len(shifts) == 4
-    assert torch.equal(data.epoch(1, 0), epochs[0])
+SMALL = LADDER.but(depth=3, trained=3, images=64, recipe=LADDER.recipe.but(batch=BATCH))
 
 
-def test_without_shift_an_image_is_shown_as_it_is(images):
-    arm = ARM.but(shift=0)
-    data = LadderData(arm, CPU)
-    lines = data.epoch(7, 0)
-    x, _ = data.batch(lines[None])
-    original = images.train_images[: ARM.images]
-    expected = standardised(original[lines[:, 0].numpy()], original)
-    np.testing.assert_allclose(x[0].numpy(), expected, atol=1e-5)
+def states(engine, run, count=3):
+    """The state of a run after some steps."""
+    program, data = started(engine, [run])
+    stepped(program, data, count)
+    return program.states()[0]
+
+
+def test_blocks_lie_where_their_place_says():
+    assert placed(D256_L4.but(trained=1), "input").blocks == (0,)
+    assert placed(D256_L4.but(trained=3), "input").blocks == (0, 1, 2)
+    assert placed(D256_L4.but(trained=2), "middle").blocks == (1, 2)
+    assert placed(D512_L2.but(trained=1), "input").at("ci").width == D512_L2.at("ci").width
+
+
+@engines
+@pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+def test_with_all_blocks_trained_the_place_is_none(rule, engine):
+    arm = SMALL.but(rule=rule)
+    assert_same(states(engine, Run(arm, 5)), states(engine, Run(placed(arm, "input"), 5)))
+
+
+@given(trained=st.integers(0, 3), seed=st.integers(0, 99))
+@engines
+def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
+    """The gradients of the loss are those of all local losses: AdamW then takes the same steps."""
+    arm = SMALL.but(trained=trained, credit="raw")
+    usual, local = (states(engine, Run(x, seed), 1) for x in (arm, by_local_losses(arm)))
+    assert usual.keys() == local.keys()
+    for name in (n for n in usual if n.startswith("exp_avg/")):
+        torch.testing.assert_close(local[name], usual[name], rtol=1e-4, atol=1e-7)
+
+
+@given(seed=st.integers(0, 99), block=st.integers(0, 2))
+def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, block):
+    """The oracle is autograd through the whole network, one example at a time."""
+    one = model(by_local_losses(SMALL), seed)
+    x, y = first_batch(one.data, seed, BATCH)
+    weight = one.module.blocks[block].down.weight
+    expected = torch.zeros_like(weight)
+    for image, label in zip(x, y, strict=True):
+        h = one._states(image[None])
+        loss = F.cross_entropy(one.module.readout(h[-1]), label[None])
+        true, credit = torch.autograd.grad(loss, [weight, h[block + 1]])
+        expected += true / credit.square().mean().sqrt() / BATCH
+    objective, _ = one.loss(x, y)
+    objective.backward()
+    torch.testing.assert_close(weight.grad, expected, rtol=1e-3, atol=1e-5)
+
+
+def test_what_local_losses_tell_a_layer_is_the_true_gradient():
+    measures = trained(by_local_losses(SMALL), 3)["measures"]
+    assert measures["alignment"] == pytest.approx([1.0] * 4, abs=1e-5)
+
+
+def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():
+    """By the law of cosines: |b-a|² = |a|² + |b|² - 2|a||b| cos."""
+    arm = StartArm(width=16, depth=4, data="cifar10-twin", pixels=8, images=320).but(
+        weight_std=0.1, embedding_std=0.1, recipe=SMALL.recipe.but(epochs=0)
+    )
+    measures = trained(arm, 3)["measures"]
+    norm, cosine = measures["norm_ratio"], measures["stack_cosine"]
+    assert measures["stack_ratio"] == pytest.approx(
+        math.sqrt(1 + norm**2 - 2 * norm * cosine), rel=1e-4
+    )
+    assert abs(norm - 1) > 1e-4
+    assert at_start(D512_L2).depth == 2
+
+
+def test_without_blocks_there_is_an_embedding_and_a_readout():
+    arm = without_blocks(SMALL)
+    assert trained(arm)["measures"]["block_ratio"] == []
+    network = model(arm).module
+    x = torch.randn(4, arm.inputs)
+    torch.testing.assert_close(network(x), network.readout(network.embed(x)))
+
+
+def test_a_linear_classifier_is_one():
+    one = model(LINEAR, 3)
+    x, y = first_batch(one.data, 3, BATCH)
+    told, _ = one.loss(x, y)
+    logits = F.linear(x, one.module.weight, one.module.bias)
+    torch.testing.assert_close(told, F.cross_entropy(logits, y))
+    assert trained(LINEAR, 3)["measures"]["accuracy"] > 0.1
+
+
+def test_a_linear_classifier_reads_what_the_ladder_reads():
+    for profile in ("ci", "paper"):
+        ladder, classifier = D256_L4.at(profile), LinearArm().at(profile)
+        for name in ("data", "pixels", "images", "shift", "recipe"):
+            assert getattr(classifier, name) == getattr(ladder, name), name
+    assert LinearArm().at("ci").located().content() == D256_L4.at("ci").located().content()

@@ -13,35 +13,20 @@ from repro.core import train as driver
 from repro.core.program import StackedProgram
 from repro.core.replay import Replay
 from repro.core.train import train
-from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
-from repro.studies.context_vector.study import STUDY as CONTEXT
-from repro.studies.depth_ladder.linear import STUDY as LINEAR
-from repro.studies.depth_ladder.placed import STUDY as PLACED
 from repro.studies.depth_ladder.study import STUDY as LADDER
 from repro.studies.depth_ladder.variants import placed
-from repro.studies.early_exit.arms import STANDARD, ExitArm
-from repro.studies.early_exit.study import STUDY as EXIT
+from repro.studies.find import study_of
 from repro.studies.finetuning.arms import ROWS
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.study import STUDY as FINETUNING
-from repro.studies.parameter_sharing.partial_study import STUDY as PARTIAL
-from repro.studies.parameter_sharing.study import STUDY as SHARING
 from tests.core.tape import tape
-from tests.own.modules import STUDY as MODULES
 from tests.own.modules import Small
 from tests.own.modules import study as own_study
 from tests.run_files import KeptFiles, train_until
 from tests.studies import small
 
 DEVICE = pytest.importorskip("tests.core.elsewhere", exc_type=ImportError).DEVICE
-CPU = torch.device("cpu")
 EPOCHS, PER_EPOCH, LEAVES = 4, 2, 5
 STAGED = ((0, 0.05), (1, 0.1), (3, 1.0))
-EXIT_ARM = ExitArm(
-    layer_weights=(0.5, 0.0, 0.5), width=16, heads=2, hidden=16, data="wikitext-2-twin",
-    characters=2_000, alpha_path="linear", recipe=STANDARD.recipe.but(batch=2),
-)  # fmt: skip
 
 
 def in_few_steps(row):
@@ -51,32 +36,29 @@ def in_few_steps(row):
 
 
 STACKS = {
-    "ladder, bp": (LADDER, small.LADDER),
-    "ladder, fa": (LADDER, small.LADDER.but(rule="fa", trained=1)),
-    "ladder, dfa": (LADDER, small.LADDER.but(rule="dfa", embedding="frozen")),
-    "ladder, first block": (PLACED, placed(small.LADDER.but(rule="dfa", trained=1), "input")),
-    "early exit": (EXIT, EXIT_ARM),
-    "context": (CONTEXT, small.CONTEXT.but(dropout=0.1)),
-    "context, residual": (CONTEXT, small.CONTEXT.but(stack="residual")),
-    "context, normalised": (CONTEXT, small.CONTEXT.but(stack="normalised")),
-    "finetuning, last block": (FINETUNING, in_few_steps(ROWS[1])),
-    "finetuning, last layer": (FINETUNING, in_few_steps(ROWS[3])),
-    "finetuning, words": (
-        FINETUNING,
-        in_few_steps(ROWS[1]).but(attends_padding=False, token="mean"),
-    ),
-    "own module": (MODULES, Small(kind="attention without dropout")),
+    "ladder, bp": small.LADDER,
+    "ladder, fa": small.LADDER.but(rule="fa", trained=1),
+    "ladder, dfa": small.LADDER.but(rule="dfa", embedding="frozen"),
+    "ladder, first block": placed(small.LADDER.but(rule="dfa", trained=1), "input"),
+    "early exit": small.EXIT.but(alpha_path="linear"),
+    "context": small.CONTEXT.but(dropout=0.1),
+    "context, residual": small.CONTEXT.but(stack="residual"),
+    "context, normalised": small.CONTEXT.but(stack="normalised"),
+    "finetuning, last block": in_few_steps(ROWS[1]),
+    "finetuning, last layer": in_few_steps(ROWS[3]),
+    "finetuning, words": in_few_steps(ROWS[1]).but(attends_padding=False, token="mean"),
+    "own module": Small(kind="attention without dropout"),
 }
 LOOPS = STACKS | {
-    "finetuning, adapters": (FINETUNING, in_few_steps(ROWS[9])),
-    "sharing": (SHARING, small.SHARING),
-    "sharing, encoder": (SHARING, small.SHARING.but(kind="encoder")),
-    "sharing, halting": (SHARING, small.SHARING.but(halting=True, sets=1)),
-    "sharing, compressed": (SHARING, small.SHARING.but(kind="encoder", compressed=8)),
-    "sharing, pruned": (SHARING, small.SHARING.but(pruned=0.5)),
-    "sharing, a part": (PARTIAL, small.PARTIAL),
-    "linear classifier": (LINEAR, small.LINEAR),
-    "own module, with buffers": (MODULES, Small(kind="batch norm")),
+    "finetuning, adapters": in_few_steps(ROWS[9]),
+    "sharing": small.SHARING,
+    "sharing, encoder": small.SHARING.but(kind="encoder"),
+    "sharing, halting": small.SHARING.but(halting=True, sets=1),
+    "sharing, compressed": small.SHARING.but(kind="encoder", compressed=8),
+    "sharing, pruned": small.SHARING.but(pruned=0.5),
+    "sharing, a part": small.PARTIAL,
+    "linear classifier": small.LINEAR,
+    "own module, with buffers": Small(kind="batch norm"),
 }
 
 
@@ -89,14 +71,9 @@ def each_group(table):
     return pytest.mark.parametrize("names", [pytest.param(["ladder, fa"], id="fa"), *cases])
 
 
-def pretrained(run):
-    """Return the weights of an untrained GPT: its answers do not matter here."""
-    torch.manual_seed(5)
-    return to_file(dict(Gpt(small.GPT, vocabulary=1024).named_parameters()))
-
-
-def trained(study, runs, engine, device):
-    return dict(train(study, runs, engine=engine, device=device, files=KeptFiles(pretrained)))
+def trained(runs, engine, device, study=None):
+    study = study or study_of(runs[0].arm)
+    return dict(train(study, runs, engine=engine, device=device, files=small.base()))
 
 
 def same(there, expected):
@@ -108,9 +85,9 @@ def same(there, expected):
 
 
 def assert_trains_there_as_here(names, engine, seeds):
-    for study, arm in (LOOPS[name] for name in names):
+    for arm in (LOOPS[name] for name in names):
         runs = [Run(arm.but(recipe=arm.recipe.but(epochs=1)), seed) for seed in seeds]
-        same(trained(study, runs, engine, DEVICE), trained(study, runs, engine, CPU))
+        same(trained(runs, engine, DEVICE), trained(runs, engine, small.CPU))
 
 
 @each_group(STACKS)
@@ -128,7 +105,7 @@ def test_a_measure_that_stays_on_the_cpu_is_told_where_to_go():
         return {"error": module(torch.ones(2, 6)).sum()}
 
     with pytest.raises(ValueError, match=r"tensors that are not on elsewhere:0, .*with x\.to\("):
-        trained(own_study(measure=stays), [Run(Small(), 1)], "loop", DEVICE)
+        trained([Run(Small(), 1)], "loop", DEVICE, own_study(measure=stays))
 
 
 def three_runs(arm):
@@ -144,13 +121,13 @@ def test_a_training_is_resumed_there_to_the_bit(engine, monkeypatch):
     runs, kept = [Run(small.LADDER, seed) for seed in range(2)], KeptFiles()
     train_until(4, LADDER, runs, engine=engine, device=DEVICE, files=kept)
     resumed = dict(train(LADDER, runs, engine=engine, device=DEVICE, files=kept))
-    assert resumed == trained(LADDER, runs, engine, DEVICE)
+    assert resumed == trained(runs, engine, DEVICE)
 
 
-def stepped(study, arm):
+def stepped(arm):
     """A program on the device after some steps, the last with a row less; and its losses."""
-    data = load_data(study, arm, DEVICE, KeptFiles(pretrained))
-    stack, losses = StackedProgram(study, three_runs(arm), data, DEVICE), []
+    data = small.loaded(arm, DEVICE)
+    stack, losses = StackedProgram(study_of(arm), three_runs(arm), data, DEVICE), []
     total = EPOCHS * PER_EPOCH
     for step in range(total):
         if step == LEAVES:
@@ -163,11 +140,11 @@ def stepped(study, arm):
 
 @each_group(STACKS)
 def test_replayed_steps_are_the_steps(names, monkeypatch):
-    for study, arm in (STACKS[name] for name in names):
+    for arm in (STACKS[name] for name in names):
         with monkeypatch.context() as patched:
-            expected, losses = stepped(study, arm)
+            expected, losses = stepped(arm)
             patched.setattr(program, "replay_on", lambda _: Replay(tape))
-            replayed, replayed_losses = stepped(study, arm)
+            replayed, replayed_losses = stepped(arm)
         assert replayed.replay.replay is not None
         for one, other in zip(losses, replayed_losses, strict=True):
             assert torch.equal(one.cpu(), other.cpu())

@@ -1,6 +1,5 @@
 """The rules for sharing, the network that shares, and its scores against a public harness."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -105,12 +104,15 @@ def test_which_strategies_coincide():
                 assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
 
 
-def network(order, seed=1, **changes):
-    shape = Shape(
-        **{"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True} | changes
-    )
-    torch.manual_seed(seed)
-    return SharingTransformer(shape, order, vocabulary=40)
+def network(order, *, vocabulary=40, noise=0.0, **changes):
+    """A small network, of which noise makes the answers differ."""
+    shape = {"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True}
+    torch.manual_seed(1)
+    module = SharingTransformer(Shape(**shape | changes), order, vocabulary=vocabulary)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(noise * torch.randn(parameter.shape))
+    return module
 
 
 @given(size=sizes, strategy=st.sampled_from(sorted(STRATEGIES)))
@@ -127,14 +129,10 @@ def test_the_parameters_are_those_of_its_sets(size, strategy):
 def test_a_shared_set_gets_the_gradients_of_all_its_layers():
     """A shared set is trained like copies of it whose gradients are added up."""
     shared, copies = network((0, 1, 0)), network((0, 1, 2))
-    copies.load_state_dict(
-        shared.state_dict()
-        | {
-            name.replace("sets.0.", "sets.2."): value
-            for name, value in shared.state_dict().items()
-            if name.startswith("sets.0.")
-        }
-    )
+    state = shared.state_dict()
+    first = {name: x for name, x in state.items() if name.startswith("sets.0.")}
+    third = {name.replace("sets.0.", "sets.2."): x for name, x in first.items()}
+    copies.load_state_dict(state | third)
     tokens = torch.randint(40, (2, 9))
     for model in (shared, copies):
         model(tokens).square().mean().backward()
@@ -210,14 +208,10 @@ END, MASK = 1023, 1024
 TOKENIZER = "gpt2-bpe-twin"
 
 
-def model(*, causal, context=64, seed=1):
-    shape = Shape(width=16, heads=2, hidden=32, context=context, causal=causal)
-    torch.manual_seed(seed)
-    model = SharingTransformer(shape, (0, 1, 0), vocabulary=VOCABULARY)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape))
-    return model
+def reader_of(*, causal, context=64, **options):
+    """What scores with a network, and the network."""
+    module = network((0, 1, 0), vocabulary=VOCABULARY, noise=0.3, causal=causal, context=context)
+    return Reader(module, END, *([] if causal else [MASK]), **options), module
 
 
 text = st.lists(st.integers(0, 1022), min_size=1, max_size=12).map(
@@ -227,13 +221,15 @@ texts = st.lists(text, min_size=1, max_size=8)
 passages = st.lists(st.tuples(text, text), min_size=1, max_size=8)
 
 
-def by_hand(decoder, text):
-    """Score a text token by token."""
-    read, total = [END], 0.0
+def by_hand(decoder, text, read=(END,)):
+    """The score of a text after another, token by token, and whether each is the likeliest."""
+    read, total, right = list(read), 0.0, True
     for token in text.tolist():
-        total += float(decoder(torch.tensor([read]))[0, -1].log_softmax(-1)[token])
+        log_p = decoder(torch.tensor([read]))[0, -1].log_softmax(-1)
+        total += float(log_p[token])
+        right &= int(log_p.argmax()) == token
         read.append(token)
-    return total
+    return total, right
 
 
 def by_hand_masked(encoder, text):
@@ -242,43 +238,35 @@ def by_hand_masked(encoder, text):
         shown = [END, *text.tolist(), END]
         shown[place + 1] = MASK
         total += float(encoder(torch.tensor([shown]))[0, place + 1].log_softmax(-1)[token])
-    return total
+    return total, None
 
 
 @given(texts, st.integers(1, 40))
+@torch.no_grad()
 def test_scores_are_sums_over_tokens_whatever_is_scored_together(given_texts, at_once):
-    decoder, encoder = model(causal=True), model(causal=False)
-    with torch.no_grad():
-        left = Reader(decoder, END, at_once=at_once).scores(given_texts)
-        masked = Reader(encoder, END, MASK, at_once=at_once).scores(given_texts)
-        for row, text in enumerate(given_texts):
-            assert float(left[row]) == pytest.approx(by_hand(decoder, text), rel=1e-4)
-            assert float(masked[row]) == pytest.approx(by_hand_masked(encoder, text), rel=1e-4)
+    for causal, by in ((True, by_hand), (False, by_hand_masked)):
+        reader, module = reader_of(causal=causal, at_once=at_once)
+        expected = [by(module, text)[0] for text in given_texts]
+        assert reader.scores(given_texts).tolist() == pytest.approx(expected, rel=1e-4)
 
 
 @given(passages)
 @torch.no_grad()
 def test_last_words_are_told_token_by_token(given_passages):
     contexts, words = zip(*given_passages, strict=True)
-    decoder = model(causal=True)
-    told = Reader(decoder, END).last_words(contexts, words, longest=64)
-    for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
-        read, total, right = context.tolist(), 0.0, True
-        for token in word.tolist():
-            log_p = decoder(torch.tensor([read]))[0, -1].log_softmax(-1)
-            total += float(log_p[token])
-            right &= int(log_p.argmax()) == token
-            read.append(token)
-        assert float(told.score[row]) == pytest.approx(total, rel=1e-4)
-        assert bool(told.is_first[row]) == right
+    reader, decoder = reader_of(causal=True)
+    told = reader.last_words(contexts, words, longest=64)
+    expected = [by_hand(decoder, word, context.tolist()) for context, word in given_passages]
+    assert told.score.tolist() == pytest.approx([score for score, _ in expected], rel=1e-4)
+    assert told.is_first.tolist() == [right for _, right in expected]
 
 
 @given(passages)
 @torch.no_grad()
 def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(given_passages):
     contexts, words = zip(*given_passages, strict=True)
-    encoder = model(causal=False)
-    told = Reader(encoder, END, MASK).last_words(contexts, words, longest=64)
+    reader, encoder = reader_of(causal=False)
+    told = reader.last_words(contexts, words, longest=64)
     for row, (context, word) in enumerate(zip(contexts, words, strict=True)):
         shown = [END, *context.tolist(), *[MASK] * len(word), END]
         log_p = encoder(torch.tensor([shown]))[0].log_softmax(-1)[len(context) + 1 : -1]
@@ -290,8 +278,8 @@ def test_an_encoder_sees_a_mask_for_every_token_of_the_last_word(given_passages)
 def test_of_a_long_passage_the_end_is_read():
     rng = np.random.default_rng(1)
     context, word = (rng.integers(0, 1023, n).astype(np.uint16) for n in (30, 2))
-    for mask, room in ((None, 12 - 1), (MASK, 12 - 4)):  # beside the word, and what frames it
-        reader = Reader(model(causal=mask is None, context=12), END, mask)
+    for causal, room in ((True, 12 - 1), (False, 12 - 4)):  # beside the word, and what frames it
+        reader, _ = reader_of(causal=causal, context=12)
         whole = reader.last_words([context], [word], longest=12)
         cut = reader.last_words([context[-room:]], [word], longest=12)
         assert torch.equal(whole.score, cut.score)
@@ -320,28 +308,9 @@ def test_a_collapsed_model_is_known_by_what_it_does_not_depend_on():
     assert 0 < told_by_the_input(torch.randn(20, 50)) < np.log(20)
 
 
-def harness(network):
-    """lm-evaluation-harness around a transformers model of the twin's vocabulary."""
-    huggingface = oracle("lm_eval.models.huggingface")
-    transformers = oracle("transformers")
-    tokenizers = oracle("tokenizers")
-    lines = read_file(TOKENIZER, "vocab.bpe").decode().split("\n")[1:]
-    pairs = tokenizers.Tokenizer(
-        tokenizers.models.BPE(
-            json.loads(read_file(TOKENIZER, "encoder.json")),
-            [tuple(line.split(" ")) for line in lines if line],
-        )
-    )
-    pairs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=pairs, bos_token="<|endoftext|>", eos_token="<|endoftext|>"
-    )
-    return huggingface.HFLM(pretrained=network, tokenizer=tokenizer, batch_size=4, device="cpu")
-
-
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
-def test_scores_are_those_of_the_evaluation_harness():
+def test_scores_are_those_of_the_evaluation_harness(tmp_path):
     instance = oracle("lm_eval.api.instance")
     transformers = oracle("transformers")
     torch.manual_seed(1)
@@ -352,7 +321,12 @@ def test_scores_are_those_of_the_evaluation_harness():
     network = transformers.GPT2LMHeadModel(config).eval()
     for parameter in network.parameters():
         parameter.data.add_(0.2 * torch.randn(parameter.shape))
-    theirs = harness(network)
+    for ours, name in (("encoder.json", "vocab.json"), ("vocab.bpe", "merges.txt")):
+        (tmp_path / name).write_bytes(read_file(TOKENIZER, ours))
+    pieces = transformers.GPT2TokenizerFast.from_pretrained(tmp_path)
+    theirs = oracle("lm_eval.models.huggingface").HFLM(
+        pretrained=network, tokenizer=pieces, batch_size=4, device="cpu"
+    )
     reader = Reader(lambda tokens: network(tokens).logits, END)
     tokenizer = load_tokenizer(TOKENIZER)
 

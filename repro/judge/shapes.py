@@ -1,8 +1,8 @@
-"""Statements about one arm over its training: which epoch is best, what keeps rising or falling.
+"""Shapes: of several arms in order, and of one arm over its training.
 
-A statement is about the mean curve over seeds: the named epoch is compared with every other one, or
-every step with none, and the weakest of these comparisons decides. All of them must hold; any can
-refute it, so these share the level.
+What is said of a curve is about the mean curve over seeds: the named epoch is compared with every
+other one, or every step with none, and the weakest of these comparisons decides. All of them must
+hold; any can refute it, so these share the level.
 
 Runs that stop early have curves of different lengths. A run that has ended keeps the value that it
 ended with, at all later epochs, since that is what stopping it left: a run that stopped before the
@@ -11,19 +11,155 @@ epoch that a claim calls the best is evidence against it. Steps are judged as fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.contrast import Comparison
+from repro.judge.contrast import Contrast, Statement
 from repro.judge.judge import Judge
-from repro.judge.measured import Measured
+from repro.judge.measured import Gain, Measured, above, amount
 from repro.judge.scale import Array, Scale
-from repro.judge.terms import Statement, Term
 from repro.judge.verdict import Verdict
+
+
+class Ladder:
+    """Arms in the order of what is varied, such as depth; all of one metric.
+
+    >>> rungs = trials([SHALLOW, MEDIUM, DEEP])
+    >>> assert rungs.accuracy.climbs()
+    >>> assert rungs.accuracy[2] > rungs.accuracy[0]
+    """
+
+    def __init__(self, rungs: Sequence[Measured]) -> None:
+        if len(rungs) < 2:
+            raise ValueError(f"a ladder needs at least two rungs, and got {len(rungs)}")
+        self._rungs = tuple(rungs)
+
+    def __getitem__(self, index: int) -> Measured:
+        return self._rungs[index]
+
+    def __len__(self) -> int:
+        return len(self._rungs)
+
+    def __iter__(self) -> Iterator[Measured]:
+        return iter(self._rungs)
+
+    def climbs(self, *, by_at_least: float | None = None) -> Verdict:
+        """Judge whether every rung exceeds the one before, by an amount if given.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.climbs(by_at_least=0.01)
+        """
+        terms = [above(b, a, by_at_least=by_at_least) for a, b in pairwise(self)]
+        return self._decide(f"climbs at every step{amount(by_at_least)}", terms)
+
+    def falls(self, *, by_at_least: float | None = None) -> Verdict:
+        """Judge whether every rung falls below the one before, by an amount if given.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).perplexity.falls()
+        """
+        terms = [above(a, b, by_at_least=by_at_least) for a, b in pairwise(self)]
+        return self._decide(f"falls at every step{amount(by_at_least)}", terms)
+
+    def is_ordered(self) -> Verdict:
+        """Judge whether the arms rank as listed, the first largest.
+
+        Reproduced where every adjacent pair is settled as listed (the others follow from them);
+        refuted where any pair at all is settled against it.
+
+        >>> assert trials([DEEP, MEDIUM, SHALLOW]).accuracy.is_ordered()
+        >>> print(trials([SHALLOW, MEDIUM, DEEP]).accuracy.is_ordered().outcome)
+        refuted
+        """
+        apart = [(a, b) for a, b in combinations(range(len(self)), 2) if b > a + 1]
+        terms = [above(a, b) for a, b in pairwise(self)]
+        implied = [above(self[a], self[b]) for a, b in apart]
+        return self._decide("ranks as listed, the first largest", terms, implied)
+
+    def peaks_at(self, index: int) -> Verdict:
+        """Judge whether this rung, counted from 0, exceeds every other.
+
+        >>> assert trials([SHALLOW, DEEP, MEDIUM]).accuracy.peaks_at(1)
+        """
+        top = self._rung(index)
+        terms = [above(top, rung) for rung in self if rung is not top]
+        return self._decide(f"peaks at {top.label}", terms)
+
+    def bottoms_at(self, index: int) -> Verdict:
+        """Judge whether this rung, counted from 0, lies below every other.
+
+        >>> assert trials([SHALLOW, DEEP, MEDIUM]).perplexity.bottoms_at(1)
+        """
+        low = self._rung(index)
+        terms = [above(rung, low) for rung in self if rung is not low]
+        return self._decide(f"bottoms at {low.label}", terms)
+
+    def dips_at(self, index: int) -> Verdict:
+        """Judge whether this rung, counted from 0, lies below both of its neighbours.
+
+        >>> assert trials([DEEP, SHALLOW, MEDIUM]).accuracy.dips_at(1)
+        """
+        low = self._rung(index)
+        place = index % len(self)
+        if not 0 < place < len(self) - 1:
+            raise ValueError(f"{low.label} is an end of the ladder and has no two neighbours")
+        terms = [above(self[place + step], low) for step in (-1, 1)]
+        return self._decide(f"dips at {low.label}", terms)
+
+    def diminishes(self, *, falling: bool = False) -> Verdict:
+        """Judge whether it climbs at every step, each smaller than the one before.
+
+        Steps count upwards; `falling=True` counts them downwards, for a metric that falls. They are
+        compared on the scale of the metric. The last step has to be one up; then so are the others.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.diminishes()
+        """
+        steps = self._steps(falling)
+        if len(steps) < 2:
+            raise ValueError("steps can only diminish on a ladder of at least three rungs")
+        shrinking = [before.larger_than(after) for before, after in pairwise(steps)]
+        terms = [*shrinking, above(steps[-1].high, steps[-1].low)]
+        return self._decide(f"{'falls' if falling else 'climbs'} by ever smaller steps", terms)
+
+    def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
+        """Judge whether the step from rung `index` to the next is one up, and the largest.
+
+        `falling=True` counts steps downwards.
+
+        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.largest_step_is(0)
+        """
+        steps = self._steps(falling)
+        if not 0 <= index < len(steps) or len(steps) < 2:
+            raise ValueError(
+                f"step {index} is not one of at least two steps: the ladder has {len(steps)}, "
+                "counted from 0"
+            )
+        largest = steps[index]
+        larger = [largest.larger_than(step) for i, step in enumerate(steps) if i != index]
+        terms = [*larger, above(largest.high, largest.low)]
+        way = "down" if falling else "up"
+        return self._decide(f"has its largest step {way} at {largest.label}", terms)
+
+    def _steps(self, falling: bool) -> list[Gain]:
+        return [a - b if falling else b - a for a, b in pairwise(self)]
+
+    def _rung(self, index: int) -> Measured:
+        if not -len(self) <= index < len(self):
+            raise ValueError(
+                f"there is no rung {index}: the ladder has {len(self)}, counted from 0"
+            )
+        return self._rungs[index]
+
+    def _decide(
+        self, text: str, terms: Sequence[Contrast], implied: Sequence[Contrast] = ()
+    ) -> Verdict:
+        labels = ", ".join(rung.label for rung in self)
+        text = f"{self[0].metric} over {labels} {text}"
+        return self[0].judge.decide(Statement(text, tuple(terms), tuple(implied)))
+
 
 Pairs: TypeAlias = tuple[Array, Array]
 """The values to be compared, [runs, pairs] each."""
@@ -139,36 +275,37 @@ class Curve:
 
     def _best(self, epoch: int, word: str, sign: int) -> Verdict:
         """Judge whether the named epoch is above every other one, or below with a `sign` of -1."""
-        place, names = self._place(epoch), (f"at {_name(epoch)}", "at the epoch that comes closest")
-        term = self._weakest(lambda runs: _others(runs, place), sign, *names)
-        return self._decide(f"{word} at {_name(epoch)}", term)
+        place, at = self._place(epoch), f"at {_name(epoch)}"
+        others = partial(_others, place=place)
+        term = self._weakest(others, sign, at, "at the epoch that comes closest")
+        return self._decide(f"{word} {at}", term)
 
-    def _steps(self, after: int, sign: int) -> Term:
+    def _steps(self, after: int, sign: int) -> Contrast:
         """The term that every step after an epoch goes up, or down with a `sign` of -1."""
-        start, names = self._place(after), ("after its weakest step", "before it")
-        return self._weakest(lambda runs: _steps([run[start:] for run in runs]), sign, *names)
+        steps = partial(_steps, start=self._place(after))
+        return self._weakest(steps, sign, "after its weakest step", "before it")
 
-    def _weakest(self, of: Callable[[Sequence[Array]], Pairs], sign: int, *names: str) -> Term:
+    def _weakest(
+        self, pairs: Callable[[Sequence[Array]], Pairs], sign: int, named: str, rival: str
+    ) -> Contrast:
         """The term that of all pairs of epochs the first is above the second, or below it."""
 
-        def pairs(seeds: int) -> Pairs:
-            return of(self.values(seeds))
-
         def weakest(seeds: int, side: int) -> Array:
-            both = pairs(seeds)
+            runs = self.values(seeds)
+            both = pairs(runs)
             if not both[0].shape[1]:
-                return np.array([_missing(run) for run in self.values(seeds)])
+                return np.array([_missing(run) for run in runs])
             first, second = (self.scale.of(each, self.label) for each in both)
             place = _weakest_of(sign * (first - second))
             return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
 
-        named, rival = (
+        first, second = (
             replace(self._measured(name, _missing), values=partial(weakest, side=side))
-            for side, name in enumerate(names)
+            for side, name in enumerate((named, rival))
         )
-        high, low = (named, rival) if sign > 0 else (rival, named)
-        among = lambda n: max(1, pairs(n)[0].shape[1])  # noqa: E731
-        return Comparison(high, low, self.scale, self.metric, among=among)
+        sides = (first, second) if sign > 0 else (second, first)
+        among = lambda seeds: max(1, pairs(self.values(seeds))[0].shape[1])  # noqa: E731
+        return Contrast(sides, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
         """One number for each run, read from its curve, to compare like any other."""
@@ -193,7 +330,7 @@ class Curve:
             )
         return list(self.epochs).index(epoch)
 
-    def _decide(self, text: str, *terms: Term) -> Verdict:
+    def _decide(self, text: str, *terms: Contrast) -> Verdict:
         return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
 
 
@@ -212,7 +349,7 @@ def _listed(epochs: Sequence[int]) -> str:
 
 
 def _others(runs: Sequence[Array], place: int) -> Pairs:
-    """The value at one place and at each of the others, [runs, pairs].
+    """The value at one place and at each of the others; a run that has ended keeps its last value.
 
     The last epoch of each run is compared with those that come as long before it in all of them.
     """
@@ -221,27 +358,17 @@ def _others(runs: Sequence[Array], place: int) -> Pairs:
         curves = np.stack([run[len(run) - length :] for run in runs])
     else:
         length = max(place + 1, *(len(run) for run in runs))
-        curves = np.stack([_kept(run, length) for run in runs])
-    if not -1 <= place < length:
-        return _no_pairs(curves)
+        kept = [np.minimum(np.arange(length), len(run) - 1) for run in runs]
+        curves = np.stack([run[places] for run, places in zip(runs, kept, strict=True)])
     others = np.delete(curves, place, axis=1)
     return np.broadcast_to(curves[:, place][:, None], others.shape), others
 
 
-def _steps(runs: Sequence[Array]) -> Pairs:
-    """The values after and before each step that all runs have, [runs, pairs]."""
+def _steps(runs: Sequence[Array], start: int) -> Pairs:
+    """The values after and before each step that all runs have, from a place on."""
     length = min(len(run) for run in runs)
-    curves = np.stack([run[:length] for run in runs])
-    return (curves[:, 1:], curves[:, :-1]) if length > 1 else _no_pairs(curves)
-
-
-def _no_pairs(curves: Array) -> Pairs:
-    return curves[:, :0], curves[:, :0]
-
-
-def _kept(run: Array, length: int) -> Array:
-    """A curve of this length: a run that has ended keeps its last value."""
-    return np.concatenate([run, np.repeat(run[-1:], length - len(run), axis=0)])
+    curves = np.stack([run[:length][start:] for run in runs])
+    return curves[:, 1:], curves[:, :-1]
 
 
 def _weakest_of(differences: Array) -> Any:

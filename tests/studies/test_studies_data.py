@@ -1,4 +1,4 @@
-"""The data sets that an arm names, held against the files that its training opens."""
+"""What training reads: the sets that an arm names, its order in an epoch, and what it is asked."""
 
 import sys
 from pathlib import Path
@@ -29,8 +29,8 @@ from repro.studies.finetuning.gpt import Gpt
 from repro.studies.finetuning.vocabulary import renumbered
 from repro.studies.parameter_sharing.arms import BASELINE
 from repro.studies.parameter_sharing.partial import PartialArm
+from tests.studies import small
 
-CPU = torch.device("cpu")
 ARMS = {
     "context": ADVANCED,
     "ladder": D256_L4,
@@ -73,9 +73,9 @@ def load(arm):
         study.train_outside(Run(arm, 1))
     elif arm.starts_from is not None:
         gpt = Gpt(arm.shape, vocabulary=arm.vocabulary)
-        study.load_from(arm, dict(gpt.named_parameters()), CPU)
+        study.load_from(arm, dict(gpt.named_parameters()), small.CPU)
     else:
-        study.load(arm, CPU)
+        study.load(arm, small.CPU)
 
 
 @pytest.mark.parametrize("arm", ARMS.values(), ids=ARMS)
@@ -102,3 +102,38 @@ def test_the_documented_sizes_name_the_published_weights():
     rows = [*ROWS.values(), *LATER_ROWS.values()]
     for arm in [*rows, *(arm for name, arm in ARMS.items() if name != "sentences")]:
         assert set(arm.data_sets) <= set(data_sets())
+
+
+PRETRAINING = PretrainArm(
+    data="wikitext-2-twin", messages="sms-spam-twin", tokenizer="gpt2-bpe-twin"
+)
+
+
+@pytest.mark.parametrize(
+    ("arm", "examples"),
+    [
+        (small.LADDER, 320),
+        (small.finetuning(FIRST_ROW, trained="all"), 1045),
+        (small.CONTEXT.but(sequences=20), 20),
+        (PRETRAINING, None),
+        (small.SHARING.but(recipe=small.SHARING.recipe.but(batch=200)), None),
+    ],
+)
+def test_a_pass_shows_each_example_once_and_each_seed_and_pass_has_its_own_order(arm, examples):
+    data = small.loaded(arm)
+    count = examples or len(data.train)
+    orders = []
+    for seed in (1, 2):
+        epochs = torch.cat([data.epoch(seed, number)[:, 0] for number in range(10)])
+        read = epochs[epochs >= 0].tolist()  # without what fills up a batch
+        orders += [tuple(read[:count]), tuple(read[count : 2 * count])]
+    assert [sorted(order) for order in orders] == [list(range(count))] * 4
+    assert len(set(orders)) == 4
+    assert torch.equal(data.epoch(1, 0), small.loaded(arm).epoch(1, 0))
+
+
+@pytest.mark.parametrize("arm", [small.EXIT, small.CONTEXT, PRETRAINING, small.SHARING])
+def test_a_text_is_asked_for_what_follows(arm):
+    x, y, *_ = small.first_batch(small.loaded(arm), size=2)
+    assert torch.equal(x[:, 1:], y[:, :-1])
+    assert not torch.equal(x, y)

@@ -1,7 +1,10 @@
-"""Ledgers that merges, editors and hands have spoilt: each is sound, or refused in one line."""
+"""Files on the disk: ledgers that were spoilt, and a store whose writers are killed at any call."""
 
 import math
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,8 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from repro.ledger import VERDICTS, Entry, Ledger, LedgerError, entries_at, read_ledgers
+from repro.store import Store, run_key
 
 SOUND = Entry("900/rises", "ci", "points", "reproduced", "it rises", "0.4", "0.5", machine="cpu")
 OTHER = Entry("900/falls", "ci", "points", "refuted", "it falls", "", "0.1")
@@ -80,44 +85,35 @@ BAD = {
 }
 
 
-def test_a_bad_ledger_is_refused_in_one_sentence():
-    said = {kind: read(content) for kind, content in BAD.items()}
-    for kind, (entries, refused) in said.items():
-        assert entries == [], kind
-        assert "ledger.toml cannot be read (" in refused, kind
-        assert "restore it from version control" in refused, kind
-        assert "\n" not in refused, kind
-        assert len(refused) < 3000, kind
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_ledger_is_refused_in_one_sentence(kind):
+    entries, refused = read(BAD[kind])
+    assert entries == []
+    assert re.fullmatch(r"[^\n]*ledger.toml cannot be read \([^\n]*", refused)
+    assert "restore it from version control" in refused
+    assert len(refused) < 3000
+
+
+def test_the_ledger_that_the_bad_ones_were_made_of_is_sound():
     assert read(FIELDS.encode())[1] == ""
 
 
-def place_of(kind, path):
-    """Put something in a ledger's place that is no file, or no file that anybody would write."""
-    if kind == "a pipe":
-        os.mkfifo(path)
-    elif kind == "an endless device":
-        path.symlink_to("/dev/zero")
-    elif kind == "a file of many megabytes":
-        with path.open("wb") as file:
-            file.truncate(2**40)  # of holes
-    else:
-        path.mkdir()
+NO_LEDGERS = {
+    "a pipe": os.mkfifo,
+    "an endless device": lambda path: path.symlink_to("/dev/zero"),
+    "many megabytes of holes": lambda path: path.touch() or os.truncate(path, 2**40),
+    "a folder": Path.mkdir,
+}
 
 
-@pytest.mark.parametrize(
-    "kind", ["a pipe", "an endless device", "a file of many megabytes", "a folder"]
-)
+@pytest.mark.parametrize("kind", NO_LEDGERS)
 def test_what_is_no_ledger_is_neither_waited_for_nor_read_to_its_end(tmp_path, kind):
     path = tmp_path / "ledger" / "test_a.toml"
     path.parent.mkdir()
-    place_of(kind, path)
-    for reads in (
-        lambda: Ledger.read(path),
-        lambda: read_ledgers(tmp_path),
-        lambda: entries_at(path),
-    ):
+    NO_LEDGERS[kind](path)
+    for read, where in ((Ledger.read, path), (read_ledgers, tmp_path), (entries_at, path)):
         with pytest.raises(LedgerError, match=r"^[^\n]*test_a.toml[^\n]*$"):
-            reads()
+            read(where)
 
 
 @pytest.mark.thorough
@@ -169,3 +165,92 @@ def test_two_sessions_that_accept_at_once_lose_no_entry(project):
     [path] = (project.path / "ledger").iterdir()
     entries = Ledger.read(path).entries.values()
     assert {entry.claim for entry in entries} == {"901/before", "901/behind"}
+
+
+CALLS = ("open", "mkdir", "rename", "replace", "unlink", "fsync", "rmdir")
+
+
+def killed_at(call, work):
+    """Let a child do this work, and kill it before its n-th call; return whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = [call]
+
+        def counted(function):
+            def called(*given, **named):
+                left[0] -= 1
+                if left[0] < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*given, **named)
+
+            return called
+
+        for name in CALLS:
+            setattr(os, name, counted(getattr(os, name)))
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+SEEDS, KILLED_AT = st.integers(0, 9), st.integers(0, 27)
+
+
+class KilledStore(RuleBasedStateMachine):
+    """What was put and came back is there for ever; what was killed is whole or not there."""
+
+    def __init__(self):
+        super().__init__()
+        self.folder = tempfile.mkdtemp(prefix="killed-store-")
+        self.stored, self.tried, self.reports = set(), set(), []
+        self.open_it_again()
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    def opened(self):
+        return Store(self.folder, report=self.reports.append)
+
+    @rule()
+    def open_it_again(self):
+        self.store = self.opened()
+
+    @rule(seed=SEEDS)
+    def put(self, seed):
+        self.store.put({"seed": seed}, {"value": seed}, {})
+        self.stored.add(seed)
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def put_and_be_killed(self, seed, call):
+        was_killed = killed_at(
+            call, lambda: self.opened().put({"seed": seed}, {"value": seed}, {}, weights=b"w" * 9)
+        )
+        (self.tried if was_killed else self.stored).add(seed)
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def hold_a_lock_and_be_killed(self, seed, call):
+        killed_at(call, lambda: self.opened().locks.try_lock(f"run-{seed}").release())
+        with self.store.locks.lock(f"run-{seed}", timeout=1):
+            pass
+
+    @rule(seed=SEEDS, call=KILLED_AT)
+    def save_a_checkpoint_and_be_killed(self, seed, call):
+        key = run_key({"seed": seed})
+        self.store.checkpoints.save(key, b"first")
+        killed_at(call, lambda: self.opened().checkpoints.save(key, b"second"))
+        assert self.store.checkpoints.load(key) in (b"first", b"second")
+
+    @invariant()
+    def what_came_back_is_there_and_nothing_else(self):
+        found = {seed: self.store.get({"seed": seed}) for seed in range(10)}
+        there = {seed for seed, result in found.items() if result is not None}
+        assert self.stored <= there <= self.stored | self.tried
+        assert all(found[seed].values == {"value": seed} for seed in there)
+        assert self.reports == []
+
+
+TestKilledStore = pytest.mark.thorough(KilledStore.TestCase)
+TestKilledStore = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(TestKilledStore)
+TestKilledStore.settings = settings(max_examples=30, stateful_step_count=20)
