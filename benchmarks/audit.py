@@ -29,8 +29,8 @@ from pathlib import Path
 
 from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
-from repro.evidence.audit import Again, Finding, Frame, chance_to_find, compare, frame_of
-from repro.evidence.record import Record
+from repro.evidence.audit import Again, Frame, Repetition, chance_to_find, compare, frame_of
+from repro.evidence.file import Record
 from repro.plugin.reading import read_everything, with_claims
 from repro.plugin.session import ClaimSession
 
@@ -180,7 +180,7 @@ def is_recognised(
     made["machine"] = machine or made["machine"]
     record = Record({**record.line, "values": packed, "provenance": made})
     forged = replace(frame, records={**frame.records, run: record})
-    return compare(forged, run, here)[0] is Finding.WRONG
+    return compare(forged, run, here)[0] is Repetition.WRONG
 
 
 def by_comparison(frame: Frame, count: int, seconds: float) -> None:

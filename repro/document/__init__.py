@@ -6,18 +6,20 @@ printed, for which the sentence holds? If there are, the document is consistent 
 experiment is needed to see it. The arithmetic is exact.
 """
 
-from repro.document.agreement import agrees_with, grim
-from repro.document.check import Check
-from repro.document.formulas import (
+from repro.document.check import Check, agrees_with, grim
+from repro.document.number import (
+    Interval,
+    Number,
     compute_share,
+    exact,
     linear,
     percent_change,
     percent_drop,
     perplexity,
     points,
+    printed,
     root,
 )
-from repro.document.number import Interval, Number, exact, printed
 from repro.document.words import ANY_PROFILE, Document
 
 __all__ = [

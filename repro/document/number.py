@@ -1,4 +1,4 @@
-"""Numbers as printed, and arithmetic on them: the values of a formula whose inputs were rounded.
+"""Numbers as printed, and formulas over them: their values where the inputs were rounded.
 
 "18.52" stands for every value that rounds to it. Nobody says how a source rounds halves (Python to
 even, spreadsheets up), so both ends belong to the interval. "≈" or "~" says that nobody rounded
@@ -12,6 +12,7 @@ twice is one unknown and not two: in (b - a) / b both b are the same number.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -28,16 +29,19 @@ _MOST_INPUTS = 12
 
 _SUM, _PRODUCT, _ATOM = range(3)  # how tightly a formula binds, for its brackets
 
+_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
 
 class Interval(NamedTuple):
     """All values from `low` to `high`, both included."""
 
     low: Fraction
     high: Fraction
-
-    @property
-    def width(self) -> Fraction:
-        return self.high - self.low
 
 
 class Number(ABC):
@@ -195,10 +199,78 @@ def printed(text: str) -> Printed:
 def number(value: Value) -> Number:
     """Read text as a printed number, an int as an exact one; formulas are handed through.
 
-    >>> print(number("51,026").interval().width, number(51026).interval().width)
-    1 0
+    >>> print(*number("51,026").interval(), *number(51026).interval())
+    102051/2 102053/2 51026 51026
     """
     return printed(value) if isinstance(value, str) else exact(value)
+
+
+def percent_change(before: Value, after: Value) -> Number:
+    """The rise in per cent of what was there before; for falls, say `percent_drop`.
+
+    >>> print(percent_change("22.95", "32.07").text)
+    (32.07 - 22.95) / 22.95
+    """
+    start = number(before)
+    return (number(after) - start) / start
+
+
+def percent_drop(before: Value, after: Value) -> Number:
+    """The fall in per cent of what was there before: sources print improvements without a sign.
+
+    >>> low, high = percent_drop("34.86", "18.52").interval()
+    >>> print(f"{float(low):.3%} to {float(high):.3%}")
+    46.851% to 46.895%
+    """
+    start = number(before)
+    return (start - number(after)) / start
+
+
+def points(before: Value, after: Value) -> Number:
+    """The difference of two shares, to hold against percentage points ("+22.8 pp").
+
+    >>> print(points("0.389", "0.617").text)
+    0.617 - 0.389
+    """
+    return number(after) - number(before)
+
+
+def perplexity(loss: Value) -> Number:
+    """The perplexity of a mean cross-entropy in nats.
+
+    >>> low, high = perplexity("3.7119").interval()
+    >>> print(f"{float(low):.3f} to {float(high):.3f}")
+    40.929 to 40.934
+    """
+    return _Applied("exp", Decimal.exp, number(loss))
+
+
+def root(value: Value) -> Number:
+    """The square root.
+
+    >>> print(float(root(9).interval().low))
+    3.0
+    """
+    return _Applied("sqrt", Decimal.sqrt, number(value))
+
+
+def compute_share(exited: Value, *, after: int, of: int) -> Number:
+    """The share of a stack's compute, where some tokens leave it after some of its layers.
+
+    >>> print(compute_share("52.3%", after=1, of=3).text)
+    1 - 52.3% * 2 / 3
+    """
+    return 1 - number(exited) * (of - after) / of
+
+
+def linear(inputs: int, outputs: int, *, bias: bool = True) -> Number:
+    """The parameters of a linear layer.
+
+    >>> print(linear(768, 2).text, linear(64, 64, bias=False).text)
+    (768 + 1) * 2 64 * 64
+    """
+    per_output = number(inputs) + 1 if bias else number(inputs)
+    return per_output * outputs
 
 
 class _Exact(Number):
@@ -221,18 +293,10 @@ class _Combined(Number):
 
     def at(self, chosen: Chosen) -> Fraction:
         left, right = self.left.at(chosen), self.right.at(chosen)
-        match self.sign:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case _:
-                return left / right
+        return _OPERATIONS[self.sign](left, right)
 
 
-class Applied(Number):
+class _Applied(Number):
     """A function of one number whose values are no fractions, such as exp."""
 
     def __init__(

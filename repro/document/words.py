@@ -10,8 +10,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias, overload
 
-from repro.document.agreement import agrees_with, grim
-from repro.document.check import Check, meanings, to_range, verdict_word
+from repro.document.check import Check, agrees_with, grim, meanings, to_range, verdict_word
 from repro.document.number import Number, Printed, Value, number
 from repro.judge import Findings
 

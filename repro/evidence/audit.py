@@ -17,7 +17,7 @@ from repro.arm import Run, Values
 from repro.backends.trainer import train_batch
 from repro.data.files import is_readable
 from repro.evidence.difference import GROWTH, HARMLESS, difference
-from repro.evidence.record import Record
+from repro.evidence.file import Record
 from repro.evidence.results import EvidenceResults
 from repro.own.training_run import Files
 from repro.runs.identity import name_of, packages_of
@@ -77,8 +77,8 @@ class Again(Files):
         return weights
 
 
-class Finding(StrEnum):
-    """The finding on a packed result once its run is trained again."""
+class Repetition(StrEnum):
+    """What a run gave when it was trained again, beside what was packed."""
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"
@@ -91,14 +91,14 @@ class Checked:
     """A run of the sample, and what is found of it."""
 
     run: Run
-    finding: Finding
+    finding: Repetition
     why: str = ""
     """The difference to what was packed, or the reason why the run could not be trained."""
     seconds: float = 0.0
 
     @property
     def is_clean(self) -> bool:
-        return self.finding in (Finding.SAME, Finding.ROUNDED)
+        return self.finding in (Repetition.SAME, Repetition.ROUNDED)
 
 
 @dataclass
@@ -181,24 +181,24 @@ def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Ch
         try:
             found = compare(frame, run, again.values(run))
         except NotTrained as error:
-            found = Finding.NOT_TRAINED, str(error)
+            found = Repetition.NOT_TRAINED, str(error)
         yield Checked(run, *found, seconds=time.monotonic() - start)
 
 
-def compare(frame: Frame, run: Run, here: Values) -> tuple[Finding, str]:
+def compare(frame: Frame, run: Run, here: Values) -> tuple[Repetition, str]:
     """Return what is found of a run that gave these values here, and how it differs."""
     record, arm = frame.records[run], run.arm
     packed = record.result.values
     if here == packed:
-        return Finding.SAME, ""
+        return Repetition.SAME, ""
     of_arm = [x.result.values for each, x in frame.records.items() if each.arm == arm]
     found = difference(arm, packed, here, seeds=of_arm)
     if found is None or ("diverged_at" in packed) != ("diverged_at" in here):
-        return Finding.WRONG, "one diverged, or has no number in common with the other"
+        return Repetition.WRONG, "one diverged, or has no number in common with the other"
     if is_of_this_machine(run, record, frame.device):
         why = "the same kind of machine and versions trained it, so the bits should be the same"
-        return Finding.WRONG, f"{found}; {why}"
-    return Finding.ROUNDED if found.is_rounding else Finding.WRONG, str(found)
+        return Repetition.WRONG, f"{found}; {why}"
+    return Repetition.ROUNDED if found.is_rounding else Repetition.WRONG, str(found)
 
 
 def is_of_this_machine(run: Run, record: Record, device: str) -> bool:
@@ -240,13 +240,13 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
         " trained again:"
     )
     counts = Counter(each.finding for each in checked)
-    yield "  " + ", ".join(f"{counts[each]} {each}" for each in Finding if counts[each])
+    yield "  " + ", ".join(f"{counts[each]} {each}" for each in Repetition if counts[each])
     for each in checked:
         if not each.is_clean:
-            is_wrong = each.finding is Finding.WRONG
+            is_wrong = each.finding is Repetition.WRONG
             named = f"WRONG  {name_of(each.run)}: " if is_wrong else "NOT TRAINED  "
             yield f"  {named}{each.why}"
-    if counts[Finding.ROUNDED]:
+    if counts[Repetition.ROUNDED]:
         yield (
             f"those of another kind of machine, or of other versions, may differ by {HARMLESS:g} of"
             f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"

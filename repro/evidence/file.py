@@ -1,7 +1,7 @@
 """One evidence file: lines of JSON, compressed by gzip, whose checksum finds what is damaged.
 
 The first line is the head. A file is checked as a whole before anything of it counts, each of its
-runs once.
+runs once, as far as its own words go.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeAlias
 
+from repro.arm import Run
 from repro.evidence import EvidenceError
-from repro.evidence.record import Line, Record, Unsound, sound_record
 from repro.files import beside, explained
+from repro.store import Result, run_key
+from repro.store.key import plain
+
+Line = dict[str, Any]
 
 NAME = "repro evidence"
 FORMAT = 3
-SEALED = 2
-"""The format whose last line has checksums of the others, which gzip has too."""
-FORMERLY = 1
-"""The format whose keys name the engine; `python -m repro rekey` reads it."""
 
 LONGEST_LINE = 8 * 2**20
 MOST_BYTES = 2**30
@@ -32,6 +34,76 @@ LEAST = 4000
 
 LEVEL = 9
 """The compression, part of what makes equal results equal bytes."""
+
+LARGEST = 2**63
+"""The bound of whole numbers: larger ones are no count, and no float can hold all of them."""
+
+NOT_PACKED = ("host", "pid")
+"""Parts of a run's provenance that name a machine or a process, and travel nowhere."""
+
+Form: TypeAlias = "type | list[Form] | dict[str, Form]"
+"""What a value of a line has to be: of a type, a list of one form, or a table with members."""
+
+FORMS: dict[str, Form] = {
+    "head": {"name": str, "format": int, "profile": str, "runs": int},
+    "code": {"code": str, "definitions": dict},
+    "run": {
+        "study": str,
+        "key": str,
+        "data_sets": [str],
+        "keeps_weights": bool,
+        "identity": {"arm": {"arm": str}, "seed": int, "code": str, "device": str, "torch": str},
+        "values": {"history": dict},
+        "provenance": dict,
+    },
+    "weights": {"key": str},
+}
+"""The members of each kind of line."""
+
+SHOWN = ("machine", "commit", "python", "finished", "engine")
+"""Texts of a provenance that reports show."""
+
+
+class Unsound(ValueError):
+    """A line or a file is not as evidence has it; the text goes on from "line 3 …"."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run that was packed: the line that the file has of it, and its result."""
+
+    line: Line
+
+    @cached_property
+    def result(self) -> Result:
+        parts = (self.line[name] for name in ("key", "identity", "values", "provenance"))
+        return Result(*parts)
+
+    @property
+    def key(self) -> str:
+        return self.result.key
+
+    @property
+    def data_sets(self) -> list[str]:
+        """Names of the data sets that it read."""
+        return list(self.line["data_sets"])
+
+    @property
+    def keeps_weights(self) -> bool:
+        """True where other runs start from the parameters that it ended with."""
+        return bool(self.line["keeps_weights"])
+
+    @cached_property
+    def place(self) -> str:
+        """The text that is the same for all results of one arm and seed."""
+        identity = self.result.identity
+        return place_of(self.line["study"], identity["arm"], identity["seed"])
+
+    @property
+    def name(self) -> str:
+        """The run in words, as far as the file has them."""
+        identity = self.result.identity
+        return f"{identity['arm']['arm']}, seed {identity['seed']} ({self.key[:12]})"
 
 
 @dataclass
@@ -90,8 +162,7 @@ class EvidenceFile:
             except Unsound as why:
                 raise EvidenceError(
                     f"{path} was not written, since it could not be read again: {why}; pack the"
-                    " claims in several files (--evidence takes any number), or let a study tell"
-                    " fewer values."
+                    " claims in several files (--evidence takes any number), or measure less."
                 ) from None
 
     def _read(self, path: Path) -> EvidenceFile:
@@ -99,10 +170,13 @@ class EvidenceFile:
         for number, text in enumerate(texts(path), 1):
             try:
                 line = decoded(text)
+                if (kind := line["kind"]) not in FORMS:
+                    raise Unsound(f"is of an unknown kind, {kind!r}")
+                _require(line, FORMS[kind], "line")
                 if number > 1:
                     self._take(text, line)
                     continue
-                require_head(line, path)
+                _require_head(line, path)
                 self.profile, runs = line["profile"], line["runs"]
             except Unsound as why:
                 raise Unsound(f"line {number} {why}") from None
@@ -137,22 +211,14 @@ class EvidenceFile:
             case "run":
                 self._take_run(text, sound_record(line))
             case "code":
-                self._take_code(text, line)
+                for each in line["definitions"].values():
+                    _require(each, str, "definition")
+                self.codes[line["code"]] = self._keep(text)
             case "weights":
-                if line.get("key") != next(reversed(self.lines), None):
+                if line["key"] != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
-            case "seal":
-                pass
-            case kind:
-                raise Unsound(f"is of an unknown kind, {kind!r}")
-
-    def _take_code(self, text: bytes, line: Line) -> None:
-        code, definitions = line.get("code"), line.get("definitions")
-        if not isinstance(code, str) or not isinstance(definitions, dict):
-            raise Unsound("is no code with its definitions")
-        if not all(isinstance(each, str) for each in definitions.values()):
-            raise Unsound("has definitions that are no text")
-        self.codes[code] = self._keep(text)
+            case _:
+                raise Unsound("is a second head")
 
     def _take_run(self, text: bytes, record: Record) -> None:
         if record.key in self.lines:
@@ -203,7 +269,7 @@ def decoded(text: bytes) -> Line:
 
     >>> decoded(b"[1]")
     Traceback (most recent call last):
-    repro.evidence.record.Unsound: is no JSON object with a kind
+    repro.evidence.file.Unsound: is no JSON object with a kind
     """
     if len(text) > LONGEST_LINE:
         raise Unsound(f"has more than {LONGEST_LINE} bytes")
@@ -216,19 +282,95 @@ def decoded(text: bytes) -> Line:
     return line
 
 
-def require_head(line: Line, path: Path, formats: Collection[int] = (SEALED, FORMAT)) -> None:
+def _require_head(line: Line, path: Path) -> None:
     """Raise where the first line of a file is no head, or one of another format."""
-    if line["kind"] != "head" or line.get("name") != NAME:
+    if line["kind"] != "head" or line["name"] != NAME:
         raise Unsound("is not that of evidence")
-    if line.get("format") == FORMERLY and FORMERLY not in formats:
+    if line["format"] != FORMAT:
         raise EvidenceError(
-            f"The evidence file {path} has {line.get('runs')} runs under keys of an earlier"
-            f" version; give them today's with: python -m repro rekey {path}"
+            f"The evidence file {path} has format {line['format']} where this version of"
+            f" repro reads {FORMAT}; use the version that packed it, or pack it again."
         )
-    if line.get("format") not in formats:
-        raise EvidenceError(
-            f"The evidence file {path} has format {line.get('format')!r} where this version of"
-            f" repro reads {SEALED} and {FORMAT}; use the version that packed it, or pack it again."
-        )
-    if not isinstance(line.get("profile"), str) or type(line.get("runs")) is not int:
-        raise Unsound("has no profile and number of runs")
+
+
+def _require(value: Any, form: Form, name: str) -> None:
+    """Raise where a value, of this name, is not of a form."""
+    if isinstance(form, dict):
+        _require(value, dict, name)
+        for member, inner in form.items():
+            if member not in value:
+                raise Unsound(f"has no {member}")
+            _require(value[member], inner, member)
+    elif isinstance(form, list):
+        _require(value, list, name)
+        for each in value:
+            _require(each, form[0], name)
+    elif type(value) is not form:  # to Python True is an int
+        raise Unsound(f"has a {name} that is no {form.__name__}")
+
+
+def record_of(run: Run, result: Result) -> Record:
+    """Return the record of a stored run.
+
+    >>> record_of(run, store.get(identity)).line["kind"]
+    'run'
+    """
+    return Record(
+        {
+            "kind": "run",
+            "key": result.key,
+            "study": run.arm.study,
+            "data_sets": list(run.arm.data_sets),
+            "keeps_weights": run.arm.keeps_weights,
+            "identity": result.identity,
+            "values": result.values,
+            "provenance": {n: x for n, x in result.provenance.items() if n not in NOT_PACKED},
+        }
+    )
+
+
+def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
+    """Return the text that is the same for all results of one arm and seed, whatever their key.
+
+    >>> place_of("spirals", {"arm": "Spiral", "width": 8}, 3)
+    '["spirals",{"arm":"Spiral","width":8},3]'
+    """
+    return json.dumps([study, plain(arm, "arm"), seed], sort_keys=True, separators=(",", ":"))
+
+
+def sound_record(line: Line) -> Record:
+    """Return the record of a parsed line; raises `Unsound`."""
+    identity, values, made = line["identity"], line["values"], line["provenance"]
+    try:
+        plain({"values": values, "provenance": made}, "it")
+        key = run_key(identity)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Unsound(f"has a value that no result has: {error}") from None
+    if line["key"] != key:
+        raise Unsound("has the identity of another run than its key says")
+    has_ended = "diverged_at" not in values
+    _require(values, {"steps": int, "measures": dict} if has_ended else {"diverged_at": int}, "it")
+    for series in values["history"].values():
+        _require(series, list, "history")
+    measures = values["measures"] if has_ended else {}
+    if not _are_numbers([*values["history"].values(), *measures.values()]):
+        raise Unsound("has measures or a history that are no numbers")
+    counts = [values.get("steps", 0), values.get("diverged_at", 0), made.get("seconds") or 0]
+    if not _are_numbers(counts) or min(counts) < 0:
+        raise Unsound("has steps or seconds that are no count")
+    packages = made.get("packages", {})
+    _require(packages, dict, "packages")
+    for text in (*packages.values(), *(made.get(name) or "" for name in SHOWN)):
+        _require(text, str, "name, version or machine")
+    return Record(line)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    """Return whether these are numbers, None, or lists of such; to the judge True is 1."""
+    return all(
+        each is None
+        or isinstance(each, float)
+        or (isinstance(each, int) and abs(each) < LARGEST)
+        or (isinstance(each, list) and _are_numbers(each))
+        for each in values
+    )

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from repro.arm import Run
 from repro.evidence import EvidenceError
-from repro.evidence.file import FORMAT, NAME, EvidenceFile, decoded, texts
-from repro.evidence.record import Line, Record, record_of
+from repro.evidence.file import FORMAT, NAME, EvidenceFile, Line, Record, decoded, record_of, texts
 from repro.runs.identity import definitions_of
 from repro.runs.results import Results
 from repro.store import Store

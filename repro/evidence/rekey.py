@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from repro.arm import Arm, Run
 from repro.core.device import machine
-from repro.evidence import EvidenceError
 from repro.evidence.audit import Again, NotTrained
-from repro.evidence.file import FORMAT, FORMERLY, SEALED, decoded, require_head, texts
 from repro.runs.identity import Identity
 from repro.runs.identity import engine_of as usual_engine
 from repro.runs.results import Results
@@ -30,41 +27,22 @@ Kind = tuple[str, str, str]
 """The study, the engine and the type of arm of a run."""
 
 
-def runs_of_file(path: Path) -> tuple[str, list[Result]]:
-    """Return the profile and the runs of a file, also of one that an earlier version wrote.
-
-    >>> runs_of_file(Path("evidence/ci-generated.jsonl.gz"))[0]
-    'ci'
-    """
-    try:
-        head, *lines = map(decoded, texts(path))
-        require_head(head, path, formats=(FORMERLY, SEALED, FORMAT))
-    except ValueError as why:
-        raise EvidenceError(f"The evidence file {path} cannot be used: {why}.") from None
-    runs = (line for line in lines if line["kind"] == "run")
-    return head["profile"], [
-        Result(line["key"], line["identity"], line["values"], line["provenance"]) for line in runs
-    ]
-
-
 class FormerRuns:
-    """Runs by what of their identity does not change with the code; of several, the last one."""
+    """Runs by the part of their identity that is not the code; of several, the last one."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         in_order = sorted(results, key=lambda each: str(each.provenance.get("finished", "")))
-        self._runs = {_place(each.identity, each.identity["arm"]): each for each in in_order}
+        self._runs = {_place(each.identity): each for each in in_order}
 
-    def find(self, run: Run, today: Identity) -> Result | None:
+    def find(self, today: Identity) -> Result | None:
         """Return the result of a run under a former key, or today's; None where there is none."""
-        ways = (run.arm.given(), run.arm.settings())  # the latter in earlier versions
-        found = (self._runs.get(_place(today, settings)) for settings in ways)
-        return next((each for each in found if each is not None), None)
+        return self._runs.get(_place(today))
 
 
 class RekeyedResults(Results):
     """The results of today's keys, and those of former ones as if they had today's.
 
-    Those of a file are read `alone`, whatever the store has.
+    With `alone` the store is left aside, as for the runs of a file.
     """
 
     def __init__(
@@ -83,12 +61,11 @@ class RekeyedResults(Results):
             run = Run(arm, seed)
             if results[place] is None:
                 today = self.identity(run)
-                former = self._former.find(run, today)
+                former = self._former.find(today)
                 if former is not None:
                     if former.identity != today:
                         self.found[run] = former
-                    made = {"engine": engine_of(former), **former.provenance}
-                    known = Result(run_key(today), today, former.values, made)
+                    known = Result(run_key(today), today, former.values, former.provenance)
                     results[place] = self._today.setdefault(run, known)
         return results
 
@@ -101,14 +78,9 @@ class RekeyedResults(Results):
             self._today[run] = replace(self._today[run], provenance=made)
 
 
-def engine_of(result: Result) -> str:
-    """Return the engine that trained a run: earlier versions had it in the identity."""
-    return str(result.provenance.get("engine") or result.identity.get("engine", "loop"))
-
-
 def kind_of(run: Run, result: Result) -> Kind:
     """Return the kind of a run, all of which the same code trains."""
-    return run.arm.study, engine_of(result), type(run.arm).__name__
+    return run.arm.study, str(result.provenance.get("engine")), type(run.arm).__name__
 
 
 def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, int, str]]:
@@ -136,7 +108,7 @@ def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, i
 
 def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
     """Return the engines of runs, and of those that they start from, which may be in no file."""
-    engines = {run: engine_of(result) for run, result in found.items()}
+    engines = {run: str(result.provenance.get("engine")) for run, result in found.items()}
     for run in list(engines):
         start = run.arm.starts_from
         if start is not None:
@@ -156,11 +128,10 @@ def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> li
 def note(result: Result, retrained: int, *, commit: str | None) -> dict[str, Any]:
     """Return the provenance of a run that is taken over."""
     where = commit or "no commit"
-    made = {"engine": engine_of(result), **result.provenance}
-    return {**made, "rekeyed": f"at {where}, {retrained} retrained"}
+    return {**result.provenance, "rekeyed": f"at {where}, {retrained} retrained"}
 
 
-def _place(identity: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """Return the text of what does not change with the code, of an arm with these settings."""
-    same = {name: identity.get(name) for name in ("seed", "data", "device", "torch", "machine")}
-    return canonical({**same, "arm": settings})
+def _place(identity: Mapping[str, Any]) -> str:
+    """Return the text of what does not change with the code."""
+    same = ("arm", "seed", "data", "device", "torch", "machine")
+    return canonical({name: identity.get(name) for name in same})

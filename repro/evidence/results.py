@@ -16,8 +16,7 @@ from repro.arm import Arm, Needs, Run
 from repro.data.files import TWIN, counted_as_here, is_readable
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
-from repro.evidence.file import EvidenceFile
-from repro.evidence.record import Record, place_of
+from repro.evidence.file import EvidenceFile, Record, place_of
 from repro.own.arm import OutsideArm
 from repro.runs.identity import code_of, definitions_of, name_of
 from repro.store import Result
@@ -122,7 +121,7 @@ class EvidenceResults:
     def changes(self, run: Run) -> list[str]:
         """Return the definitions that have changed since a run was packed, and its data if it has.
 
-        Those of the run that it starts from count too. Nothing of one that is in no file.
+        Changes of the run that it starts from count too. A run that is in no file has none.
         """
         if run not in self._changes:
             found, start = self._find(run), run.arm.starts_from
@@ -136,7 +135,7 @@ class EvidenceResults:
         """Return the runs that were read and are an earlier seed of their arm again, with that run.
 
         As for the judge, runs are one run where all of their values are equal. Exact metrics may
-        be, so a run counts that has told something else on its way.
+        be, so a run counts where another one has a history.
         """
         first: dict[tuple[Arm, str], Run] = {}
         again: dict[Run, Run] = {}

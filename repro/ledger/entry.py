@@ -92,17 +92,6 @@ class Entry:
     """Arm, metric, mean, standard deviation and seeds of what a reproduced claim compares."""
 
     @property
-    def spent(self) -> Sequence[int]:
-        """The same as `one_look`, also of an open entry that was written before there was one.
-
-        Such an entry has the seeds at the end of `measured`.
-        """
-        if self.one_look or self.verdict != "inconclusive":
-            return self.one_look
-        found = re.search(r"([\d and]+) seeds$", self.measured)
-        return [int(number) for number in re.findall(r"\d+", found[1])] if found else ()
-
-    @property
     def place(self) -> tuple[str, str, str]:
         """The key of the entry; no two entries of a ledger share it."""
         return self.claim, self.profile, self.data

@@ -74,7 +74,8 @@ def _rekey(chosen: argparse.Namespace) -> int:
 
 def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     """Read the claims with the runs of each file, or with those of the store at each profile."""
-    from repro.evidence.rekey import FormerRuns, runs_of_file
+    from repro.evidence.file import EvidenceFile
+    from repro.evidence.rekey import FormerRuns
     from repro.plugin.reading import with_claims
     from repro.runs.profiles import PROFILES
     from repro.store import Store
@@ -82,8 +83,9 @@ def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     root = named_store(chosen)
     sources: list[tuple[str, FormerRuns, Path | None]] = []
     for path in chosen.files:
-        profile, runs = runs_of_file(path)
-        sources.append((profile, FormerRuns(runs), path))
+        file = EvidenceFile.read(path)
+        runs = (file.record(key).result for key in file.lines)
+        sources.append((file.profile, FormerRuns(runs), path))
     if not chosen.files:
         former = FormerRuns(Store(root).entries())
         sources = [(profile, former, None) for profile in PROFILES]

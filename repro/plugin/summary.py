@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,27 +17,23 @@ from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.judge import Outcome
 from repro.ledger import (
-    NAME,
     Change,
     Entry,
     Ledger,
     LedgerError,
     held,
-    leave_one_file,
     write_ledgers,
 )
-from repro.plugin import completeness
 from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
 from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.recorded.results import RecordedRuns, ToldRuns, recorded_lines
-from repro.report.figure import FigureData
+from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
 from repro.report.json_data import from_json
 from repro.report.plan_text import plan_text
-from repro.report.record import ClaimRecord, JudgedClaim
+from repro.report.record import ClaimRecord, FigureData, JudgedClaim
 from repro.report.results import Failure, ResultsDocument, results_of
 from repro.report.runs import StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
@@ -66,7 +62,7 @@ class Account(TypedDict):
     """The lines about the files of evidence that the session judges from."""
     recorded: dict[str, list[str]]
     """The keys of the recorded runs that were read, by their files."""
-    recorded_runs: ToldRuns
+    recorded_runs: RunsByKey
     """These runs, where a report is written."""
 
 
@@ -84,7 +80,7 @@ def account_of(session: ClaimSession) -> Account:
         "reports": remarks,
         "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
         "recorded": session.known.files,
-        "recorded_runs": session.known.told() if option(session.config, "report") else {},
+        "recorded_runs": session.known.by_key() if option(session.config, "report") else {},
     }
 
 
@@ -145,8 +141,7 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        files = config.pluginmanager.getplugin(completeness.NAME).files()
-        removed = _update(accepted, files, profile=option(config, "profile"))
+        removed = _update(accepted, profile=option(config, "profile"))
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
@@ -240,22 +235,17 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
-def _update(
-    records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
-) -> list[Entry]:
-    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims.
+def _update(records: list[ClaimRecord], *, profile: str) -> list[Entry]:
+    """Write what was accepted; return the entries that were removed.
 
-    Return the entries that were removed, since their claims are about other data now.
+    Those are of claims that are about other data now.
     """
     removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        with held([*files, *(Path(path).parent.parent for path in by_ledger)]):
-            for folder, of_claims in files.items():
-                if (folder / NAME).exists():
-                    leave_one_file(folder, of_claims)
+        with held(Path(path).parent.parent for path in by_ledger):
             ledgers = [Ledger.read(Path(path)) for path in by_ledger]
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
                 for now in entries:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from repro.plugin.session import ClaimSession
     from repro.plugin.trials import Trials
-    from repro.report.runs import StoredRuns
-    from repro.report.table import UsedRuns
+    from repro.report.runs import StoredRuns, UsedRuns
 
 
 def add_to(commands: Any) -> None:
@@ -48,13 +47,13 @@ def _run(chosen: argparse.Namespace) -> int:
 def _write(session: ClaimSession, into: Path | None) -> None:
     from repro.evidence.results import EvidenceResults
     from repro.recorded.results import RecordedRuns
-    from repro.report.data_files import write_table
-    from repro.report.table import columns_of, rows_of
+    from repro.report.runs import columns_of, rows_of
+    from repro.report.write import write_table
 
     claims = _used(session)
     if not any(arm.keys for claim in claims for arm in claim.arms):
         raise EvidenceError("The table is empty: none of these claims has a run; train them first.")
-    places: list[StoredRuns] = [RecordedRuns([session.known.told()])]
+    places: list[StoredRuns] = [RecordedRuns([session.known.by_key()])]
     if isinstance(session.results, EvidenceResults):
         places.append(session.results)
     if session.training is not None:
@@ -78,7 +77,7 @@ def _write(session: ClaimSession, into: Path | None) -> None:
 def _used(session: ClaimSession) -> list[UsedRuns]:
     """Call the tests of claims, and return the runs that they read."""
     from repro.plugin.claims import claim_id
-    from repro.report.table import UsedRuns
+    from repro.report.runs import UsedRuns
 
     used = ((claim_id(item), read(session, item)) for item in session.trained)
     return [UsedRuns(name, trials.arms_used, trials.metrics_used) for name, trials in used]

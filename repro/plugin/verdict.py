@@ -215,7 +215,7 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
         return ""
     if entry is None or entry.verdict != Outcome.INCONCLUSIVE.value or not gathered.findings:
         return ""
-    then, now = entry.spent, _spent(gathered)
+    then, now = entry.one_look, _spent(gathered)
     if not then or (max(now) <= max(then) and min(now) <= min(then)):
         return ""
     first, second = max(then), max(max(now), max(then) + 1)

@@ -9,7 +9,7 @@ from repro.judge import Design, Effect, OneLook, Outcome, Verdict
 from repro.judge.measured import Measured
 from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
-from repro.recorded.runs import listed
+from repro.recorded.runs import ranges
 from repro.recorded.source import AS_RECORDED, RecordedArm
 
 FEWEST = 8
@@ -79,7 +79,7 @@ def _require_pairs(arms: Sequence[RecordedArm]) -> None:
         if missing:
             other = next(a for a in arms if missing[0] in _seeds(a))
             raise RunsWanted(
-                f"needs {arm.label} at seed {listed(missing)}, which {other.label} has: paired=True"
+                f"needs {arm.label} at seed {ranges(missing)}, which {other.label} has: paired=True"
                 f" compares the same seeds of both (a run that failed is a row without a value and"
                 " diverged= says what it counts as; without paired=True counts may differ)",
                 {
@@ -110,8 +110,8 @@ def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> No
         (arm, end), (other, longest) = first, last
         raise RecordedError(
             f"{metric} of {arm.label} ends at {arm.source.columns.epoch} {end} (seed"
-            f" {listed(ends[first])}), and of {other.label} at {longest} (seed"
-            f' {listed(ends[last])}): complete what was cut off, or say ends="{AS_RECORDED}" in'
+            f" {ranges(ends[first])}), and of {other.label} at {longest} (seed"
+            f' {ranges(ends[last])}): complete what was cut off, or say ends="{AS_RECORDED}" in'
             " recorded(…) where that is meant, as with early stopping."
         )
 
@@ -136,7 +136,9 @@ def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
                 counts = "say in diverged= what that counts as"
                 if name in diverged:
                     counts = f"that counts as {diverged[name]:g}"
-                lines.append(f"{arm.label}, seed {seed} ({runs[seed].where}) has {has}: {counts}")
+                lines.append(
+                    f"{arm.label}, seed {seed} ({runs[seed].first.where}) has {has}: {counts}"
+                )
     return lines
 
 

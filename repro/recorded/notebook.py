@@ -10,7 +10,7 @@ import numpy as np
 from repro.arm import Metric
 from repro.judge import Judge, Measured, OneLook, Scale, Verdict
 from repro.recorded.rows import RecordedError
-from repro.recorded.runs import listed
+from repro.recorded.runs import ranges
 
 METRIC = Metric("identity")
 
@@ -79,7 +79,7 @@ def _require_pairs(arms: Mapping[str, Sequence[float] | Mapping[int, float]]) ->
     for name, own in seeds.items():
         if own != every:
             raise RecordedError(
-                f"{name} has no value at seed {listed(every - own)}, which another arm has:"
+                f"{name} has no value at seed {ranges(every - own)}, which another arm has:"
                 " paired=True takes the same seeds of all."
             )
 

@@ -21,24 +21,24 @@ from repro.store.key import canonical, key_of
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
-ToldRuns = dict[str, tuple[dict[str, Any], dict[str, Any]]]
+RunsByKey = dict[str, tuple[dict[str, Any], dict[str, Any]]]
 """The values and the provenance of recorded runs by their keys, as one process tells another."""
 
 
 @dataclass(frozen=True)
 class RecordedRuns:
-    """The recorded runs that the processes of a session told of, read as a store is."""
+    """The recorded runs that the processes of a session read, to be read as a store is."""
 
-    told: Sequence[ToldRuns]
+    of_processes: Sequence[RunsByKey]
 
     def measured(self, key: str) -> Result | None:
-        found = next((runs[key] for runs in self.told if key in runs), None)
+        found = next((runs[key] for runs in self.of_processes if key in runs), None)
         return None if found is None else Result(key, {}, *found)
 
 
 @dataclass
 class WithRecorded:
-    """Results that are recorded, and behind them those of a session.
+    """Recorded results, and behind them the results of a session.
 
     `used` grows with the recorded runs that claims read.
     """
@@ -98,7 +98,7 @@ class WithRecorded:
         """Return what the session says of runs that it trained; of others see `remarks_on`."""
         return self.session.remarks(run for run in runs if not isinstance(run.arm, RecordedArm))
 
-    def told(self) -> ToldRuns:
+    def by_key(self) -> RunsByKey:
         """Return the runs that were read, for the process that writes the report."""
         return {
             each.key: (each.values, each.provenance)
@@ -138,7 +138,8 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     head, about = _identity_of(arm)
     identity = {**about, "row": values, "seed": seed}
     row = _canonical(values)
-    made = {"recorded": run.first.place, "file": run.file.name, "sha256": run.file.sha256}
+    file = run.first.file
+    made = {"recorded": run.first.place, "file": file.name, "sha256": file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
     values = {**values, "epochs": curves} if curves else values
     return Result(key_of(f'{head},"row":{row},"seed":{seed}}}'), identity, values, made)

@@ -77,7 +77,7 @@ def rows_of(
 
 
 def _placed(path: Path, file: File, read: Read | None) -> Placed:
-    """Return the rows of a file; `read` is asked where it is given, else the file's suffix."""
+    """Return the rows of a file, by `read` where it is given, else by the file's suffix."""
     if read is not None:
         return ((f"row {number}", row) for number, row in enumerate(read(path), 1))
     known = READERS.get(path.suffix.lower())
@@ -204,7 +204,7 @@ class Pattern:
 
     >>> Pattern("{method} - {metric}").fields_of("plain - val/acc")
     {'method': 'plain', 'metric': 'val/acc'}
-    >>> Pattern("seed_{seed}").fields_of("method") is None
+    >>> Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None  # a field stands for one text
     True
     """
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from repro.recorded.rows import File, RecordedError, Row
+from repro.recorded.rows import RecordedError, Row
 
 Setting = str | int | float
 Number = float | list[float | None] | None
@@ -46,14 +45,6 @@ class RecordedRun:
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
 
-    @property
-    def file(self) -> File:
-        return self.first.file
-
-    @property
-    def where(self) -> str:
-        return self.first.where
-
 
 @dataclass
 class RecordedArmRuns:
@@ -74,8 +65,8 @@ class RecordedArmRuns:
             if known != every[: len(known)]:
                 gap = next(epoch for epoch in every if epoch not in curve)
                 raise RecordedError(
-                    f"Seed {seed} ({self.runs[seed].where}) has no {metric} at {gap}, where other"
-                    " seeds have one and it goes on: curves are compared at the same epochs."
+                    f"Seed {seed} ({self.runs[seed].first.where}) has no {metric} at {gap}, where"
+                    " other seeds have one and it goes on: curves are compared at the same epochs."
                 )
         return every
 
@@ -242,20 +233,18 @@ def _finite(cell: object) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def listed(seeds: Iterable[int]) -> str:
-    """Return seeds as text, consecutive ones as a range.
+def ranges(seeds: Iterable[int]) -> str:
+    """Return seeds as text, more than two in a row as a range.
 
-    >>> listed([42, 1, 2, 3, 7])
+    >>> ranges([42, 1, 2, 3, 7])
     '1–3, 7, 42'
     """
-    ordered = sorted(seeds)
-    ends = [i for i, (a, b) in enumerate(pairwise(ordered)) if b != a + 1]
-    parts = []
-    begin = 0
-    for end in [*ends, len(ordered) - 1]:
-        first, last = ordered[begin], ordered[end]
-        parts.append(
-            f"{first}–{last}" if last > first + 1 else ", ".join(map(str, ordered[begin : end + 1]))
-        )
-        begin = end + 1
-    return ", ".join(parts)
+    rows: list[list[int]] = []
+    for seed in sorted(seeds):
+        if rows and seed == rows[-1][-1] + 1:
+            rows[-1].append(seed)
+        else:
+            rows.append([seed])
+    return ", ".join(
+        f"{row[0]}–{row[-1]}" if len(row) > 2 else ", ".join(map(str, row)) for row in rows
+    )

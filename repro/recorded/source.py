@@ -137,11 +137,6 @@ class Recorded:
         given = tuple((n, setting(chosen[n])) for n in self.columns.arm if n in chosen)
         return self._kind(data=self.path, chosen=given)
 
-    @property
-    def every_arm(self) -> list[RecordedArm]:
-        """All arms, in the order of the record."""
-        return [self.arm_of(chosen) for chosen in self.arms]
-
     @cached_property
     def _kind(self) -> Callable[..., RecordedArm]:
         return type("Recording", (RecordedArm,), {"source": self, "metrics": self.metrics})
@@ -245,7 +240,7 @@ class Recorded:
     @cached_property
     def content(self) -> str:
         """The files and their hashes, in words: where the runs are from."""
-        files = {run.file for arm in self.arms.values() for run in arm.runs.values()}
+        files = {run.first.file for arm in self.arms.values() for run in arm.runs.values()}
         if len(files) == 1:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
         text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))
@@ -264,7 +259,7 @@ class RecordedArm(Arm):
 
     @cached_property
     def _exact(self) -> str:
-        """Return what makes two arms the same: files of other folders may be called alike."""
+        """Return a text that equal arms share; files in two folders may have one name."""
         return f"{id(self.source)} {self.chosen!r}"
 
     def at(self, profile: str) -> Self:

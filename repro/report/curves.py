@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from repro.report import svg
-from repro.report.figure import FigureData, caption, drawn, spread
+from repro.report.record import FigureData, LineData, PanelData
 from repro.report.runs import LOSS, TrainingCurve
 from repro.text import shown
 
@@ -74,7 +74,7 @@ def figure_plot(figure: FigureData) -> svg.PagePlot:
     """Draw the panels of a figure side by side, and below each what its lines are."""
     margin, panel_width, gap, top, bottom, foot = 34, 270, 20, 34, 220, 32
     lines = [each for panel in figure.panels for each in panel.lines]
-    values = [value for each in lines for row in spread(each) for value in row[1:]]
+    values = [value for each in lines for row in _spread(each) for value in row[1:]]
     documented = [value for each in lines for value in each.documented]
     y = svg.Axis.over([*values, *documented], bottom, top, most=6)
     body = svg.text(0, top - 8, figure.y.replace("_", " "), "muted")
@@ -85,17 +85,50 @@ def figure_plot(figure: FigureData) -> svg.PagePlot:
         x = replace(x, ticks=[(at, f"{at:g}") for at in places])
         body += svg.text(left + panel_width / 2, 13, panel.title, "name middle")
         body += _axes(x, y, figure.x)
-        for place, (series, each) in enumerate(drawn(panel)):
+        for place, (series, each) in enumerate(_drawn(panel)):
             said = zip(each.at, each.documented, strict=False)
             dashes = svg.line([(x.at(at), y.at(v)) for at, v in said], "documented dashed")
             key = bottom + foot + ENTRY * place
             mark = svg.marks([(left + 4, key - 2.7)], "mark", MARKS[series % len(MARKS)])
-            body += _curve(series, spread(each), x, y, marked=True)
+            body += _curve(series, _spread(each), x, y, marked=True)
             body += svg.coloured(f"series-{series % COLOURS}", dashes, mark)
             body += svg.text(left + 12, key, each.label)
-    height = bottom + foot + ENTRY * max((len(drawn(panel)) for panel in figure.panels), default=0)
+    height = bottom + foot + ENTRY * max((len(_drawn(panel)) for panel in figure.panels), default=0)
     width = margin + len(figure.panels) * (panel_width + gap)
     return svg.PagePlot(f"{figure.title}. {caption(figure)}", width, height, body)
+
+
+def caption(figure: FigureData) -> str:
+    """Return the text below a figure: what its lines are, and the number of seeds."""
+    lines = [line for panel in figure.panels for line in panel.lines]
+    seeds = sorted({len(values) for line in lines for values in line.values if values})
+    documented = "dashed: as documented" if any(line.documented for line in lines) else ""
+    if not seeds:
+        measured = "nothing is stored of it yet"
+    else:
+        count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        measured = (
+            f"solid: mean ± 1 standard deviation over {count} seeds,"
+            f" profile {figure.profile}, {', '.join(figure.data)}"
+        )
+    return f"Source {figure.source}. " + "; ".join(filter(None, [measured, documented]))
+
+
+def _spread(line: LineData) -> list[tuple[float, float, float, float]]:
+    """Return each place that was measured, with mean - 1 deviation, mean, mean + 1 deviation."""
+    rows = []
+    for at, values in zip(line.at, line.values, strict=True):
+        if values:
+            mean = statistics.mean(values)
+            deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+            rows.append((at, mean - deviation, mean, mean + deviation))
+    return rows
+
+
+def _drawn(panel: PanelData) -> list[tuple[int, LineData]]:
+    """Return the lines that have a point to draw, with their numbers, which are their colours."""
+    lines = enumerate(panel.lines)
+    return [(number, line) for number, line in lines if any(line.values) or line.documented]
 
 
 def write_figure(figure: FigureData, folder: Path) -> Path:
@@ -125,7 +158,7 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
 
 
 def _file_name(name: str) -> str:
-    """Return a name as that of a file: the parameters of a test may hold anything, a path too."""
+    """Return a name that a file can have; parameters of a test may hold anything, such as paths."""
     short = re.sub(r"[^\w.=,-]+", "-", name)
     if len(short) <= LONGEST_NAME:
         return short

@@ -1,42 +1,63 @@
-"""Text as Markdown that shows exactly this text: no markup, link, mention or reference."""
+"""The summary of a session for a pull request: its end as a terminal shows it, in Markdown.
+
+It is small enough for a step of CI and for a comment. Lines stand in indented code, where GitHub
+makes no markup, mention or link of them, and which nothing in them can end.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from repro.judge import Outcome
+from repro.report.record import ClaimRecord
+from repro.report.results import ResultsDocument
+from repro.report.terminal import ending, verdict_table
 from repro.text import shown
 
-_STARTS = re.compile(r"@|#|:(?=//)|www(?=\.)|(?<![a-z\d])GH(?=-\d)", re.IGNORECASE)
-"""The start of what GitHub by itself makes a mention, a reference or a link of."""
+LIMIT = 20_000
+"""Bytes at most: GitHub takes a mebibyte as a step's summary, 65,536 characters as a comment."""
+
+MOST_ROWS = (40, 20, 10, 5, 2, 0)
+"""Rows of a list at most: as many as fit. The rest is in the report."""
+
+MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
+"""Remarks, characters of each, and lines of the end, whose table of counts gives way."""
 
 
-def as_text(text: str) -> str:
-    r"""Return Markdown that shows exactly this text on one line.
+def summary(results: ResultsDocument) -> str:
+    """Return what failed, what differs from the ledger, and counts; folded, new and refuted claims.
 
-    >>> print(as_text("a | <b> & *c*"))
-    a \| &lt;b> &amp; \*c\*
+    >>> summary(results).splitlines()[0]
+    '## Claims'
     """
-    one_line = " ".join(shown(text).split()).replace("&", "&amp;").replace("<", "&lt;")
-    escaped = re.sub(r"([\\`*_\[\]|#~!$])", r"\\\1", one_line)
-    return _STARTS.sub("\\g<0>\u200b", escaped)
+    texts = (_summary(results, most) for most in MOST_ROWS)
+    return next(text for text in texts if len(text.encode()) <= LIMIT)
 
 
-def as_code(text: str) -> str:
-    r"""Return the text as Markdown code, which nothing in it can end.
+def _summary(results: ResultsDocument, most: int) -> str:
+    remarks = [shown(line, most=LONGEST) for line in (results.errors, *results.evidence) if line]
+    parts = ["## Claims"]
+    if not results.claims:
+        parts.append("No claim was run.")
+    elif not results.changed and not results.new:
+        parts.append("Nothing changed against the ledger.")
+    lines = [line for line, _ in ending(results, most=most, height=HEIGHT)]
+    parts.append(_code([*lines, "", *remarks[:MOST_REMARKS]]))
+    refuted = [record for record in results.claims if record.verdict is Outcome.REFUTED]
+    parts.append(_folded("Not in the ledger yet", results.new, most))
+    parts.append(_folded("Refuted", refuted, most))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
-    >>> print(as_code("a`b|c"))
-    `a'b\|c`
-    """
-    one_line = " ".join(shown(text).split()).replace("`", "'")
-    apart = one_line.replace("\\|", "\\\u200b|")  # else its backslash would free the next one
-    return "`" + apart.replace("|", "\\|") + "`"
+
+def _folded(title: str, records: Sequence[ClaimRecord], most: int) -> str:
+    """Return claims with their sentences and what was measured, folded below their number."""
+    if not records:
+        return ""
+    lines = [line for line, _ in verdict_table(records[:most])]
+    if len(records) > most:
+        lines.append(f"and {len(records) - most} more, in the report")
+    return f"<details><summary>{title}: {len(records)}</summary>\n\n{_code(lines)}\n\n</details>"
 
 
-def table_row(cells: Iterable[str]) -> str:
-    """Return a line of a table whose cells are Markdown already.
-
-    >>> table_row(["source", "judged on"])
-    '| source | judged on |'
-    """
-    return f"| {' | '.join(cells)} |"
+def _code(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in lines).strip("\n")

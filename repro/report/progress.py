@@ -22,7 +22,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
     none that there is to wait for.
 
     >>> progress_line(status, {"reproduced": 12}, width=120)
-    '[███                 ] 12/66 claims, about 1 min left: 12 reproduced | 195/290 runs'
+    '[███                 ] 12/66 claims, about 10 min left: 12 reproduced | 195/290 runs'
     """
     counts = Counter(dict(settled))
     cannot = counts[NOT_RUN]
@@ -50,7 +50,7 @@ def stopped_line(status: Status) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return a time as nobody could say it more exactly.
+    """Return a time, rounded as a guess deserves.
 
     >>> about(38), about(83), about(754), about(7000)
     ('under a minute', 'about 1 min', 'about 13 min', 'about 1 h 57 min')
@@ -66,7 +66,7 @@ def plan_line(status: Status) -> str:
     """Return the line that says what is about to be trained, and how long that will take.
 
     >>> plan_line(status)
-    '368 claims wait for 831 runs: about 28 min of training, by a guess from their size'
+    '54 claims wait for 95 runs: about 10 min of training, by a guess from their size'
     """
     wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
     runs = f"{wait} for {counted(status.missing, 'run')}"

@@ -1,4 +1,4 @@
-"""The records of a judged claim: typed here, sent between processes and published as JSON.
+"""The records of judged claims and of figures, sent between processes and published as JSON.
 
 `json_data` turns them into JSON and back, and `schema` describes them to readers of the files.
 A number that JSON cannot carry (a side that diverged, a comparison without spread) is None.
@@ -186,6 +186,39 @@ class JudgedClaim:
 
     record: ClaimRecord
     arms: dict[str, ArmData]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineData:
+    """One line of a panel: values over seeds at each place, and the documented ones if any."""
+
+    label: str
+    at: list[float]
+    values: list[list[float]]
+    """The values over seeds, for each place of `at`."""
+    documented: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelData:
+    """One coordinate system of a figure."""
+
+    title: str
+    lines: list[LineData]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureData:
+    """The content of a figure."""
+
+    name: str
+    title: str
+    source: str
+    x: str
+    y: str
+    profile: str
+    data: list[str]
+    panels: list[PanelData]
 
 
 def finding_data(finding: Finding) -> FindingData:

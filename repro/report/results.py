@@ -1,7 +1,7 @@
-"""The results of a session: one typed document, which every report of it is made of.
+"""The results of a session: one typed document, which every report of it is made of, and counts.
 
-The terminal's end (`terminal`), the page (`page`), the summary for a pull request (`pull_request`)
-and the files of data (`data_files`) show what this says.
+The terminal's end (`terminal`), the page (`page`), the summary for a pull request (`markdown`)
+and the files of data (`write`) show what this says.
 """
 
 from __future__ import annotations
@@ -12,14 +12,24 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from repro.judge import Outcome
-from repro.ledger import Change
-from repro.report.figure import FigureData
-from repro.report.record import ArmData, ClaimRecord, JudgedClaim
+from repro.ledger import KINDS, Change, Kind
+from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim
 from repro.report.session import SessionData
-from repro.text import counted
+from repro.text import counted, shown
 
 CHANGES = (Change.WORSE, Change.OTHER, Change.BETTER)
 """The changes to another verdict, what needs attention first."""
+
+ONE: dict[Kind, str] = {
+    "source": "a claim of the source",
+    "question": "a question of ours",
+    "control": "a control of ours",
+}
+MANY: dict[Kind, str] = {
+    "source": "the sources' claims",
+    "question": "our questions",
+    "control": "our controls",
+}
 
 
 @dataclass(frozen=True)
@@ -101,8 +111,8 @@ def errors(records: Sequence[ClaimRecord]) -> str:
     the levels of all that were judged add up to, however the claims depend on each other. What is
     exact is read off, and has no level.
 
-    >>> errors(records)  # doctest: +SKIP
-    "329 verdicts on random quantities are settled: on average at most 5.3 of them are false"
+    >>> errors(results.claims)
+    '6 verdicts on random quantities are settled: on average at most 0.07 of them are false'
     """
     random = [record for record in records if record.level]
     settled = sum(record.is_settled for record in random)
@@ -112,3 +122,36 @@ def errors(records: Sequence[ClaimRecord]) -> str:
     most = min(float(settled), sum(record.level for record in random))
     are = "is" if settled == 1 else "are"
     return f"{verdicts} {are} settled: on average at most {most:.2g} of them {are} false"
+
+
+def verdicts_of(records: Sequence[ClaimRecord]) -> dict[Outcome, int]:
+    """Return how often each verdict was reached, in the order of `Outcome`."""
+    counts = Counter(record.verdict for record in records)
+    return {verdict: counts[verdict] for verdict in Outcome}
+
+
+def count_lines(records: Sequence[ClaimRecord]) -> list[str]:
+    """Return the counts as lines; a session of nothing but sources' claims needs no words for it.
+
+    >>> count_lines(results.claims)[1]
+    'our controls: 1 reproduced'
+    """
+    by_kind = {kind: Counter(r.verdict for r in records if r.kind == kind) for kind in KINDS}
+    said = {
+        kind: ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+        for kind, counts in by_kind.items()
+        if counts
+    }
+    return [
+        words if list(said) == ["source"] else f"{MANY[k]}: {words}" for k, words in said.items()
+    ]
+
+
+def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecord]]]:
+    """Return the claims of each source, and our own questions and controls, with their names."""
+    groups: dict[str, list[ClaimRecord]] = {}
+    for record in sorted(records, key=lambda r: (KINDS.index(r.kind), r.claim)):
+        source = shown(record.claim.partition("/")[0], most=12)
+        name = source if record.kind == "source" else MANY[record.kind]
+        groups.setdefault(name, []).append(record)
+    return list(groups.items())

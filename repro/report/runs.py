@@ -1,19 +1,25 @@
-"""The stored runs of the arms of a session: their curves, and where they were trained.
+"""The stored runs behind a session: their curves for the page, and a table of their numbers.
 
 They are read once, at the end and by one process, so that workers need not send them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from repro.recipe import Recipe
+from repro.recorded.readers import flat
 from repro.report.record import ArmData
 from repro.store import Result
 
 LOSS = "loss"
+
+FIRST = ("claim", "study", "arm")
+LAST = ("seed", "epoch", "metric", "value")
+"""The first and the last columns of the table; between them are the settings of arms."""
 
 
 class StoredRuns(Protocol):
@@ -42,17 +48,64 @@ class ArmRuns:
     """Commit, versions and machine of the runs, each combination once."""
 
 
+@dataclass(frozen=True)
+class UsedRuns:
+    """The arms that a claim was judged on, and the metrics that it is about."""
+
+    claim: str
+    arms: Sequence[ArmData]
+    metrics: Sequence[str]
+
+
 def read_runs(arms: Mapping[str, ArmData], *places: StoredRuns) -> dict[str, ArmRuns]:
     """Return the stored runs of each arm; of several places the first that has a run counts."""
-    return {name: _read(arm, places) for name, arm in arms.items()}
+    return {name: _of_arm(arm, places) for name, arm in arms.items()}
 
 
-def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
+def columns_of(claims: Iterable[UsedRuns]) -> list[str]:
+    """Return the columns of the table, among them each setting in which its arms differ.
+
+    >>> columns_of([])
+    ['claim', 'study', 'arm', 'seed', 'epoch', 'metric', 'value']
+    """
+    arms = {arm.name: _cells(arm) for claim in claims for arm in claim.arms}
+    return [*FIRST, *differing(arms.values()), *LAST]
+
+
+def differing(every: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the settings in which arms differ.
+
+    >>> differing([{"width": 8, "lr": 0.1}, {"width": 16, "lr": 0.1}])
+    ['width']
+    """
+    settings = list(every)
+    names = dict.fromkeys(name for each in settings for name in each)
+    return [name for name in names if len({repr(each.get(name)) for each in settings}) > 1]
+
+
+def rows_of(claims: Iterable[UsedRuns], *places: StoredRuns) -> Iterator[dict[str, Any]]:
+    """Yield a row for each number of each run: its history by epoch, and the end without an epoch.
+
+    `places` have the runs; a run that is in none of them has no row. A metric of several values has
+    a row for each, such as `layer_perplexity[0]`.
+    """
+    for claim in claims:
+        for arm in claim.arms:
+            about = {"claim": claim.claim, "study": arm.study, "arm": arm.label, **_cells(arm)}
+            for seed, result in _stored(arm, places):
+                for metric in claim.metrics:
+                    values = result.values["history"].get(metric, [])
+                    at = _epochs(arm, metric, result)
+                    last = result.values.get("measures", {}).get(metric)
+                    for epoch, value in [*zip(at, values, strict=False), (None, last)]:
+                        for name, number in _numbers(metric, value):
+                            row = {"seed": seed, "epoch": epoch, "metric": name, "value": number}
+                            yield about | row
+
+
+def _of_arm(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
     runs = ArmRuns()
-    for key in arm.keys:
-        result = stored(key, places)
-        if result is None:
-            continue
+    for _, result in _stored(arm, places):
         runs.seconds += result.provenance.get("seconds", 0.0)
         runs.diverged += "diverged_at" in result.values
         made_by = _made_by(result)
@@ -60,24 +113,23 @@ def _read(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
             runs.made_by.append(made_by)
         for metric, values in result.values["history"].items():
             if values and not isinstance(values[0], list):
-                epochs = epochs_known(arm, metric, result)
-                if metric not in runs.curves:
-                    runs.curves[metric] = TrainingCurve(epochs)
-                elif len(epochs) > len(runs.curves[metric].epochs):
-                    runs.curves[metric].epochs = epochs
-                numbers = [float("nan") if v is None else float(v) for v in values]
-                runs.curves[metric].runs.append(numbers)
+                epochs = _epochs(arm, metric, result)
+                curve = runs.curves.setdefault(metric, TrainingCurve(epochs))
+                curve.epochs = max(curve.epochs, epochs, key=len)
+                curve.runs.append([float("nan") if v is None else float(v) for v in values])
     return runs
 
 
-def stored(key: str, places: Sequence[StoredRuns]) -> Result | None:
-    """Return the run of a key in the first place that has it; None where none has."""
-    found = (place.measured(key) for place in places)
-    return next((each for each in found if each is not None), None)
+def _stored(arm: ArmData, places: Sequence[StoredRuns]) -> Iterator[tuple[int, Result]]:
+    """Yield the seeds of an arm whose runs a place has, each with its run in the first of them."""
+    for seed, key in zip(arm.seeds, arm.keys, strict=True):
+        found = (place.measured(key) for place in places)
+        if (result := next((each for each in found if each is not None), None)) is not None:
+            yield seed, result
 
 
-def epochs_known(arm: ArmData, metric: str, result: Result) -> list[int]:
-    """Return the epochs at whose end a run tells a metric; all of them where nobody says which."""
+def _epochs(arm: ArmData, metric: str, result: Result) -> list[int]:
+    """Return the epochs at whose end a run has a metric; all of them where nobody says which."""
     given: list[int] | None = result.values.get("epochs", {}).get(metric)
     if given:
         return given
@@ -106,3 +158,20 @@ def _made_by(result: Result) -> str:
             f"{result.identity.get('device', '?')} ({made.get('machine', '?')})",
         ]
     )
+
+
+def _cells(arm: ArmData) -> dict[str, Any]:
+    """Return the settings of an arm as cells: those of a mapping by their path, lists as JSON."""
+    return {
+        f"arm.{name}": json.dumps(value) if isinstance(value, list | tuple) else value
+        for name, value in flat(arm.settings).items()
+    }
+
+
+def _numbers(metric: str, value: Any) -> Iterator[tuple[str, float]]:
+    """Yield the numbers of a value with their names; nothing where there is none."""
+    if isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _numbers(f"{metric}[{place}]", each)
+    elif value is not None:
+        yield metric, value

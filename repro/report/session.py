@@ -65,9 +65,9 @@ def web_address(remote: str, commit: str, below: str = "") -> str:
 
 
 def way_from(report: Path, project: Path) -> str:
-    """Return the way from a report in a project to the project's folder; empty if it lies outside.
+    """Return the relative path from a report to its project's folder; empty if it lies outside.
 
-    A report that lies elsewhere is told no path of this machine.
+    So a report that lies elsewhere names no path of this machine.
     """
     inside, outside = report.resolve(), project.resolve()
     if inside == outside or outside not in inside.parents:

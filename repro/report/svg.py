@@ -56,7 +56,7 @@ class Axis:
     ) -> Axis:
         """Return an axis that shows all values, with at most about so many ticks.
 
-        >>> [label for _, label in Axis.over([0.38, 0.61], 0, 100, most=5).ticks]
+        >>> [label for _, label in Axis.over([0.38, 0.61], 0, 100, most=6).ticks]
         ['0.40', '0.45', '0.50', '0.55', '0.60']
         """
         low, high = _with_margin(list(values) or [0.0, 1.0])

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report.counts import MANY, ONE, groups_of, verdicts_of
 from repro.report.record import ClaimRecord
-from repro.report.results import Failure, ResultsDocument
+from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
 from repro.report.settled import agreeing
 from repro.text import shown
 
@@ -34,11 +33,11 @@ Line = tuple[str, Outcome | None]
 _DOCUMENTS = {Outcome.REPRODUCED: "consistent", Outcome.REFUTED: "contradictory"}
 
 
-def ending(results: ResultsDocument) -> list[Line]:
-    """Return the lines of a session's end."""
-    before = [_failed(results.failures), _changed(results)]
-    after = _not_run(results)
-    room = MOST_LINES - sum(map(len, before)) - len(after)
+def ending(results: ResultsDocument, *, most: int = MOST, height: int = MOST_LINES) -> list[Line]:
+    """Return the lines of a session's end, whose lists have at most `most` rows."""
+    before = [_failed(results.failures, most), _changed(results, most)]
+    after = _not_run(results, most)
+    room = height - sum(map(len, before)) - len(after)
     table = _counts(results.claims, most=max(LEAST_ROWS, room)) if results.claims else []
     lines: list[Line] = []
     for part in filter(None, [*before, table, after]):
@@ -46,16 +45,16 @@ def ending(results: ResultsDocument) -> list[Line]:
     return lines
 
 
-def _failed(failures: Sequence[Failure]) -> list[Line]:
+def _failed(failures: Sequence[Failure], most: int) -> list[Line]:
     """Return what failed, each with the command that judges it alone."""
     if not failures:
         return []
     lines: list[Line] = [(f"failed: {len(failures)}", None)]
-    lines += [(f"  {each.verdict}: {shown(each.command)}", None) for each in failures[:MOST]]
-    return lines + _and_more(len(failures))
+    lines += [(f"  {each.verdict}: {shown(each.command)}", None) for each in failures[:most]]
+    return lines + _and_more(len(failures), most)
 
 
-def _changed(results: ResultsDocument) -> list[Line]:
+def _changed(results: ResultsDocument, most: int) -> list[Line]:
     """Return what else differs from the ledger; of claims that are not in it only their number."""
     failing = {each.command for each in results.failures}
     known, new = (
@@ -66,17 +65,17 @@ def _changed(results: ResultsDocument) -> list[Line]:
         return []
     parts = [f"{len(known)} changed"] * bool(known) + [f"{len(new)} not in it yet"] * bool(new)
     lines: list[Line] = [(f"against the ledger: {', '.join(parts)}", None)]
-    for r in known[:MOST]:
+    for r in known[:most]:
         text = f"  {shown(r.claim)}: {r.verdict}, {shown(r.change)}: {shown(r.measured)}"
         lines.append((_cut(text), r.verdict))
-    return lines + _and_more(len(known))
+    return lines + _and_more(len(known), most)
 
 
-def _not_run(results: ResultsDocument) -> list[Line]:
+def _not_run(results: ResultsDocument, most: int) -> list[Line]:
     """Return the reasons why claims were not run, each once."""
     reasons = results.reasons
-    lines: list[Line] = [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:MOST]]
-    return lines + _and_more(len(reasons))
+    lines: list[Line] = [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
+    return lines + _and_more(len(reasons), most)
 
 
 def _counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
@@ -124,8 +123,8 @@ def _columns(name: str, cells: Sequence[str], names: int, widths: Sequence[int])
     return f"{name:{names}} {' '.join(padded[:split])}  {' '.join(padded[split:])}"
 
 
-def _and_more(count: int) -> list[Line]:
-    return [(f"  and {count - MOST} more, with -v or in the report", None)] * (count > MOST)
+def _and_more(count: int, most: int) -> list[Line]:
+    return [(f"  and {count - most} more, with -v or in the report", None)] * (count > most)
 
 
 def _cut(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The folder of a report: results as data, a summary, the page, and the figures of sources.
+"""The files of a report: the results as JSON and CSV, a summary, the page, and figures.
 
 `files.sha256` lists what was written, as `sha256sum -c` reads it, so that the next report there can
 remove its leavings. A file is removed if it is in the list of the report before, is as that report
@@ -7,20 +7,43 @@ wrote it, and is none of this report's.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from importlib.resources import files
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any, TextIO
 
 from repro.report.curves import write_figure
-from repro.report.data_files import write_results
-from repro.report.pull_request import summary
+from repro.report.json_data import to_json
+from repro.report.markdown import summary
+from repro.report.record import ClaimRecord, deciding_effect
 from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
+from repro.text import HIDDEN, shown
 
+SCHEMA = "results.schema.json"
 LIST = "files.sha256"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\]+)")
+
+CLAIM_COLUMNS = (
+    *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
+    *("verdict", "p", "level", "accepted", "change"),
+    *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
+    *("measured", "file", "line", "command"),
+)
+SEED_COLUMNS = (
+    *("claim", "statement", "comparison", "unit", "place", "per_seed"),
+    *("first", "second"),
+)
+
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""The starts of a text that spreadsheets take for a formula."""
 
 
 class NothingToDrawWith(Exception):
@@ -75,3 +98,90 @@ def _read(listed: Path) -> dict[str, str]:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
+    """Write the results as JSON beside their schema, and as two tables."""
+    paths = [folder / name for name in ("results.json", SCHEMA, "claims.csv", "seeds.csv")]
+    paths[0].write_text(results_text(results), encoding="utf-8")
+    paths[1].write_text(schema_text(), encoding="utf-8")
+    for path, columns, rows in (
+        (paths[2], CLAIM_COLUMNS, map(_claim_row, results.claims)),
+        (paths[3], SEED_COLUMNS, _seed_rows(results.claims)),
+    ):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            write_table(file, columns, rows)
+    return paths
+
+
+def results_text(results: ResultsDocument) -> str:
+    """Return the results as JSON, with a line for each claim, arm and figure."""
+    parts = [
+        f"{_json(each.name)}: {_lines(getattr(results, each.name))}" for each in fields(results)
+    ]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(content: Any) -> str:
+    if isinstance(content, list) and content:
+        return "[\n " + ",\n ".join(map(_json, content)) + "\n]"
+    if isinstance(content, dict) and content:
+        lines = (f"{_json(key)}: {_json(value)}" for key, value in content.items())
+        return "{\n " + ",\n ".join(lines) + "\n}"
+    return _json(content)
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(to_json(value), ensure_ascii=False, allow_nan=False)
+    return HIDDEN.sub(lambda hidden: json.dumps(hidden[0])[1:-1], text)
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of `results.json`, which `scripts/results_schema` wrote."""
+    return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
+
+
+def write_table(file: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as CSV under these columns.
+
+    Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
+    """
+    table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
+    table.writeheader()
+    table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell of a table: a text that would be a formula gets an apostrophe.
+
+    >>> _cell("=1+1"), _cell(-0.3)
+    ("'=1+1", -0.3)
+    """
+    if not isinstance(value, str):
+        return value
+    return f"'{shown(value)}" if value.lstrip().startswith(FORMULA) else shown(value)
+
+
+def _claim_row(record: ClaimRecord) -> dict[str, Any]:
+    decided = deciding_effect(record)
+    if decided is None:
+        return vars(record)
+    finding, effect = decided
+    compared = {"comparison": effect.label, "documented_value": finding.documented}
+    return {**vars(effect), **vars(record), **compared}
+
+
+def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
+    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds.
+
+    `first` and `second` are the values of what it compares. Where runs are not paired nothing is
+    compared on one seed, and one of the two may have fewer.
+    """
+    for record in records:
+        for finding in record.findings:
+            for effect in finding.effects:
+                sides = [finding.samples[place].values for place in effect.sides[:2]]
+                columns = [effect.per_seed, *sides, [], []][:3]
+                named = (record.claim, finding.statement, effect.label, effect.unit)
+                for place, values in enumerate(zip_longest(*columns), 1):
+                    yield dict(zip(SEED_COLUMNS, (*named, place, *values), strict=True))

@@ -108,10 +108,11 @@ NO_LEDGERS = {
 
 @pytest.mark.parametrize("kind", NO_LEDGERS)
 def test_what_is_no_ledger_is_neither_waited_for_nor_read_to_its_end(tmp_path, kind):
-    path = tmp_path / "ledger.toml"
+    path = tmp_path / "ledger" / "test_a.toml"
+    path.parent.mkdir()
     NO_LEDGERS[kind](path)
     for read, where in ((Ledger.read, path), (read_ledgers, tmp_path), (entries_at, path)):
-        with pytest.raises(LedgerError, match=r"^[^\n]*ledger.toml[^\n]*$"):
+        with pytest.raises(LedgerError, match=r"^[^\n]*test_a.toml[^\n]*$"):
             read(where)
 
 

@@ -18,28 +18,29 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import repro.text
+import scripts.plain_markdown
 from repro.__main__ import main
 from repro.arm import Run
 from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
-from repro.report import markdown, svg
+from repro.report import svg
 from repro.report.curves import LONGEST_NAME, write_figure
-from repro.report.data_files import CLAIM_COLUMNS, write_results
 from repro.report.json_data import from_json
+from repro.report.markdown import summary
 from repro.report.page.render import render
 from repro.report.plan_text import plan_text
 from repro.report.progress import progress_line
-from repro.report.pull_request import summary
 from repro.report.record import ArmData, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import ArmRuns
 from repro.report.settled import SettledClaim, counted_line, settled_line
 from repro.report.terminal import verdict_table
-from repro.report.write import write_data
+from repro.report.write import CLAIM_COLUMNS, write_data, write_results
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status
 from repro.text import HIDDEN, LONGEST, shown, shown_lines
+from scripts.plain_markdown import as_code, as_text
 from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm
 from tests.report.records import depth_ladder, every_kind, record
 from tests.report.test_report_page import Reader
@@ -100,8 +101,7 @@ def test_every_piece_is_shown_on_one_calm_line():
     """A few quick ones; the thorough tests draw more, for every place where a text is shown."""
     assert [piece for piece in PIECES if not is_calm(shown(f"a{piece}b {piece}"))] == []
     everything = " ".join(PIECES)
-    rows = summary(documents_of(everything)).split("\n")
-    assert len(rows) == len(summary(documents_of("calm")).split("\n"))
+    assert all(map(is_calm, summary(documents_of(everything)).split("\n")))
     assert all(is_calm(line) for line, _ in verdict_table(claims_of(everything)))
 
 
@@ -149,27 +149,30 @@ def test_the_lines_of_a_session_are_lines(words):
     assert all(is_calm(line) for line in text.split("\n"))
 
 
-def cells_of(line):
-    """The cells of a line of a GitHub table: a backslash takes the next mark with it."""
-    return re.findall(r"(?:\\[!-/:-@\[-`{-~]|[^|\\]|\\)+", line.strip().strip("|"))
-
-
 @each_piece
 @given(TEXTS)
-def test_the_summary_has_a_row_a_claim_and_no_markup(words):
+def test_the_summary_has_its_own_markup_alone(words):
+    """What somebody chose stands in indented code, which nothing in it can end."""
     text, calm = (
         summary(ResultsDocument(claims=claims_of(each), arms={}, figures=[]))
         for each in (words, "calm")
     )
-    rows, calm_rows = text.split("\n"), calm.split("\n")
-    assert len(rows) == len(calm_rows)
-    assert [len(cells_of(row)) for row in rows] == [len(cells_of(row)) for row in calm_rows]
-    assert is_calm(text.replace("\n", "").replace("\u200b", ""))
-    own = r"^(<details><summary>[\w ]+: \d+</summary>|</details>)$"
-    assert len(re.findall(own, text, re.M)) == len(re.findall(own, calm, re.M))
-    outside = re.sub(r"(?<!\\)`[^`]*`", "", re.sub(own, "", text, flags=re.M))
-    for active in (r"<", r"@\w", r"(?<!\\)[\]\[*_~`$]", r"://", r"www\.", r"#\d", r"\bGH-\d"):
-        assert not re.search(active, outside), active
+    assert is_calm(text.replace("\n", ""))
+    own, calm_own = (
+        [line for line in each.split("\n") if line and not line.startswith("    ")]
+        for each in (text, calm)
+    )
+    assert own == calm_own
+
+
+@each_piece
+@given(TEXTS)
+def test_the_pages_of_findings_show_words_as_words(words):
+    text = as_text(words)
+    assert is_calm(text.replace("\u200b", ""))
+    for active in (r"<", r"@\w", r"(?<!\\)[\]\[*_~`$|]", r"://", r"www\.", r"#\d", r"\bGH-\d"):
+        assert not re.search(active, text), active
+    assert as_code(words).count("`") == 2
 
 
 @each_piece
@@ -287,7 +290,7 @@ def test_the_commands_write_calm_lines(tmp_path, monkeypatch, capsys):
     assert is_calm(capsys.readouterr().err.rstrip("\n"))
 
 
-@pytest.mark.parametrize("module", [repro.text, markdown])
+@pytest.mark.parametrize("module", [repro.text, scripts.plain_markdown])
 def test_the_documented_examples_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

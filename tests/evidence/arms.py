@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from repro.arm import Arm, Metric, Run
-from repro.evidence.record import record_of
+from repro.evidence.file import record_of
 from repro.recipe import Recipe
 from repro.store import Result, run_key
 from repro.store.key import plain

@@ -12,8 +12,8 @@ from repro.evidence import results as results_module
 from repro.evidence.audit import (
     Again,
     Checked,
-    Finding,
     NotTrained,
+    Repetition,
     audit,
     audit_lines,
     chance_to_find,
@@ -116,27 +116,27 @@ def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, mon
     own = frame(of_today(RUN, provenance={**MADE, **mine}), *map(of_today, SEEDS[1:]))
     diverged = {"history": {"loss": [0.5]}, "diverged_at": 3}
     for frame_, values, finding in (
-        (found, VALUES, Finding.SAME),
-        (found, moved(0.02), Finding.ROUNDED),
-        (found, moved(0.03), Finding.WRONG),
-        (found, diverged, Finding.WRONG),
-        (own, VALUES, Finding.SAME),
-        (own, moved(1e-9), Finding.WRONG),
+        (found, VALUES, Repetition.SAME),
+        (found, moved(0.02), Repetition.ROUNDED),
+        (found, moved(0.03), Repetition.WRONG),
+        (found, diverged, Repetition.WRONG),
+        (own, VALUES, Repetition.SAME),
+        (own, moved(1e-9), Repetition.WRONG),
     ):
         assert compare(frame_, RUN, values)[0] is finding, values
     assert "its slope differs by 0.12 of the spread" in compare(found, RUN, moved(0.03))[1]
     assert "the same kind of machine and versions" in compare(own, RUN, moved(0.03))[1]
     monkeypatch.setattr(audit_module, "Again", of_these(NotTrained("no seven")))
     (untrained,) = audit(found, draws=1, seconds=60, seed=1)
-    assert (untrained.finding, untrained.why) == (Finding.NOT_TRAINED, "no seven")
+    assert (untrained.finding, untrained.why) == (Repetition.NOT_TRAINED, "no seven")
 
 
 def test_what_was_found_and_what_follows_is_said(frame):
     found = frame(*map(of_today, SEEDS))
-    checked = [Checked(run, Finding.SAME) for run in SEEDS]
+    checked = [Checked(run, Repetition.SAME) for run in SEEDS]
     assert "so fewer than 1 of the 3 runs" in "\n".join(audit_lines(found, checked, seed=5))
-    checked[0] = replace(checked[0], finding=Finding.ROUNDED)
-    checked[1] = replace(checked[1], finding=Finding.WRONG, why="far off")
+    checked[0] = replace(checked[0], finding=Repetition.ROUNDED)
+    checked[1] = replace(checked[1], finding=Repetition.WRONG, why="far off")
     lines = "\n".join(audit_lines(found, checked, seed=5))
     for part in (
         "3 of 3 runs were drawn by seed 5, each with the same chance",

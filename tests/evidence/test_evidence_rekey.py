@@ -1,6 +1,6 @@
-"""Runs of other code or of an earlier version: taken over where the same bits are trained again."""
+"""Runs of other code: taken over where the same bits are trained again."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -8,10 +8,10 @@ from repro.arm import Run
 from repro.core.device import machine
 from repro.evidence import rekey
 from repro.evidence.audit import NotTrained
-from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note, runs_of_file
+from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key
-from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, head, identity_of, values_of
+from tests.evidence.arms import MADE, RUN, SEEDS, Slope, identity_of, values_of
 from tests.evidence.packs import FILE, command, compressed, lines_of, packed
 from tests.plugin.sessions import run as session
 from tests.plugin.sessions import trained as counts
@@ -34,29 +34,24 @@ def stored(identity, run=RUN, **made):
     return Result(run_key(identity), identity, values_of(run), {**HERE, **made})
 
 
-def earlier(run, **changes):
-    """The identity of a run as an earlier version has it: with its engine, and all settings."""
-    return {**identity_of(run), "engine": "stacked", "arm": run.arm.settings(), **changes}
-
-
-def test_a_run_is_found_under_a_key_of_other_code_and_of_the_earlier_form(today):
-    for former in (stored(identity_of(RUN)), stored(earlier(RUN))):
-        assert FormerRuns([former]).find(RUN, today(RUN)) is former
+def test_a_run_is_found_under_a_key_of_other_code(today):
+    former = stored(identity_of(RUN))
+    assert FormerRuns([former]).find(today(RUN)) is former
 
 
 def test_a_run_of_other_settings_data_versions_or_seed_is_not_found(today):
     others = [{"data": "other points"}, {"torch": "2.8"}, {"device": "cuda"}, {"seed": 2}]
-    others.append({"arm": {**RUN.arm.settings(), "width": 9}})
-    former = FormerRuns([stored(earlier(RUN, **other)) for other in others])
-    assert former.find(RUN, today(RUN)) is None
-    assert former.find(WIDE[0], today(WIDE[0])) is not None
+    others.append({"arm": identity_of(WIDE[0])["arm"]})
+    former = FormerRuns([stored({**identity_of(RUN), **other}) for other in others])
+    assert former.find(today(RUN)) is None
+    assert former.find(today(WIDE[0])) is not None
 
 
 def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_path, today):
     store = Store(tmp_path)
     for run in SEEDS:
         store.put(today(run), {"steps": 1}, {})
-    former = FormerRuns([stored(today(RUN)), stored(earlier(SEEDS[1]), SEEDS[1])])
+    former = FormerRuns([stored(today(RUN)), stored(identity_of(SEEDS[1]), SEEDS[1])])
     results = RekeyedResults(store, former, device="cpu", alone=True)
     first, second, third = results.of(RUN.arm, [1, 2, 3])
     assert (first, third) == (stored(today(RUN)), None)
@@ -68,17 +63,15 @@ def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_pa
 def test_the_last_of_several_former_results_counts(today):
     times = ["2026-02-01", "2026-03-01", "2026-01-01"]
     former = [stored(identity_of(RUN, str(n)), finished=time) for n, time in enumerate(times)]
-    assert FormerRuns(former).find(RUN, today(RUN)) is former[1]
+    assert FormerRuns(former).find(today(RUN)) is former[1]
 
 
 def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
-    store, made = Store(tmp_path), {k: x for k, x in HERE.items() if k != "engine"}
-    former = replace(stored(earlier(RUN)), provenance=made)
+    store, former = Store(tmp_path), stored(identity_of(RUN))
     results = RekeyedResults(store, FormerRuns([former]), device="cpu")
     store.put(today(SEEDS[1]), {"steps": 1}, {})
     first, second, third = results.of(RUN.arm, [1, 2, 3])
     assert (first.key, first.values) == (run_key(today(RUN)), former.values)
-    assert first.provenance["engine"] == "stacked"  # which the identity said
     assert (second.values, third) == ({"steps": 1}, None)
     assert results.found == {RUN: former}
     results.annotate({RUN: {"rekeyed": "at abc"}})
@@ -149,36 +142,25 @@ def test_a_kind_that_cannot_be_trained_again_here_is_refused(checked):
 
 
 def test_provenance_says_that_a_run_was_taken_over():
-    made = note(stored(earlier(RUN)), 2, commit="abc")
+    made = note(stored(identity_of(RUN)), 2, commit="abc")
     assert made == {**HERE, "rekeyed": "at abc, 2 retrained"}
 
 
-def test_runs_of_a_file_of_the_earlier_format_are_read(tmp_path):
-    path = tmp_path / FILE
-    run = {"kind": "run", "key": "k", "identity": earlier(RUN), "values": {}, "provenance": {}}
-    path.write_bytes(compressed([head(1, format=1), CODE, {"kind": "timing"}, run]))
-    assert runs_of_file(path) == ("ci", [Result("k", earlier(RUN), {}, {})])
-
-
-def make_former(project, *, form, values=lambda values: values):
+def make_former(project, *, values=lambda values: values):
     """Give all runs of a project's store the keys of other code; return how many there are."""
     store = Store(project.path / "store")
     results = list(store.entries())
     for each in results:
         former = {**each.identity, "code": "c0de"}
-        if form == "earlier":
-            arm = {"target": 1.0, "data": "points", **each.identity["arm"]}
-            former |= {"engine": each.provenance["engine"], "arm": arm}
         store.put(former, values(each.values), each.provenance)
         store.remove(each.key)
     return len(results)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("form", ["earlier", "today"])
-def test_a_store_is_taken_over_and_nothing_is_trained(trained, form):
+def test_a_store_is_taken_over_and_nothing_is_trained(trained):
     needed, _ = counts(session(trained))
-    runs = make_former(trained, form=form)
+    runs = make_former(trained)
     result = command("rekey")
     assert result.ret == 0, result.stderr.str()
     result.stdout.fnmatch_lines(["line loop Line: 2 trained again: the same bits"])
@@ -194,7 +176,7 @@ def test_a_store_of_other_bits_is_refused(trained):
     def others(values):
         return {**values, "measures": {"slope": values["measures"]["slope"] + 1e-9}}
 
-    runs = make_former(trained, form="earlier", values=others)
+    runs = make_former(trained, values=others)
     result = command("rekey")
     assert result.ret == 1
     result.stderr.fnmatch_lines(["line loop Line is not taken over: *gives another result now"])
@@ -202,45 +184,36 @@ def test_a_store_of_other_bits_is_refused(trained):
     assert [x.identity["code"] for x in entries] == ["c0de"] * runs
 
 
-@pytest.mark.thorough
-def test_a_file_of_the_earlier_format_is_refused_until_it_is_taken_over(trained):
-    path = packed(trained)
-    lines = lines_of(path)
-    whole = path.read_bytes()
-    for line in lines:
-        if line["kind"] == "head":
-            line["format"] = 1
-        if line["kind"] == "run":
-            arm = {"target": 1.0, "data": "points", **line["identity"]["arm"]}
-            line["identity"] |= {"engine": "loop", "arm": arm, "code": "c0de"}
-            line["key"] = run_key(line["identity"])
-            del line["provenance"]["engine"]
-        if line["kind"] == "code":
-            line["code"] = "c0de"
-    path.write_bytes(compressed(lines))
-    before = session(trained, "--evidence", FILE)
-    before.stderr.fnmatch_lines([f"*runs under keys of an earlier*python -m repro rekey *{FILE}"])
-    result = command("rekey", FILE)
-    assert result.ret == 0, result.stderr.str()
-    taken = lines_of(path)
-    for line in taken:
-        assert line.get("provenance", {}).pop("rekeyed", "") in ("", "at no commit, 2 retrained")
-    path.write_bytes(whole)
-    assert sorted(map(repr, taken)) == sorted(map(repr, lines_of(path)))
-
-
-@pytest.mark.thorough
-def test_a_file_of_other_bits_is_refused_and_left_as_it_is(trained):
-    path = packed(trained)
+def make_others(path, *, by=0.0):
+    """Give all runs of a file the keys of other code, and add to what they measured."""
     lines = lines_of(path)
     for line in lines:
         if line["kind"] == "run":
             line["identity"]["code"] = "c0de"
             line["key"] = run_key(line["identity"])
-            line["values"]["measures"]["slope"] += 1e-9
+            line["values"]["measures"]["slope"] += by
         if line["kind"] == "code":
             line["code"] = "c0de"
     path.write_bytes(compressed(lines))
+
+
+@pytest.mark.thorough
+def test_a_file_is_taken_over_and_is_else_the_same(trained):
+    path = packed(trained)
+    whole = lines_of(path)
+    make_others(path)
+    result = command("rekey", FILE)
+    assert result.ret == 0, result.stderr.str()
+    taken = lines_of(path)
+    for line in taken:
+        assert line.get("provenance", {}).pop("rekeyed", "") in ("", "at no commit, 2 retrained")
+    assert sorted(map(repr, taken)) == sorted(map(repr, whole))
+
+
+@pytest.mark.thorough
+def test_a_file_of_other_bits_is_refused_and_left_as_it_is(trained):
+    path = packed(trained)
+    make_others(path, by=1e-9)
     before = path.read_bytes()
     result = command("rekey", FILE)
     assert result.ret == 1

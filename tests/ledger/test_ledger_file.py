@@ -15,7 +15,6 @@ from repro.ledger import (
     Entry,
     Ledger,
     LedgerError,
-    entries_at,
     write_ledgers,
 )
 from repro.ledger.entry import text_of
@@ -89,20 +88,6 @@ def test_the_ledgers_of_this_project_are_written_as_they_are():
     assert changed == []
 
 
-def test_the_ledgers_of_this_project_are_split_by_files_of_claims():
-    """The claims have a ledger a file, and the small examples one each."""
-    claims = {p.relative_to(ROOT).as_posix() for p in LEDGERS if p.is_relative_to(ROOT / "claims")}
-    files = sorted((ROOT / "claims").rglob("test_*.py"))
-    assert claims == {
-        f"{file.parent.relative_to(ROOT).as_posix()}/ledger/{file.stem}.toml" for file in files
-    }
-    trained, of_documents = (
-        {entry.claim.split("/", 1)[1].partition("[")[0] for entry in entries_at(ROOT / folder)}
-        for folder in ("claims/ledger", "claims/documents/ledger")
-    )
-    assert trained.isdisjoint(of_documents)  # a claim is known by its test's name
-
-
 def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
     path = tmp_path / "ledger.toml"
     ours = entry(
@@ -128,14 +113,6 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(LedgerError, match=words) as said:
             Ledger.read(path)
         assert "\n" not in str(said.value)
-
-
-def test_an_open_entry_of_recorded_runs_without_its_one_look_says_the_seeds_in_words():
-    older = entry("open", verdict="inconclusive", measured="a - b = 1 [0, 2], 20 and 30 seeds")
-    assert list(older.spent) == [20, 30]
-    assert list(replace(older, one_look=[9]).spent) == [9]
-    for settled in (replace(older, verdict="refuted"), replace(older, measured="as printed")):
-        assert list(settled.spent) == []
 
 
 def test_the_opposite_of_a_verdict_is_looked_for_at_other_sizes_alone(tmp_path):

@@ -11,15 +11,8 @@ from repro.ledger.entry import entries_in, text_of
 
 pytestmark = pytest.mark.thorough
 
-ROOT = Path(__file__).parents[2]
-ENTRIES = sorted(
-    Ledger.read(ROOT / "claims" / "ledger" / "test_depth_ladder.toml").entries.values(),
-    key=lambda entry: entry.place,
-)
-OTHERS = sorted(
-    Ledger.read(ROOT / "claims" / "ledger" / "test_context_vector.toml").entries.values(),
-    key=lambda entry: entry.place,
-)
+LEDGER = Path(__file__).parents[2] / "claims" / "ledger" / "test_depth_ladder.toml"
+ENTRIES = sorted(Ledger.read(LEDGER).entries.values(), key=lambda entry: entry.place)
 
 
 def updated(entry, value=0.25):
@@ -31,97 +24,54 @@ def updated(entry, value=0.25):
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return Repository(tmp_path)
+def merged(tmp_path):
+    """Returns the text of a ledger that two branches changed, and whether git could merge them."""
 
-
-class Repository:
-    """A repository of ledgers, of which each state is a mapping of file names to entries."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.git("init", "--quiet", "--initial-branch", "main")
-
-    def git(self, *arguments):
+    def git(*arguments):
         identity = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-        return subprocess.run(
-            ["git", *identity, *arguments], cwd=self.folder, capture_output=True, text=True
-        )
+        return subprocess.run(["git", *identity, *arguments], cwd=tmp_path, capture_output=True)
 
-    def commit(self, state, *, on):
-        self.git("checkout", "--quiet", "-b", on, "main")
-        for path in self.folder.glob("*.toml"):
-            path.unlink()
-        for name, entries in state.items():
-            Ledger(self.folder / name, []).accept(entries)
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", on)
+    def commit(entries, *, on):
+        git("checkout", "--quiet", "-b", on, "base")
+        Ledger(tmp_path / "test_a.toml", []).accept(entries)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", on)
 
-    def merged(self, base, ours, theirs):
-        """Merge two branches that left one state; return whether git could, and the texts."""
-        self.git("commit", "--quiet", "--allow-empty", "--message", "nothing")
-        self.commit(base, on="base")
-        self.git("branch", "--force", "main", "base")
-        self.commit(theirs, on="theirs")
-        self.commit(ours, on="ours")
-        done = self.git("merge", "--quiet", "--no-edit", "theirs")
-        return done.returncode == 0, {
-            path.name: path.read_bytes() for path in self.folder.glob("*.toml")
-        }
+    def merged(base, ours, theirs):
+        git("init", "--quiet", "--initial-branch", "base")
+        git("commit", "--quiet", "--allow-empty", "--message", "nothing")
+        commit(base, on="first")
+        git("branch", "--force", "base", "first")
+        commit(theirs, on="theirs")
+        commit(ours, on="ours")
+        done = git("merge", "--quiet", "--no-edit", "theirs")
+        return (tmp_path / "test_a.toml").read_bytes(), done.returncode == 0
+
+    return merged
 
 
-def texts(state):
-    return {name: text_of(entries) for name, entries in state.items()}
-
-
-def whole(*states):
-    """States of one file, `test_a.toml`."""
-    return [{"test_a.toml": entries} for entries in states]
-
-
-def test_neighbouring_entries_that_two_branches_change_are_merged(repository):
+def test_neighbouring_entries_that_two_branches_change_are_merged(merged):
     """Ours changes every other entry of the ledger, and theirs all the others."""
     ours = [updated(x) if n % 2 else x for n, x in enumerate(ENTRIES)]
     theirs = [x if n % 2 else updated(x) for n, x in enumerate(ENTRIES)]
-    is_merged, found = repository.merged(*whole(ENTRIES, ours, theirs))
-    assert is_merged
-    assert found == texts({"test_a.toml": [updated(entry) for entry in ENTRIES]})
+    assert merged(ENTRIES, ours, theirs) == (text_of(map(updated, ENTRIES)), True)
 
 
-def test_claims_that_come_and_go_are_merged_with_changes_beside_them(repository):
-    """Each branch changes, adds and removes claims of one file, and adds a file of its own."""
-    a, b = ENTRIES[:40], OTHERS[:20]
-    base = {"test_a.toml": a[:10] + a[11:30] + a[31:], "test_b.toml": b}
-    ours = {
-        "test_a.toml": [updated(a[0]), *a[1:20], *a[21:30], *a[31:]],  # a[10] new, a[20] gone
-        "test_b.toml": [updated(b[0]), *b[1:]],
-        "test_ours.toml": ENTRIES[40:45],
-    }
-    theirs = {
-        "test_a.toml": [a[0], updated(a[1]), *a[2:10], *a[11:39]],  # a[30] new, a[39] gone
-        "test_b.toml": [b[0], updated(b[1]), *b[2:]],
-        "test_theirs.toml": ENTRIES[45:50],
-    }
-    is_merged, found = repository.merged(base, ours, theirs)
-    assert is_merged
-    assert found == texts(
-        {
-            "test_a.toml": [updated(a[0]), updated(a[1]), *a[2:20], *a[21:39]],
-            "test_b.toml": [updated(b[0]), updated(b[1]), *b[2:]],
-            "test_ours.toml": ENTRIES[40:45],
-            "test_theirs.toml": ENTRIES[45:50],
-        }
-    )
+def test_claims_that_come_and_go_are_merged_with_changes_beside_them(merged):
+    a = ENTRIES[:40]
+    ours = [updated(a[0]), *a[1:20], *a[21:30], *a[31:]]  # a[10] is new, a[20] is gone
+    theirs = [a[0], updated(a[1]), *a[2:10], *a[11:39]]  # a[30] is new, a[39] is gone
+    both = [updated(a[0]), updated(a[1]), *a[2:20], *a[21:39]]
+    assert merged(a[:10] + a[11:30] + a[31:], ours, theirs) == (text_of(both), True)
 
 
-def test_a_conflict_has_the_lines_of_the_entry_that_both_changed_and_no_others(repository):
+def test_a_conflict_has_the_lines_of_the_entry_that_both_changed_and_no_others(merged):
     place = 20
     ours = [*ENTRIES[:place], updated(ENTRIES[place], 0.25), *ENTRIES[place + 1 :]]
     theirs = [*ENTRIES[:place], updated(ENTRIES[place], 0.75), *ENTRIES[place + 1 :]]
-    is_merged, found = repository.merged(*whole(ENTRIES, ours, theirs))
+    found, is_merged = merged(ENTRIES, ours, theirs)
     assert not is_merged
-    text = found["test_a.toml"].decode()
-    before, _, rest = text.partition("<<<<<<< ")
+    before, _, rest = found.decode().partition("<<<<<<< ")
     inside, _, after = rest.rpartition(">>>>>>> ")
     after = after.partition("\n")[2]
     assert "[[claim]]" not in inside

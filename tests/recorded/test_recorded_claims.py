@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from recorded_results import CLAIMS, run, say, table, write
+from recorded_results import run, say, table, write
 
 from repro.arm import Metric
 
@@ -207,23 +207,6 @@ def test_curves_are_judged_and_drawn(project):
     curve = page[page.index("Learning curves of the arms") :]
     curve = curve[: curve.index("</svg>")]
     assert all(f">{epoch}<" in curve for epoch in (10, 20, 30, 40))
-
-
-def test_a_claim_on_runs_that_were_cut_off_fails_and_says_which(project):
-    rows = ["method,seed,epoch,accuracy"]
-    for method, end in (("plain", 5), ("smoothing", 20)):
-        for seed in range(1, 6):
-            rising = (0.9 - 0.5 / epoch + 0.001 * seed for epoch in range(1, end + 1))
-            rows += [f"{method},{seed},{epoch},{x:.4f}" for epoch, x in enumerate(rising, 1)]
-    write(project, rows)
-    claims = CLAIMS.partition('@claim("Mixup')[0].replace('["method", "width"]', '"method"')
-    for more, outcome in (("", "failed"), (', ends="as recorded"', "passed")):
-        project.makepyfile(test_results=claims.format(more=f', epoch="epoch"{more}'))
-        result = run(project)
-        result.assert_outcomes(**{outcome: 1})
-    project.makepyfile(test_results=claims.format(more=', epoch="epoch"'))
-    said = "*accuracy of plain ends at epoch 5 (seed 1–5), and of smoothing at 20 (seed 1–5): *"
-    run(project).stdout.fnmatch_lines([said])
 
 
 def test_files_of_other_folders_may_be_called_alike(project):

@@ -19,8 +19,8 @@ from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rows import File, Pattern, Row
-from repro.recorded.runs import RecordedArmRuns, RecordedRun, listed
+from repro.recorded.rows import File, Row
+from repro.recorded.runs import RecordedArmRuns, RecordedRun
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -180,7 +180,7 @@ def test_a_run_that_diverged_may_end_where_it_did(source):
     results = source("a.csv", "\n".join(["method,seed,epoch,accuracy", *rows]), epoch="epoch")
     require_same_ends([results(method="a").located()], ["accuracy", "loss"])
     table_of_ends = source("b.csv", LONG)  # which has none
-    require_same_ends(table_of_ends.every_arm, ["accuracy"])
+    require_same_ends([table_of_ends(method="plain").located()], ["accuracy"])
 
 
 def test_what_is_no_number_counts_as_is_said(source):
@@ -207,7 +207,7 @@ def test_what_is_wrong_with_a_table_is_said(source):
     for content, said, match in WRONG:
         results = source("a.csv", content, **said)
         with pytest.raises(RecordedError, match=match):
-            results(method="plain").located() if "arm" not in said else results.every_arm
+            results(method="plain").located() if "arm" not in said else results.arms
 
 
 ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]
@@ -287,21 +287,12 @@ def test_a_path_is_relative_to_the_file_that_names_it():
     assert results.folder.name == "recorded"
 
 
-def test_patterns_take_texts_apart_and_seeds_are_listed_as_ranges():
-    assert Pattern("{a}/{a}-{b}.csv").fields_of("x/x-1.csv") == {"a": "x", "b": "1"}
-    assert Pattern("{a}/{a}-{b}.csv").fields_of("x/y-1.csv") is None
-    assert Pattern("{a}.csv").fields_of("x/y.csv") is None
-    assert listed([3, 1, 2, 9]) == "1–3, 9"
-    assert listed([5, 6]) == "5, 6"
-    assert listed([4]) == "4"
-
-
 def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
     def keys(rows):
         known = WithRecorded(None)
         results = source("a.csv", "\n".join([head, *rows]), arm=["method", "width"])
-        found = {Run(arm, seed): None for arm in results.every_arm for seed in (3, 4)}
-        found = {run: known.get(run) for run in found}
+        runs = [Run(results.arm_of(each), seed) for each in results.arms for seed in (3, 4)]
+        found = {run: known.get(run) for run in runs}
         assert all(each.key == run_key(each.identity) for each in found.values())
         return {(run.arm.label, run.seed): each.key for run, each in found.items()}
 

@@ -5,8 +5,15 @@ import numpy as np
 from repro.document import Document
 from repro.judge import Design, Judge, Ladder, Measured, Outcome, Scale
 from repro.ledger import Change
-from repro.report.figure import FigureData, LineData, PanelData
-from repro.report.record import ArmData, ClaimRecord, JudgedClaim, finding_data
+from repro.report.record import (
+    ArmData,
+    ClaimRecord,
+    FigureData,
+    JudgedClaim,
+    LineData,
+    PanelData,
+    finding_data,
+)
 from repro.store import run_key
 
 RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3, "clip": [[0, 0.5], [2, 1.0]]}  # JSON has no tuples

@@ -29,14 +29,6 @@ def test_it_counts_and_has_a_colour_a_verdict():
     assert root.get("aria-label") == "claims: 2 reproduced, 1 refuted"
 
 
-def test_its_parts_lie_side_by_side_and_fill_it():
-    root = ElementTree.fromstring(badge(ENTRIES))
-    group = root.find(f"{SVG}g")
-    ends = [(float(r.get("x")), float(r.get("width"))) for r in group.findall(f"{SVG}rect")]
-    assert [x for x, _ in ends[1:]] == [round(x + width, 3) for x, width in ends[:-1]]
-    assert round(sum(width for _, width in ends), 3) == float(root.get("width"))
-
-
 def test_an_empty_ledger_says_so():
     assert texts(badge([])) == ["claims", "none judged"]
 

@@ -3,8 +3,7 @@
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from repro.report.curves import figure_plot, write_figure
-from repro.report.figure import caption
+from repro.report.curves import caption, figure_plot, write_figure
 from tests.report.records import depth_ladder
 
 [PANEL] = depth_ladder().panels

@@ -141,12 +141,6 @@ def test_equal_ratios_are_equally_far_apart(values):
     assert labels == pytest.approx([tick for tick, _ in axis.ticks])
 
 
-def test_ratios_are_named_by_numbers_one_says():
-    near, far = (svg.Axis.of_ratios(values, 0, 100).ticks for values in ([0.9, 1.2], [0.4, 8.0]))
-    assert [label for _, label in near] == ["0.9", "1.0", "1.1", "1.2"]
-    assert [label for _, label in far] == ["0.5", "1", "2", "5"]
-
-
 def test_a_vertical_axis_goes_up_and_an_axis_of_nothing_is_one_too():
     axis = svg.Axis.over([1.0, 2.0], 100, 0, most=4)
     assert axis.at(2.0) < axis.at(1.0)

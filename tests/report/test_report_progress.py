@@ -1,6 +1,6 @@
 """The progress line: claims, the time that is left, and that it fits."""
 
-from repro.report.progress import about, plan_line, progress_line, stopped_line
+from repro.report.progress import progress_line, stopped_line
 from repro.runs.progress import RATE, Status
 
 TWO_HOURS = {"seconds": 300.0, "done": 1.0, "left": 24.0}
@@ -49,24 +49,3 @@ def test_it_never_wraps():
         line = progress_line(status(under_way="BP x8 1/2 | " * 9), {"refuted": 3}, width=width)
         assert len(line) == width
         assert line.endswith("…")
-
-
-def test_a_time_is_said_as_exactly_as_it_is_known():
-    times = {
-        0: "under a minute",
-        54: "under a minute",
-        55: "about 1 min",
-        754: "about 13 min",
-        3570: "about 1 h 0 min",
-        7000: "about 1 h 57 min",
-        100_000: "about 27 h 47 min",
-    }
-    assert {seconds: about(seconds) for seconds in times} == times
-
-
-def test_what_is_about_to_be_trained_is_said_in_a_line():
-    ten_minutes = {"seconds": 0.0, "done": 0.0, "left": 1200 * RATE, "trainers": 2}
-    assert plan_line(status(open=9, **ten_minutes)) == (
-        "9 claims wait for 60 runs: about 10 min of training, by a guess from their size"
-    )
-    assert plan_line(status(open=1, missing=1)).startswith("1 claim waits for 1 run:")

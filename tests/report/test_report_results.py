@@ -1,6 +1,9 @@
 """The results as data: they keep to the published schema, and pandas reads the tables."""
 
+import doctest
+import importlib
 import json
+import pkgutil
 import runpy
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +12,14 @@ import jsonschema
 import numpy as np
 import pandas
 
-from repro.report.data_files import schema_text
+import repro.report
+from repro.report.diff import Said
 from repro.report.json_data import from_json, to_json
 from repro.report.record import JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import read_runs
-from repro.report.write import write_data
+from repro.report.write import schema_text, write_data
+from repro.runs.progress import RATE, Status
 from repro.store import Store, run_key
 from tests.report.records import RECIPE, arm, identity, store_runs
 
@@ -61,28 +66,6 @@ def test_what_nobody_knows_is_left_out(results):
     assert data["004/paper"]["p"] is None
 
 
-SPOILT = {
-    "no verdict": lambda claim: claim.pop("verdict"),
-    "another verdict": lambda claim: claim.update(verdict="perhaps"),
-    "another field": lambda claim: claim.update(unheard_of=1),
-    "two of three": lambda claim: claim.update(past=[[0.1, 0.2]]),
-    "no number": lambda claim: claim["findings"][0]["effects"][0].update(estimate="large"),
-    "no index": lambda claim: claim["findings"][0]["effects"][0].update(sides=[-1]),
-}
-
-
-def test_the_schema_refuses_what_is_none(results):
-    taken = []
-    for kind, spoil in SPOILT.items():
-        data = to_json(results)
-        claim = next(c for c in data["claims"] if c["findings"] and c["arms"])
-        alone = data | {"claims": [claim]}
-        assert problems(alone) == []
-        spoil(claim)
-        taken += [] if problems(alone) else [kind]
-    assert taken == []
-
-
 def test_an_arm_that_claims_share_is_written_once_with_all_its_seeds(claims):
     [first, *_] = claims
     arms = {
@@ -126,7 +109,7 @@ def curves_of(tmp_path, **settings):
     store_runs(store, 1, range(1, 3))
     given = arm(1)
     kept = {name: value for name, value in given.settings.items() if name != "recipe"}
-    changed = replace(given, settings=kept | settings, keys=[run_key(identity(1, 1))])
+    changed = replace(given, settings=kept | settings, seeds=[1], keys=[run_key(identity(1, 1))])
     return read_runs({"it": changed}, store)["it"].curves
 
 
@@ -135,3 +118,12 @@ def test_epochs_are_those_that_were_measured(tmp_path):
     assert curves["accuracy"].epochs == [2, 4, 5]
     assert curves["loss"].epochs == [1, 2, 3, 4, 5]
     assert curves_of(tmp_path)["accuracy"].epochs == [1, 2, 3, 4, 5]  # without a recipe
+
+
+def test_the_documented_examples_run(shared_results, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    status = Status(claims=66, open=54, asked=290, missing=95, left=1200 * RATE, trainers=2)
+    names = {"results": shared_results, "status": status, "said": Said("reproduced", "")}
+    modules = pkgutil.walk_packages(repro.report.__path__, "repro.report.")
+    loaded = [importlib.import_module(module.name) for module in modules]
+    assert [x.__name__ for x in loaded if doctest.testmod(x, extraglobs=names).failed] == []

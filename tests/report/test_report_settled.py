@@ -3,7 +3,7 @@
 from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report import settled
-from repro.report.settled import SettledClaim, counted_line, settled_claim, settled_line
+from repro.report.settled import SettledClaim, settled_claim, settled_line
 from tests.report.records import record
 
 
@@ -21,13 +21,6 @@ def test_a_line_has_verdict_name_and_what_was_measured():
     short = settled_line(claim(measured="a\nb" * 99), width=30)
     assert len(short) == 30
     assert "\n" not in short
-
-
-def test_statements_of_documents_that_hold_are_counted_by_source():
-    names = ["004/a", "000/b", "004/c"]
-    assert counted_line([claim(name) for name in names]) == (
-        "reproduced    3 printed statements are consistent (000: 1, 004: 2)"
-    )
 
 
 def test_only_what_holds_in_a_document_as_before_is_merely_counted():

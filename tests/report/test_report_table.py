@@ -4,8 +4,8 @@ import io
 
 import pandas
 
-from repro.report.data_files import write_table
-from repro.report.table import UsedRuns, columns_of, rows_of
+from repro.report.runs import UsedRuns, columns_of, rows_of
+from repro.report.write import write_table
 from tests.report.records import arm
 
 

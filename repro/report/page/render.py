@@ -1,23 +1,40 @@
-"""The HTML of a page that was laid out. Everything shown is escaped; plots are SVG."""
+"""The page: its content made from the results, and its HTML, in which everything shown is escaped.
+
+A source has its claims and its figures, and the arms behind them. Plots are SVG.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+import statistics
+from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from repro.judge import Outcome
-from repro.report.counts import ONE, count_lines, verdicts_of
-from repro.report.curves import figure_plot
-from repro.report.figure import caption
-from repro.report.intervals import seeds
-from repro.report.page.view import Page, anchor, claim_anchor, ranges
-from repro.report.results import ResultsDocument
-from repro.report.runs import ArmRuns
-from repro.report.values import measurement_of
+from repro.ledger import Change, short_source
+from repro.recorded.readers import flat
+from repro.recorded.runs import ranges
+from repro.report.curves import caption, figure_plot, training
+from repro.report.intervals import forest, seeds
+from repro.report.record import (
+    ArmData,
+    ClaimRecord,
+    EffectData,
+    FigureData,
+    FindingData,
+    deciding_effect,
+)
+from repro.report.results import CHANGES, ONE, ResultsDocument, count_lines, verdicts_of
+from repro.report.runs import LOSS, ArmRuns, differing
+from repro.report.session import file_link
+from repro.report.svg import PagePlot
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -30,6 +47,176 @@ MOST_VALUES = 5
 def render(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> str:
     """Return the page as one document, with its style and its script inside."""
     return _templates().get_template("page.html").render(page=Page(results, runs))
+
+
+@dataclass(frozen=True)
+class Study:
+    """The arms of one study with their runs: what all of them share, and what differs."""
+
+    name: str
+    arms: dict[str, ArmData]
+    runs: Mapping[str, ArmRuns]
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, str]]:
+        """The settings of each arm as text."""
+        return {
+            name: {setting: written(value) for setting, value in flat(arm.settings).items()}
+            for name, arm in self.arms.items()
+        }
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The settings in which arms differ."""
+        return differing(self.settings.values())
+
+    @property
+    def common(self) -> list[tuple[str, str]]:
+        """The settings that all arms share."""
+        first = next(iter(self.settings.values()))
+        return [(name, value) for name, value in first.items() if name not in self.columns]
+
+    @property
+    def made_by(self) -> list[str]:
+        return list(dict.fromkeys(line for name in self.arms for line in self.runs[name].made_by))
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.runs[name].seconds for name in self.arms)
+
+
+@dataclass
+class Section:
+    """The content of the page about one source: its claims and its figures."""
+
+    id: str
+    trained: list[ClaimRecord] = field(default_factory=list)
+    statements: list[ClaimRecord] = field(default_factory=list)
+    """What the source says of itself."""
+    figures: list[FigureData] = field(default_factory=list)
+
+    @property
+    def claims(self) -> list[ClaimRecord]:
+        return [*self.trained, *self.statements]
+
+    @property
+    def anchor(self) -> str:
+        return anchor("source", self.id)
+
+    @property
+    def title(self) -> str:
+        """Its name, and what it asks: the first sentence of the file with most of its claims."""
+        return f"{self.id}: {self._said[0]}" if self._said[0] else f"Source {self.id}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the same file says after that."""
+        return self._said[1]
+
+    @cached_property
+    def _said(self) -> tuple[str, str]:
+        files = Counter(record.about for record in self.trained or self.claims)
+        about = files.most_common(1)[0][0] if files else ""
+        first = re.match(r".+?[.?!](?= |$)", about)
+        title = first[0] if first else about
+        return title, about[len(title) :].strip()
+
+    @property
+    def forests(self) -> list[PagePlot]:
+        return forest(self.trained, anchors=list(map(claim_anchor, self.trained)))
+
+
+class Page:
+    """The results, and the stored runs of their arms, as the page asks for them."""
+
+    def __init__(self, results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> None:
+        self.results = results
+        self._runs = runs
+        sections: dict[str, Section] = {}
+        for record in results.claims:
+            name = short_source(record.source)
+            section = sections.setdefault(name, Section(name))
+            (section.statements if record.is_about_a_document else section.trained).append(record)
+        for figure in results.figures:
+            name = short_source(figure.source)
+            sections.setdefault(name, Section(name)).figures.append(figure)
+        self.sources = [section for _, section in sorted(sections.items())]
+        self.by_command = {record.command: record for record in results.claims}
+
+    def change(self, record: ClaimRecord) -> str:
+        """Return the kind of a claim's change against the ledger, to filter by."""
+        if record.change_kind is Change.NEW:
+            return "new"
+        return "changed" if record.change_kind in CHANGES else "as it was"
+
+    def link(self, record: ClaimRecord) -> str:
+        """Return the address of a claim's test; empty where there is none."""
+        return file_link(self.results.session.files, record.file, record.line)
+
+    def values(self, record: ClaimRecord) -> list[ArmValue]:
+        """Return the arms' own values, in the order of its arms."""
+        return arm_values(record, self.results.arms)
+
+    def training(self, record: ClaimRecord) -> PagePlot | None:
+        """Return the curves of a claim's arms: the loss, and the first metric that has some."""
+        curves = [self._runs[arm].curves for arm in record.arms]
+        known = [metric for metric in record.metrics if any(metric in each for each in curves)]
+        return training(curves, next((metric for metric in known if metric != LOSS), LOSS))
+
+    def studies(self, source: Section) -> list[Study]:
+        """Return the arms that were trained for a source, by study."""
+        studies: dict[str, Study] = {}
+        for name in (name for record in source.trained for name in record.arms):
+            arm = self.results.arms[name]
+            studies.setdefault(arm.study, Study(arm.study, {}, self._runs)).arms[name] = arm
+        return list(studies.values())
+
+
+@dataclass(frozen=True)
+class ArmValue:
+    """The value of one arm over its seeds."""
+
+    label: str
+    mean: float
+    least: float
+    most: float
+    unit: str
+    """The metric; empty where the claim does not tell which of several it is."""
+
+    @property
+    def varies(self) -> bool:
+        return self.least < self.most
+
+
+def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
+    """Return the value of each arm that a claim compares, in the order of the claim's arms."""
+    values: list[ArmValue] = []
+    for finding in record.findings:
+        for place, sample in enumerate(finding.samples):
+            known = [value for value in sample.values if value is not None]
+            if known and not sample.fixed:
+                mean, unit = statistics.fmean(known), _unit(record, finding, place)
+                values.append(ArmValue(sample.label, mean, min(known), max(known), unit))
+    labels = [arms[name].label for name in record.arms if name in arms]
+    return sorted(dict.fromkeys(values), key=lambda value: _place(value.label, labels))
+
+
+def _unit(record: ClaimRecord, finding: FindingData, place: int) -> str:
+    units = {each.unit for each in finding.effects if place in each.sides} - {"ratio"}
+    named = units & set(record.metrics) or set(record.metrics)
+    return next(iter(named)).replace("_", " ") if len(named) == 1 else ""
+
+
+def _place(label: str, arms: list[str]) -> int:
+    """Return the place of the arm that a label begins with, the longest of several."""
+    alike = [arm for arm in arms if label.startswith(arm)]
+    return arms.index(max(alike, key=len)) if alike else len(arms)
+
+
+def compared(record: ClaimRecord) -> EffectData | None:
+    """Return the deciding comparison of a claim; None where none was judged, or has no number."""
+    decided = deciding_effect(record)
+    return decided[1] if decided and decided[1].estimate is not None else None
 
 
 @cache
@@ -57,7 +244,7 @@ def _templates() -> Environment:
     templates.globals |= {
         "anchor": anchor,
         "claim_anchor": claim_anchor,
-        "measurement_of": measurement_of,
+        "compared": compared,
         "seeds": seeds,
         "figure_plot": figure_plot,
         "caption": caption,
@@ -69,6 +256,10 @@ def _templates() -> Environment:
         "allowed_script": f"sha256-{allowed}",
     }
     return templates
+
+
+def _read(name: str) -> str:
+    return files("repro.report.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _shown(value: Any) -> Any:
@@ -88,5 +279,26 @@ def number(value: float | None) -> str:
     return digits.replace("-", "−")
 
 
-def _read(name: str) -> str:
-    return files("repro.report.page").joinpath(name).read_text(encoding="utf-8")
+def written(value: Any) -> str:
+    """Return the value of a setting as text.
+
+    >>> written(True), written(1), written(0.30000000000000004), written((1, None))
+    ('yes', '1', '0.3', '1, none')
+    """
+    if isinstance(value, list | tuple):
+        return ", ".join(map(written, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, bool):  # asked for by type: 1 is no yes
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+def anchor(kind: str, *parts: str) -> str:
+    """Return a short name made of what an element shows, the same in every report."""
+    return f"{kind}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
+
+
+def claim_anchor(record: ClaimRecord) -> str:
+    """Return the name by which the page links to a claim."""
+    return anchor("claim", record.claim, record.profile, record.data)
