@@ -5,16 +5,19 @@ more fails; one that was not is an expected failure, with the finding as its rea
 reproduced claim says on what machine, and how far past their bounds its comparisons were, because
 another kind of machine trains other runs.
 
-Each file of claims has a ledger of its own, in the folder `ledger` beside it.
+Each file of claims has a ledger of its own, in the folder `ledger` beside it. An older
+`ledger.toml` for all claims of a folder is read, and left when the ledger is written next.
 """
 
 from repro.ledger.entry import KINDS, VERDICTS, Change, Entry, Kind, LedgerError, short_source
 from repro.ledger.file import (
+    NAME,
     Ledger,
     Ledgers,
     entries_at,
     folders_with_ledgers,
     held,
+    leave_one_file,
     ledgers_in,
     read_ledgers,
     write_ledgers,
@@ -22,6 +25,7 @@ from repro.ledger.file import (
 
 __all__ = [
     "KINDS",
+    "NAME",
     "VERDICTS",
     "Change",
     "Entry",
@@ -32,6 +36,7 @@ __all__ = [
     "entries_at",
     "folders_with_ledgers",
     "held",
+    "leave_one_file",
     "ledgers_in",
     "read_ledgers",
     "short_source",

@@ -1,13 +1,14 @@
 """Ledgers as files: where they are, what they hold of each claim, and how they are written.
 
-The claims of `test_depth.py` have `ledger/test_depth.toml`.
+The claims of `test_depth.py` have `ledger/test_depth.toml`. An older `ledger.toml` beside the
+claims is read too; it may have entries of all of them.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,8 @@ from repro.ledger.entry import Entry, LedgerError, entries_in, text_of
 from repro.store import has_stored_runs
 from repro.text import shown
 
-OLDER = "ledger.toml"
-"""A ledger of all claims in a folder, as an earlier version wrote it; it is refused."""
+NAME = "ledger.toml"
+"""The ledger of all claims in a folder, as earlier versions wrote it."""
 
 FOLDER = "ledger"
 """The folder in which each file of claims has a ledger of its own."""
@@ -107,7 +108,7 @@ def _content(path: Path) -> bytes:
 
 
 def write_ledgers(ledgers: Iterable[Ledger]) -> None:
-    """Write each ledger whose file says something else, the whole file at once.
+    """Write the ledgers that are not in their files as they are, each of them whole.
 
     One is removed where nothing is left in it. Raises LedgerError, and writes none of them where an
     entry cannot be written.
@@ -148,25 +149,21 @@ def ledgers_in(folder: Path) -> list[Path]:
     >>> ledgers_in(Path("claims/documents"))[0]
     PosixPath('claims/documents/ledger/test_000_early_exit.toml')
     """
-    place, older = folder / FOLDER, folder / OLDER
-    if _has_entries(older):
-        raise LedgerError(
-            f"{older} is a ledger of an earlier version: move its entries into the folder {FOLDER}"
-            " beside it, each into the file that is called as its claim's, such as test_depth.toml."
-        )
+    place = folder / FOLDER
+    whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
     found = sorted(place / name for name in names)
     if not is_package(place):
-        return found
+        return [*whole, *found]
     if any(map(_has_entries, found)):
         raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
-    return []
+    return whole
 
 
 def _has_entries(path: Path) -> bool:
     try:
-        return path.exists() and b"[[claim]]" in _content(path)
-    except (OSError, ValueError):  # which its reader will say
+        return path.is_file() and b"[[claim]]" in path.read_bytes()
+    except OSError:  # which its reader will say
         return True
 
 
@@ -188,7 +185,7 @@ def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]
     [PosixPath('claims'), PosixPath('claims/documents')]
     """
     for folder, below, files in os.walk(at):
-        if not {OLDER, FOLDER}.isdisjoint([*files, *below]):
+        if not {NAME, FOLDER}.isdisjoint([*files, *below]):
             yield Path(folder)
         below[:] = sorted(
             x
@@ -222,7 +219,8 @@ def read_ledgers(place: Path) -> list[Ledger]:
     if place.is_dir():
         paths = ledgers_in(place)
     else:
-        paths = [path for path in ledgers_in(place.parent) if path == ledger_of(place)]
+        own = (place.parent / NAME, ledger_of(place))
+        paths = [path for path in ledgers_in(place.parent) if path in own]
     ledgers = [Ledger.read(path) for path in paths]
     _claims_by_ledger(ledgers)
     return ledgers
@@ -251,12 +249,22 @@ class Ledgers:
     """
 
     def __init__(self) -> None:
-        self._of = cache(lambda file: Ledger.read(ledger_of(file)))
+        self._at = cache(Ledger.read)
+        self._of = cache(self._with_older)
         self._claims_in = cache(lambda folder: _claims_by_ledger(read_ledgers(folder)))
 
     def of(self, file: Path) -> Ledger:
-        """Return the ledger of the claims in a file; raises LedgerError."""
+        """Return the ledger of the claims in a file; raises LedgerError.
+
+        It has the entries of an older `ledger.toml` too, which may be about other files.
+        """
         return self._of(file)
+
+    def _with_older(self, file: Path) -> Ledger:
+        own, older = self._at(ledger_of(file)), self._at(file.parent / NAME)
+        if not older.entries:
+            return own
+        return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
 
     def require_in_place(self, claim: str, file: Path) -> None:
         """Raise LedgerError where a claim has its entries in the ledger of another file.
@@ -303,3 +311,22 @@ def held(folders: Iterable[Path]) -> Iterator[None]:
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+
+
+def leave_one_file(folder: Path, files: Mapping[str, Path]) -> None:
+    """Move the entries of these claims from a folder's `ledger.toml` to the ledgers of their files.
+
+    The other entries stay in it; it is removed where none is left. Raises LedgerError.
+
+    >>> leave_one_file(Path("claims"), {"004/bp_climbs[d256]": Path("claims/test_depth_ladder.py")})
+    """
+    whole = Ledger.read(folder / NAME)
+    of_ledger: dict[Path, list[Entry]] = {}
+    for entry in whole.entries.values():
+        if entry.claim in files:
+            of_ledger.setdefault(ledger_of(files[entry.claim]), []).append(entry)
+    ledgers = [Ledger.read(path) for path in of_ledger]
+    for ledger, entries in zip(ledgers, of_ledger.values(), strict=True):
+        ledger.add(entries)
+    write_ledgers(ledgers)
+    whole.forget(files.keys())

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from repro.ledger import NAME as OLDER
 from repro.ledger import Entry, Ledger, LedgerError, held, read_ledgers
 from repro.plugin import workers
 from repro.plugin.claims import mark_of, name_or_none, select_by_name
@@ -142,6 +143,14 @@ class Completeness:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_CHOOSING] = self._choosing
 
+    def files(self) -> dict[Path, dict[str, Path]]:
+        """Return the file of each claim that there is, by the folder of the file."""
+        files: dict[Path, dict[str, Path]] = {}
+        for seen in self._seen.values():
+            if seen.claim:
+                files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
+        return files
+
     # What was judged, and the balance
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -236,14 +245,15 @@ class Completeness:
 
         The command line leaves it out. While verdicts are accepted, its file may also skip itself.
         """
-        file = folder / f"{ledger.path.stem}.py"
-        if self._is_ignored(file):
+        is_older = ledger.path.name == OLDER
+        files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
+        if not is_older and self._is_ignored(files[0]):
             return True
-        if not _defines(file, claim):
-            return False
+        files = [file for file in files if _defines(file, claim)]
+        if any(self._is_passed_over(file, claim) for file in files):
+            return True
         has_cases = any(_test(seen.claim) == _test(claim) for seen in here)
-        is_skipped = bool(option(self._config, "update-ledger")) and not has_cases
-        return is_skipped or self._is_passed_over(file, claim)
+        return bool(option(self._config, "update-ledger") and files and not has_cases)
 
     def _is_ignored(self, file: Path) -> bool:
         start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))
@@ -345,7 +355,7 @@ def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
 def _forget(path: Path, claims: list[str]) -> None:
     """Remove the entries of claims from a ledger, while no other session accepts verdicts."""
     try:
-        with held([path.parent.parent]):
+        with held([path.parent if path.name == OLDER else path.parent.parent]):
             Ledger.read(path).forget(claims)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +17,16 @@ from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.judge import Outcome
 from repro.ledger import (
+    NAME,
     Change,
     Entry,
     Ledger,
     LedgerError,
     held,
+    leave_one_file,
     write_ledgers,
 )
+from repro.plugin import completeness
 from repro.plugin.claims import claim_id
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
@@ -141,7 +144,8 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        removed = _update(accepted, profile=option(config, "profile"))
+        files = config.pluginmanager.getplugin(completeness.NAME).files()
+        removed = _update(accepted, files, profile=option(config, "profile"))
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
@@ -235,17 +239,22 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
-def _update(records: list[ClaimRecord], *, profile: str) -> list[Entry]:
-    """Write what was accepted; return the entries that were removed.
+def _update(
+    records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
+) -> list[Entry]:
+    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims.
 
-    Those are of claims that are about other data now.
+    Return the entries that were removed, since their claims are about other data now.
     """
     removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        with held(Path(path).parent.parent for path in by_ledger):
+        with held([*files, *(Path(path).parent.parent for path in by_ledger)]):
+            for folder, of_claims in files.items():
+                if (folder / NAME).exists():
+                    leave_one_file(folder, of_claims)
             ledgers = [Ledger.read(Path(path)) for path in by_ledger]
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
                 for now in entries:

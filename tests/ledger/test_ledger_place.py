@@ -1,4 +1,4 @@
-"""The places of ledgers: one for each file of claims."""
+"""The places of ledgers: one for each file of claims, and an older one for all of a folder."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,7 @@ from repro.ledger import (
     LedgerError,
     Ledgers,
     entries_at,
+    leave_one_file,
     read_ledgers,
 )
 from repro.ledger.file import folders_with_ledgers, ledger_of, ledgers_in
@@ -26,30 +27,37 @@ def write(path, *claims):
     Ledger(path, []).accept(map(entry, claims))
 
 
-def test_each_file_of_claims_has_a_ledger(tmp_path):
+def test_each_file_of_claims_has_a_ledger_and_an_older_one_is_read_too(tmp_path):
     assert ledgers_in(tmp_path) == []
-    file, own = tmp_path / "test_a.py", tmp_path / "ledger" / "test_a.toml"
-    write(own, "900/c")
+    file, own, older = (tmp_path / x for x in ("test_a.py", "ledger/test_a.toml", "ledger.toml"))
     assert ledger_of(file) == own
-    assert ledgers_in(tmp_path) == [own]
-    assert Ledgers().of(file).path == own
-    assert [each.path for each in read_ledgers(file)] == [own]
+    write(older, "900/a", "900/b")
+    write(own, "900/c")
+    assert ledgers_in(tmp_path) == [older, own]
+    ledger = Ledgers().of(file)
+    assert ledger.path == own
+    assert sorted(entry.claim for entry in ledger.entries.values()) == ["900/a", "900/b", "900/c"]
+    assert [each.path for each in read_ledgers(file)] == [older, own]
 
 
-def test_a_ledger_of_an_earlier_version_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "ledger.toml").write_text("[accounts]")  # somebody else's
-    assert ledgers_in(tmp_path) == []
-    write(tmp_path / "ledger.toml", "900/a")
-    assert list(folders_with_ledgers(tmp_path)) == [tmp_path]
-    with pytest.raises(LedgerError, match="of an earlier version: move its entries into"):
-        read_ledgers(tmp_path)
+def test_the_entries_of_known_claims_leave_an_older_ledger(tmp_path):
+    older, own = tmp_path / "ledger.toml", tmp_path / "ledger" / "test_a.toml"
+    write(older, "900/a", "900/b")
+    write(own, "900/c")
+    leave_one_file(tmp_path, {"900/a": tmp_path / "test_a.py"})
+    assert [each.claim for each in entries_at(own)] == ["900/a", "900/c"]
+    assert [each.claim for each in entries_at(older)] == ["900/b"]
+    leave_one_file(tmp_path, {"900/b": tmp_path / "test_b.py"})
+    assert not older.exists()
+    assert [each.claim for each in entries_at(own.parent)] == ["900/a", "900/c", "900/b"]
 
 
 def test_a_package_of_that_name_is_no_ledger(tmp_path):
+    write(tmp_path / "ledger.toml", "900/a")
     (tmp_path / "ledger").mkdir()
     for name in ("__init__.py", "settings.toml"):
         (tmp_path / "ledger" / name).touch()
-    assert ledgers_in(tmp_path) == []
+    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
     with pytest.raises(LedgerError, match="has modules of Python, so no ledger can be there"):
         write(tmp_path / "ledger" / "test_a.toml", "900/a")
 
@@ -63,7 +71,7 @@ def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
 
 def test_folders_that_pytest_does_not_walk_have_no_ledgers(tmp_path):
     for folder in ("claims", ".venv", "venv", "claims/store", "claims/more"):
-        write(tmp_path / folder / "ledger" / "test_a.toml", "900/a")
+        write(tmp_path / folder / "ledger.toml", "900/a")
     found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
     assert [path.relative_to(tmp_path) for path in found] == [Path("claims"), Path("claims/more")]
 
@@ -73,7 +81,7 @@ def test_the_runs_of_a_store_that_the_session_does_not_use_are_not_walked(tmp_pa
     store.put({"seed": 1}, {"measures": {}}, {})
     (run,) = (tmp_path / "claims" / "runs").glob("*/*")
     for folder in (tmp_path / "claims", tmp_path / "other" / "runs", run):
-        write(folder / "ledger" / "test_a.toml", "900/a")
+        write(folder / "ledger.toml", "900/a")
     found = list(folders_with_ledgers(tmp_path))
     assert found == [tmp_path / "claims", tmp_path / "other" / "runs"]
 

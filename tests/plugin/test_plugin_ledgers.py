@@ -45,6 +45,7 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
         "900/steeper[2.0]",
     ]
     assert claims_in(ledger(split, "more")) == ["901/falls", "901/rises"]
+    assert not (split.path / "ledger.toml").exists()
     run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
     path = ledger(split, "more")
     path.write_text(path.read_text().replace('"refuted"', '"reproduced"'))

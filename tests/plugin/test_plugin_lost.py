@@ -184,6 +184,10 @@ WAYS |= {
 GATE = ("--gate",)
 COMMANDS = {
     "its file is named": (CUT, ["test_lines.py"]),
+    "its file is named, and the ledger is an old one": (
+        {**CUT, **moved(("ledger/test_lines.toml", "ledger.toml"))},
+        ["test_lines.py"],
+    ),
     "another test of its file is named": (CUT, ["test_lines.py::test_else"]),
     "a case of it is gone": ({**claim(mark=CASES), **OTHER_CASE}, ["test_lines.py"]),
     "a case of it is gone, and its test is named": (
