@@ -24,7 +24,9 @@ NAME = "ledger.toml"
 FOLDER = "ledger"
 """The folder in which each file of claims has a ledger of its own."""
 
-_NOT_LOOKED_INTO = frozenset({"venv", "node_modules", "build", "dist", "__pycache__"})
+_NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__"})
+_OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+"""Names in the folder of an environment of Python."""
 
 MOST_BYTES = 64 * 2**20
 """The most that is read of a file; a thousand claims take one megabyte."""
@@ -153,6 +155,9 @@ def ledgers_in(folder: Path) -> list[Path]:
     whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
     found = sorted(place / name for name in names)
+    for path in found:
+        if path.is_symlink() and not path.exists():
+            raise LedgerError(f"The ledger {path} is a link that leads nowhere: mend or remove it.")
     if not is_package(place):
         return [*whole, *found]
     if any(map(_has_entries, found)):
@@ -192,6 +197,7 @@ def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]
             for x in below
             if not x.startswith(".")
             and x not in _NOT_LOOKED_INTO
+            and not any(Path(folder, x, name).exists() for name in _OF_ENVIRONMENTS)
             and Path(folder, x) != but
             and not has_stored_runs(Path(folder, x))
         )

@@ -17,7 +17,7 @@ from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim
 from repro.report.session import SessionData
 from repro.text import counted, shown
 
-CHANGES = (Change.WORSE, Change.OTHER, Change.BETTER)
+CHANGES = (Change.WORSE, Change.OPEN, Change.OTHER, Change.BETTER)
 """The changes to another verdict, what needs attention first."""
 
 ONE: dict[Kind, str] = {

@@ -72,6 +72,7 @@ def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
 def test_folders_that_pytest_does_not_walk_have_no_ledgers(tmp_path):
     for folder in ("claims", ".venv", "venv", "claims/store", "claims/more"):
         write(tmp_path / folder / "ledger.toml", "900/a")
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
     found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
     assert [path.relative_to(tmp_path) for path in found] == [Path("claims"), Path("claims/more")]
 

@@ -61,6 +61,10 @@ def linked(project):
     (project.path / "claims").symlink_to(elsewhere)
 
 
+def dangling(project):
+    (project.path / "ledger" / "test_lines.toml").symlink_to("nowhere.toml")
+
+
 CUT = {"test_lines.py": "def test_else():\n    pass\n"}
 """The claim is taken out of its file."""
 
@@ -225,11 +229,11 @@ COMMANDS = {
     "a module hides the ledger": ({**CUT, "ledger/helper.py": ""}, []),
     "its folder is a link": ({**CUT, "link": linked}, []),
     "its folder is one of builds": (
-        {
-            **CUT,
-            **moved(("test_lines.py", "build/test_lines.py"), ("ledger", "build/ledger")),
-            "pytest.ini": "[pytest]\nnorecursedirs = .*\n",
-        },
+        moved(("test_lines.py", "build/test_lines.py"), ("ledger", "build/ledger")),
+        [],
+    ),
+    "its ledger is a link that leads nowhere": (
+        {**CUT, **moved(("ledger/test_lines.toml", "a/b.toml")), "link": dangling},
         [],
     ),
     "its folder is far below": (
@@ -363,7 +367,7 @@ def require_red(done):
     assert done.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), done.outlines
     said = "\n".join([*done.outlines, *done.errlines])
     names = ("steeper", "is for the command line", "The store", "beside ledgers", "cannot be read")
-    names = (*names, "os._exit(0)", "leaves", "nothing is judged")
+    names = (*names, "leads nowhere", "os._exit(0)", "leaves", "nothing is judged")
     assert any(name in said for name in names)
 
 

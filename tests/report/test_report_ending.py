@@ -63,8 +63,8 @@ def test_what_changed_comes_worst_first_and_what_is_new_is_only_counted():
         claim(6, change_kind=Change.SMALLER, accepted="reproduced"),
     ]
     text = text_of(changes)
-    assert text.startswith("against the ledger: 3 changed, 1 not in it yet\n  004/claim_4: refuted")
-    assert re.findall(r"^  004/claim_(\d)", text, re.MULTILINE) == ["4", "3", "2"]
+    assert text.startswith("against the ledger: 4 changed, 1 not in it yet\n  004/claim_4: refuted")
+    assert re.findall(r"^  004/claim_(\d)", text, re.MULTILINE) == ["4", "5", "3", "2"]
 
 
 def test_what_failed_has_its_whole_command_and_is_not_told_twice():
