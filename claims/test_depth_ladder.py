@@ -10,7 +10,7 @@ in controls. Its accuracies are means of three runs, and are held against what t
 import pytest
 
 from repro import claim
-from repro.arm import Needs
+from repro.arm import Untestable
 from repro.marks import figure
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow, without_blocks
 from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
@@ -413,7 +413,7 @@ def test_frozen_blocks_add_nothing(trials, shape):
     documented="~7 h on one GPU",
 )
 def test_duration(trials):
-    raise Needs("cannot be tested: the GPU is not named")
+    raise Untestable("the GPU is not named")
 
 
 @claim(

@@ -9,7 +9,7 @@ size. Each is one run, all at one seed that it set anew before each model, and i
 import pytest
 
 from repro import claim
-from repro.arm import Needs
+from repro.arm import Untestable
 from repro.marks import figure
 from repro.studies.early_exit.arms import PRESETS, SENTENCES, WIKITEXT, on
 
@@ -375,7 +375,7 @@ def test_early_stopping_preserves_generalization(trials, name):
     documented="no number",
 )
 def test_basic_patterns_are_learnt_quickly(trials):
-    raise Needs("cannot be tested: the basic patterns are not named")
+    raise Untestable("the basic patterns are not named")
 
 
 @claim(
@@ -384,7 +384,7 @@ def test_basic_patterns_are_learnt_quickly(trials):
     documented="10,000 characters",
 )
 def test_the_validation_set_is_too_small(trials):
-    raise Needs("cannot be tested: nothing is trained on a validation set")
+    raise Untestable("nothing is trained on a validation set")
 
 
 @figure(

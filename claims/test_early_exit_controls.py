@@ -8,7 +8,7 @@ expect who believes the source.
 import pytest
 
 from repro import claim
-from repro.arm import Needs
+from repro.arm import Untestable
 from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
 
 SMALLEST_IMPROVEMENT = 34.86 / 30.54  # of those that the source reports, 12.4 %
@@ -136,7 +136,7 @@ def test_more_data_helps(trials, name):
     kind="question",
 )
 def test_early_exit_helps_in_other_tasks(trials):
-    raise Needs("cannot be tested: the tasks are not named")
+    raise Untestable("the tasks are not named")
 
 
 @claim(

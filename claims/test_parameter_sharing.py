@@ -18,7 +18,7 @@ from itertools import combinations
 import pytest
 
 from repro import claim
-from repro.arm import Needs
+from repro.arm import Untestable
 from repro.studies.parameter_sharing.arms import BASELINE, FAMILIES, untrained
 from repro.studies.parameter_sharing.assignment import STRATEGIES
 from repro.studies.parameter_sharing.rows import COLUMNS, MODELS, ROWS, SHORT_NAMES, at, by_strategy
@@ -199,7 +199,7 @@ def test_last_words(trials, column, name, documented):
 @claim("The table, in brackets", source=lambada, documented="({documented})")
 @cells(PERPLEXITY, [(column, n) for column, n in WORDS if PERPLEXITY[n][COLUMNS.index(column)]])
 def test_perplexity_in_brackets(trials, column, name, documented):
-    raise Needs("cannot be tested: the text and tokens of the numbers in brackets are not named")
+    raise Untestable("the text and tokens of the numbers in brackets are not named")
 
 
 @claim(

@@ -57,6 +57,18 @@ class Needs(Exception):
     """Raised where a claim cannot be run because something is missing; says how to provide it."""
 
 
+class Untestable(Needs):
+    """Raised by a claim that nobody can run: its source does not say enough.
+
+    >>> raise Untestable("the GPU is not named")
+    Traceback (most recent call last):
+    repro.arm.Untestable: cannot be tested: the GPU is not named
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"cannot be tested: {why}")
+
+
 @dataclass(frozen=True)
 class Metric:
     """The scale, and further properties, by which a measure is compared between runs.

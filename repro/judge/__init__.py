@@ -26,9 +26,10 @@ from repro.judge.measured import Gain, Measured
 from repro.judge.power import detectable
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.shapes import Curve, Ladder
-from repro.judge.verdict import Findings, Outcome, Verdict, either, p_of_all
+from repro.judge.verdict import Beyond, Findings, Outcome, Verdict, either, p_of_all
 
 __all__ = [
+    "Beyond",
     "Curve",
     "Design",
     "Effect",

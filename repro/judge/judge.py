@@ -12,7 +12,7 @@ from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
 from repro.judge.scale import Array, ScaleError
-from repro.judge.verdict import Findings, Outcome, Verdict
+from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
 
 
 @dataclass
@@ -64,11 +64,11 @@ class Judge:
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, readings)
-        outcome, wanted, advice = Outcome.REPRODUCED, None, ""
+        outcome, wanted, beyond, advice = Outcome.REPRODUCED, None, Beyond.NONE, ""
         if not look.reproduced:
             outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
         if outcome is Outcome.INCONCLUSIVE:
-            wanted, advice = _advice(effects, design)
+            wanted, beyond, advice = _advice(effects, design)
         return replace(
             self._open(statement, readings),
             outcome=outcome,
@@ -76,6 +76,7 @@ class Judge:
             effects=effects,
             reason=_all_alike(terms, effects, readings),
             wanted=wanted,
+            beyond=beyond,
             advice=advice,
         )
 
@@ -219,14 +220,16 @@ def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: R
     )
 
 
-def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, str]:
+def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyond, str]:
     """Return how many seeds have 80 % power, were effect and spread as they look, in words too.
+
+    Where no number has, the second is the reason.
 
     A term that points the wrong way can refute the statement by itself; otherwise the statement
     waits for the slowest of its open terms.
     """
     if any(effect.alike for effect in effects):
-        return None, ""
+        return None, Beyond.NONE, ""
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]
     if wrong:
@@ -240,18 +243,27 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, str]
     enough = [seeds for seeds in needed if seeds is not None]
     given_up = _given_up(effects[0].seeds, design)
     if not enough or (not wrong and len(enough) < len(needed)):
-        return None, given_up + _why_none(wrong or open_)
+        beyond, why = _why_none(wrong or open_)
+        return None, beyond, given_up + why
     seeds = min(enough) if wrong else max(enough)
     would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
     if isinstance(design, OneLook):
         more = max(1, seeds - min(effect.seeds for effect in effects))
-        return seeds, (
-            f"{would} power, {more} more of each arm, if this effect and spread are the true"
-            " ones (they are a second look, and cost what looks=… says)"
+        return (
+            seeds,
+            Beyond.NONE,
+            (
+                f"{would} power, {more} more of each arm, if this effect and spread are the true"
+                " ones (they are a second look, and cost what looks=… says)"
+            ),
         )
-    return seeds, (
-        f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
-        " extended after looking does not keep its level)"
+    return (
+        seeds,
+        Beyond.NONE,
+        (
+            f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
+            " extended after looking does not keep its level)"
+        ),
     )
 
 
@@ -265,16 +277,17 @@ def _given_up(seeds: int, design: Design) -> str:
     )
 
 
-def _why_none(effects: Sequence[Effect]) -> str:
-    """Say why no number of seeds would settle it."""
+def _why_none(effects: Sequence[Effect]) -> tuple[Beyond, str]:
+    """Return why no number of seeds would settle it, in words too."""
     if any(e.examples and e.fixed_variance > e.over_seeds / e.seeds for e in effects):
-        return (
+        return Beyond.EXAMPLES, (
             "most of the error comes from the examples, which all seeds were measured on: more"
             " examples would settle it, more seeds would not"
         )
     if any(effect.kind == "run" for effect in effects):
-        return (
+        return Beyond.RUNS, (
             f"{MOST_SEEDS} seeds would not settle it: what the source printed is as uncertain as"
             " its own few runs, whatever is run here"
         )
-    return f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
+    said = f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
+    return Beyond.SIZE, said

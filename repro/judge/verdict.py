@@ -58,6 +58,15 @@ class Judges(Protocol):
     def either(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
 
 
+class Beyond(StrEnum):
+    """What would have to be larger, where no number of seeds settles a statement."""
+
+    NONE = ""
+    EXAMPLES = "more examples would say, more seeds would not"
+    RUNS = "the source has too few runs to say"
+    SIZE = "this size cannot say within 200 seeds"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verdict(NoLogic):
     """The outcome of a statement and its evidence; true only if it was reproduced.
@@ -90,6 +99,8 @@ class Verdict(NoLogic):
     """The seeds that would settle an inconclusive statement, in words."""
     wanted: int | None = None
     """The seeds of each arm with which it would probably be settled; None where none would do."""
+    beyond: Beyond = Beyond.NONE
+    """The reason why no number of seeds would settle an inconclusive statement."""
     parts: tuple[Verdict, ...] = ()
     """The verdicts of which one is enough, where this is an alternative."""
     judge: Judges | None = field(default=None, repr=False, compare=False)

@@ -77,6 +77,8 @@ class Entry:
     documented: str
     measured: str
     kind: Kind = "source"
+    reason: str = ""
+    """Why no number of seeds would settle an inconclusive claim, where that is so."""
     machine: str = ""
     """Device, processor, torch and engine that trained the runs of a reproduced claim."""
     past: Sequence[tuple[float, float | None, int]] = ()
@@ -211,7 +213,7 @@ def _is_level(row: object) -> bool:
 def _encoded(entry: Entry) -> bytes:
     lists: dict[str, Any] = {name: list(getattr(entry, name)) for name in _LISTS}
     lists["past"] = [[part for part in each if part is not None] for each in entry.past]
-    usual = {"kind": "source", "machine": "", **{name: [] for name in _LISTS}}
+    usual = {"kind": "source", "reason": "", "machine": "", **{name: [] for name in _LISTS}}
     lines = [
         f"{name} = {_quoted(value)}"
         for name, value in {**vars(entry), **lists}.items()

@@ -259,6 +259,7 @@ class Gate:
             profile=gathered.profile_name,
             data=named(gathered.data),
             verdict=found.outcome,
+            reason=found.reason,
             p=gathered.p if is_run else None,
             level=gathered.level if is_run else 0.0,
             looks=_looks(mark, gathered) if is_run else [],

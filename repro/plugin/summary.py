@@ -283,6 +283,7 @@ def _entry(record: ClaimRecord) -> Entry:
         documented=record.documented,
         kind=record.kind,
         measured=record.measured,
+        reason=record.reason if record.verdict is Outcome.INCONCLUSIVE else "",
         machine=record.machine,
         past=[(_rounded(mean), spread and _rounded(spread), n) for mean, spread, n in record.past],
         looks=_own_looks(record),

@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 import pytest
 
-from repro.arm import Needs
+from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
 from repro.judge import Design, Held, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError
-from repro.report.record import Finding
+from repro.report.record import Finding, Reason
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
 from repro.text import said, shown
@@ -47,6 +47,8 @@ class Verdict:
     """The sentence with which the claim fails where there is no verdict; pytest's own if empty."""
     why: str = ""
     """The reason why it was not run."""
+    reason: Reason = Reason.NONE
+    """The kind of that reason, or of the one why no number of seeds would settle it."""
     change_kind: Change = Change.NONE
     """The difference from the ledger."""
     change: str = ""
@@ -82,19 +84,23 @@ def verdict(
     if slip := contradiction(raised, gathered):
         return Verdict(error=slip)
     if isinstance(raised, Needs):
-        return Verdict(Outcome.NOT_RUN, why=said(raised))
+        reason = Reason.UNTESTABLE if isinstance(raised, Untestable) else Reason.HERE
+        return Verdict(Outcome.NOT_RUN, why=said(raised), reason=reason)
     if raised is not None and not isinstance(raised, AssertionError):
         is_said = isinstance(raised, SAID_IN_FULL)
         return Verdict(error=said_with_details(raised) if is_said else "")
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
-        return Verdict(Outcome.NOT_RUN, why=again)
+        return Verdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
     kind, change = _agreement(outcome, gathered, held, seeds, looks) or _change(entry, outcome)
     is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in held)
     if is_smaller:
         kind, change = Change.SMALLER, "smaller than it was"
-    one_look = _spent(gathered) if outcome is Outcome.INCONCLUSIVE else ()
-    return Verdict(outcome, change_kind=kind, change=change, one_look=one_look)
+    if outcome is not Outcome.INCONCLUSIVE:
+        return Verdict(outcome, change_kind=kind, change=change)
+    reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # a document's has none
+    one_look = _spent(gathered)
+    return Verdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
 
 
 def said_with_details(error: BaseException) -> str:

@@ -11,10 +11,11 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
 from repro.document import ANY_PROFILE, Check
-from repro.judge import Effect, Outcome, Verdict
+from repro.judge import Beyond, Effect, Outcome, Verdict
 from repro.ledger import Change, Kind
 
 Finding: TypeAlias = Verdict | Check
@@ -101,6 +102,18 @@ class ArmData:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+class Reason(StrEnum):
+    """Why a claim is not run, or stays inconclusive whatever is trained."""
+
+    NONE = ""
+    """It is judged, and more seeds would settle it where it is inconclusive."""
+    HERE = "not run here"
+    UNTESTABLE = "cannot be tested"
+    EXAMPLES = Beyond.EXAMPLES.value
+    RUNS = Beyond.RUNS.value
+    SIZE = Beyond.SIZE.value
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
     """Everything known of one claim once it is judged."""
@@ -121,6 +134,8 @@ class ClaimRecord:
     data: str
     """The data sets that the verdict is about."""
     verdict: Outcome
+    reason: Reason = Reason.NONE
+    """Why it is not run, or stays inconclusive whatever is trained; else empty."""
     p: float | None
     """The smallest level at which the same looks would have given this verdict; null where
     nothing was random or nothing was run."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from repro.judge import Outcome
 from repro.ledger import KINDS, Change, Kind
-from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim
+from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
 from repro.report.session import SessionData
 from repro.text import counted, shown
 
@@ -78,6 +78,12 @@ class ResultsDocument:
         """The reasons why claims were not run, each with its number, the most frequent first."""
         not_run = [record.text for record in self.claims if record.verdict is Outcome.NOT_RUN]
         return Counter(not_run).most_common()
+
+    @property
+    def beyond(self) -> list[tuple[Reason, int]]:
+        """The reasons why claims stay inconclusive whatever is trained, each with its number."""
+        open_ = (record for record in self.claims if record.verdict is Outcome.INCONCLUSIVE)
+        return Counter(record.reason for record in open_ if record.reason).most_common()
 
 
 def results_of(

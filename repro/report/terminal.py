@@ -72,9 +72,10 @@ def _changed(results: ResultsDocument, most: int) -> list[Line]:
 
 
 def _not_run(results: ResultsDocument, most: int) -> list[Line]:
-    """Return the reasons why claims were not run, each once."""
+    """Return the reasons why claims were not run, or cannot be settled, each once."""
     reasons = results.reasons
-    lines: list[Line] = [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
+    lines: list[Line] = [(f"inconclusive: {n}, {reason}", None) for reason, n in results.beyond]
+    lines += [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
     return lines + _and_more(len(reasons), most)
 
 

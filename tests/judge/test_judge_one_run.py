@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
-from repro.judge import Outcome, Scale
+from repro.judge import Beyond, Outcome, Scale
 from repro.judge.statistic import Spread
 from tests.judge.arms import EIGHT, LOOKS, arms, exact, told
 
@@ -83,6 +83,7 @@ def test_an_interval_that_says_nothing_reproduces_nothing():
     verdict = a.agrees_with(0.5, runs=1, within=0.1)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "200 seeds would not settle it" in verdict.advice
+    assert verdict.beyond is Beyond.RUNS
     assert a.agrees_with(0.5, runs=1, within=0.6).outcome is Outcome.REPRODUCED
 
 

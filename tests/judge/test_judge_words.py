@@ -13,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
 import repro.judge
-from repro.judge import Judge, Ladder, Measured, Outcome, Scale, either, p_of_all
+from repro.judge import Beyond, Judge, Ladder, Measured, Outcome, Scale, either, p_of_all
 from tests.example_arms import scope
 from tests.judge.arms import LOOKS, arm, arms, told
 
@@ -155,6 +155,7 @@ def test_an_open_budget_is_inconclusive_with_advice():
     assert "would refute it" in contrary.advice
     flat = arm([1.0, -1.0] * 6, judge=Judge(LOOKS)) > 1e-3
     assert "more than 200 seeds" in flat.advice
+    assert (judged.beyond, flat.beyond) == (Beyond.NONE, Beyond.SIZE)
 
 
 def test_findings_that_are_joined_share_one_level():

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.arm import Needs
-from repro.judge import Excess, Held, OneLook, Outcome, Standing
+from repro.arm import Needs, Untestable
+from repro.judge import Beyond, Excess, Held, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
 from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
+from repro.report.record import Reason
 from repro.runs.results import TrainingFailed
 from tests.plugin.lines import SLOPES, ended
 
@@ -52,6 +53,13 @@ def test_a_verdict_is_that_of_the_finding_whose_assertion_failed():
 def test_what_a_claim_needs_is_no_verdict_of_it():
     given = verdict(Needs("needs a GPU"), found(), KNOWN)
     assert (given.outcome, given.why, given.change) == (NOT_RUN, "needs a GPU", "")
+    assert given.reason is Reason.HERE
+    never = verdict(Untestable("no text is named"), found(), KNOWN)
+    assert (never.why, never.reason) == ("cannot be tested: no text is named", Reason.UNTESTABLE)
+    for beyond, reason in ((Beyond.RUNS, Reason.RUNS), (Beyond.NONE, Reason.NONE)):
+        gathered = found(OPEN)
+        gathered.findings[0].beyond = beyond
+        assert verdict(AssertionError(), gathered, None).reason is reason
 
 
 def test_a_test_that_ends_in_an_error_has_no_verdict():
