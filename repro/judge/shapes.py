@@ -228,6 +228,22 @@ class Curve:
         plain = Scale("identity")
         return replace(self._measured("at its largest rise", rise), scale=plain)
 
+    def largest_change(self, *, after: int) -> Measured:
+        """The farthest that each run lies from where it ends, at an epoch or later, to compare.
+
+        Below a margin, the run has converged by that epoch. Values are compared as they are, not on
+        the metric's scale.
+
+        >>> assert trials(DEEP).over_epochs.loss.largest_change(after=2) < 1.0
+        """
+        start = self._place(after)
+
+        def change(run: Array) -> float:
+            return float(np.abs(run[start:] - run[-1]).max()) if len(run) > start else np.nan
+
+        plain = Scale("identity")
+        return replace(self._measured(f"from epoch {after} on", change), scale=plain)
+
     def bottoms_at(self, epoch: int) -> Verdict:
         """Judge whether this is lowest at an epoch.
 

@@ -179,6 +179,15 @@ def test_how_long_runs_went_is_compared_like_any_measure():
     assert np.isnan(curve([[1.0, 2.0]] * 7 + [[np.nan]]).length.values(8)[-1])
 
 
+def test_a_run_has_converged_where_it_stays_near_its_end():
+    runs = [[5, 1.2, 1.0, 1.1, 1.0], [4, 2.0, 1.5, 1.0, 1.0], *[[3, 1.0, 1.0, 1.0, 1.0]] * 6]
+    assert list(curve(runs).largest_change(after=3).values(8)) == pytest.approx(
+        [0.1, 0.5, *[0] * 6]
+    )
+    assert curve(runs).largest_change(after=1).values(8)[0] == 4
+    assert np.isnan(curve([[1.0, 1.0], *runs[1:]]).largest_change(after=4).values(8)[0])
+
+
 def test_the_largest_rise_is_that_of_each_run_wherever_it_comes():
     runs = [[3, 1, 4, 4.5], [3, 5, 4], [3, 2, 1.5], *[[2, 4, 1]] * 5]
     assert list(curve(runs).largest_rise.values(8)) == [3, 2, -0.5, *[2] * 5]
