@@ -6,7 +6,7 @@ import argparse
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "badge": (
-        "Draw the number of verdicts of each kind, as the ledgers have them, as an SVG picture.",
+        "Draw the number of findings that the ledgers have as an SVG picture.",
         "badge claims/ledger --into claims/badge.svg",
     ),
     "data": (

@@ -10,11 +10,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from repro.ledger import Entry, entries_at
-from repro.text import shown
+from repro.ledger import VERDICTS, Entry, entries_at
+from repro.text import counted, shown
 
-COLOURS = {"reproduced": "#1b7346", "refuted": "#b0281f", "inconclusive": "#7d5a00"}
-NAME_COLOUR, NONE_COLOUR = "#444b52", "#59616a"
+NAME_COLOUR, CHECKED_COLOUR, NONE_COLOUR = "#444b52", "#1b7346", "#59616a"
 
 LETTER, MARGIN, HEIGHT = 6.6, 7, 20
 """Lengths in pixels; texts are stretched to their place, so that every font fits."""
@@ -34,23 +33,21 @@ def add_to(commands: Any) -> None:
 
 
 def badge(entries: Iterable[Entry]) -> str:
-    """Return an SVG that says how many verdicts of each kind the ledgers have.
+    """Return an SVG that says how many findings were checked, and in its title of each kind.
+
+    A project is not red because sources are wrong.
 
     >>> "none judged" in badge([])
     True
     """
     counts = Counter(entry.verdict for entry in entries)
-    parts = [("claims", NAME_COLOUR)]
-    parts += [
-        (f"{counts[verdict]} {verdict}", colour)
-        for verdict, colour in COLOURS.items()
-        if counts[verdict]
-    ]
-    if len(parts) == 1:
-        parts.append(("none judged", NONE_COLOUR))
-    title = escape(f"claims: {', '.join(text for text, _ in parts[1:])}")
+    kinds = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    said, of_it = "none judged", NONE_COLOUR
+    if counts:
+        said, of_it = f"{counted(counts.total(), 'finding')} checked", CHECKED_COLOUR
+    title = escape(f"claims: {', '.join(kinds) or said}")
     drawn, at = "", 0.0
-    for text, colour in parts:
+    for text, colour in (("claims", NAME_COLOUR), (said, of_it)):
         width = LETTER * len(text)
         whole = width + 2 * MARGIN
         drawn += f'<rect x="{at:g}" width="{whole:g}" height="{HEIGHT}" fill="{colour}"/>'
