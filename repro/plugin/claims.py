@@ -128,6 +128,13 @@ def name_or_none(item: pytest.Item) -> str | None:
         return None
 
 
+def about(item: pytest.Item) -> str:
+    """Return the first paragraph of the docstring of a claim's file."""
+    assert isinstance(item, pytest.Function)
+    docstring = item.module.__doc__ or ""
+    return " ".join(docstring.strip().split("\n\n")[0].split())
+
+
 def select_by_name(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect all but the claims that `-k` names in full, if it does so.
 

@@ -14,8 +14,9 @@ from repro.document import ANY_PROFILE
 from repro.judge import Excess, Held, OneLook, Outcome, held_against, reference
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
-from repro.plugin.claims import ClaimMark, claim_id, is_about_a_document, mark_of
+from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document, mark_of
 from repro.plugin.levels import NAME as LEVELS
+from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE
 from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
@@ -118,7 +119,7 @@ class Gate:
             lost = self._is_rewritten(item, record) or _lost_runs(found, compared, gathered)
         self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
-        if entry is not None and (pairs := _level_pairs(entry, record)):
+        if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
             f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
@@ -249,11 +250,13 @@ class Gate:
         mark, claim, ledger = mark_of(item), claim_id(item), self.ledgers.of(item.path)
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
+        trials = gathered if isinstance(gathered, Trials) else None
+        is_held = found.outcome is Outcome.REPRODUCED
         return ClaimRecord(
             claim=claim,
             sentence=mark.sentence,
             source=mark.source,
-            about=_about(item),
+            about=about(item),
             documented=mark.documented,
             kind=mark.kind,
             profile=gathered.profile_name,
@@ -278,7 +281,7 @@ class Gate:
             command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
-            levels=_levels(found, gathered),
+            levels=[*trials.levels] if is_held and trials is not None else [],
             ledger=str(ledger.path),
         )
 
@@ -370,34 +373,10 @@ def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
     )
 
 
-def _level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list[Any]]]:
-    """Return the levels of a claim's arms in the ledger, each with today's, under its source."""
-    source = record.claim.partition("/")[0]
-    before = {(arm, metric): numbers for arm, metric, *numbers in entry.levels}
-    return [
-        ([arm, f"{source} {metric}", *before[arm, metric]], [arm, f"{source} {metric}", *now])
-        for arm, metric, *now in record.levels
-        if (arm, metric) in before
-    ]
-
-
-def _levels(found: Verdict, gathered: Gathered) -> list[tuple[str, str, float, float, int]]:
-    """Return the levels that a ledger keeps; none of a claim that it does not hold."""
-    is_reproduced = found.outcome is Outcome.REPRODUCED
-    return [*gathered.levels] if is_reproduced and isinstance(gathered, Trials) else []
-
-
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:
     """Say what the ledger has of a claim at other sizes, if it is the opposite of its verdict."""
     others = ledger.opposed(claim, profile, outcome.value)
     return "; ".join(f"{e.verdict} at {e.profile} ({e.data})" for e in others) or None
-
-
-def _about(item: pytest.Item) -> str:
-    """Return the first paragraph of the docstring of a claim's file."""
-    assert isinstance(item, pytest.Function)
-    docstring = item.module.__doc__ or ""
-    return " ".join(docstring.strip().split("\n\n")[0].split())
 
 
 def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -> str:

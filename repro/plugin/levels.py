@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,9 +16,22 @@ from repro.text import shown
 
 if TYPE_CHECKING:
     from repro.judge.levels import Shift
+    from repro.ledger import Entry
+    from repro.report.record import ClaimRecord
 
 NAME = "repro-levels"
 """The name of `Levels` among pytest's plugins, and of what reports of claims carry."""
+
+
+def level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list[Any]]]:
+    """Return the levels of a claim's arms in the ledger, each with today's, under its source."""
+    source = record.claim.partition("/")[0]
+    before = {(arm, metric): numbers for arm, metric, *numbers in entry.levels}
+    return [
+        ([arm, f"{source} {metric}", *before[arm, metric]], [arm, f"{source} {metric}", *now])
+        for arm, metric, *now in record.levels
+        if (arm, metric) in before
+    ]
 
 
 class Levels:
