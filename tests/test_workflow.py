@@ -88,7 +88,7 @@ def test_it_fails_where_a_finding_does_not_hold_any_more(project):
     judged = do("Judge", project)
     assert judged.returncode == 1, judged.stdout + judged.stderr
     assert do("Summarise", project).returncode == 0
-    assert "### Failed" in (project / "step.md").read_text()
+    assert "failed: 1" in (project / "step.md").read_text()
 
 
 @pytest.mark.thorough
