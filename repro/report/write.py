@@ -33,7 +33,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\]+)")
 
 CLAIM_COLUMNS = (
     *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
-    *("verdict", "p", "level", "accepted", "change"),
+    *("verdict", "reason", "p", "level", "accepted", "change"),
     *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
     *("measured", "file", "line", "command"),
 )
