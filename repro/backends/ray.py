@@ -215,12 +215,15 @@ def environment_of(project: Path, store: Path) -> dict[str, Any]:
 def code_paths(project: Path) -> list[str]:
     """Return where Python finds modules below a project, in the order in which it looks.
 
+    Folders of virtual environments are no part of it.
+
     >>> code_paths(Path.cwd())
     ['.', 'claims']
     """
     places = [Path(place).absolute() for place in sys.path]
-    below = [str(p.relative_to(project)) for p in places if p.is_relative_to(project)]
-    return list(dict.fromkeys(below))
+    below = [path for path in places if path.is_relative_to(project)]
+    own = [path for path in below if not any((p / "pyvenv.cfg").is_file() for p in path.parents)]
+    return list(dict.fromkeys(str(path.relative_to(project)) for path in own))
 
 
 def most(unit: str) -> int:

@@ -78,7 +78,7 @@ class Again(Files):
 
 
 class Repetition(StrEnum):
-    """What a run gave when it was trained again, beside what was packed."""
+    """The result of a packed run that was trained again, compared with what was packed."""
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"

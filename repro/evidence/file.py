@@ -42,7 +42,7 @@ NOT_PACKED = ("host", "pid")
 """Parts of a run's provenance that name a machine or a process, and travel nowhere."""
 
 Form: TypeAlias = "type | list[Form] | dict[str, Form]"
-"""What a value of a line has to be: of a type, a list of one form, or a table with members."""
+"""The form of a value in a line: a type, a list of one form, or a table with members."""
 
 FORMS: dict[str, Form] = {
     "head": {"name": str, "format": int, "profile": str, "runs": int},

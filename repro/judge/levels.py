@@ -22,7 +22,7 @@ ROUNDING = 1e-4
 
 
 class Level(NamedTuple):
-    """What one metric of an arm came to over its seeds."""
+    """The mean, standard deviation and number of seeds of one metric of an arm."""
 
     arm: str
     metric: str

@@ -59,7 +59,7 @@ class Judges(Protocol):
 
 
 class Beyond(StrEnum):
-    """What would have to be larger, where no number of seeds settles a statement."""
+    """The reason why no number of seeds settles a statement: what else would have to be larger."""
 
     NONE = ""
     EXAMPLES = "more examples would say, more seeds would not"

@@ -100,6 +100,8 @@ class Ledger:
 
 def _content(path: Path) -> bytes:
     """Return what is in a file; raises ValueError where it is none, or has no end."""
+    if path.is_symlink() and not path.exists():
+        raise ValueError("it is a link that leads nowhere")
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise ValueError("it is no plain file")
     with path.open("rb") as file:
@@ -155,9 +157,6 @@ def ledgers_in(folder: Path) -> list[Path]:
     whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
     found = sorted(place / name for name in names)
-    for path in found:
-        if path.is_symlink() and not path.exists():
-            raise LedgerError(f"The ledger {path} is a link that leads nowhere: mend or remove it.")
     if not is_package(place):
         return [*whole, *found]
     if any(map(_has_entries, found)):

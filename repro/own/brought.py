@@ -18,7 +18,7 @@ OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
 """The names in a run's state of what an optimiser and a schedule keep."""
 
 OF_MODULE = ("parameter/", "buffer/")
-"""How names in a run's state begin of what the module holds."""
+"""The beginnings of the names, in a run's state, of a module's parameters and buffers."""
 
 
 @dataclass(frozen=True)

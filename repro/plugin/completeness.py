@@ -55,7 +55,7 @@ class Seen(NamedTuple):
     state: str
     """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
     sentence: str
-    """What it says; the same where it was renamed."""
+    """The claim's sentence, which a renaming leaves as it is."""
 
 
 class Completeness:
@@ -81,7 +81,7 @@ class Completeness:
         self.gone: dict[Path, list[str]] = {}
         """The entries of each ledger whose claims are gone."""
         self.renamed: list[str] = []
-        """Those of them that seem to be renamed, each with its new name."""
+        """The claims that are gone and seem to be renamed, each as “old to new”."""
         self.left_out: list[str] = []
         """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
         self.unread: list[str] = []

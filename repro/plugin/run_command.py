@@ -41,7 +41,7 @@ def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
     """Train a run of each arm; the exit code is 1 where one failed."""
     from repro.arm import Run
     from repro.evidence.audit import Again, NotTrained
-    from repro.plugin.table_command import read
+    from repro.plugin.reading import read
     from repro.recorded.source import RecordedArm
     from repro.runs.identity import engine_of, name_of
 

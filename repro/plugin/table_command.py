@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,7 @@ from repro.files import explained
 from repro.plugin.evidence_command import add_claims, claims_of, options_of
 
 if TYPE_CHECKING:
-    import pytest
-
     from repro.plugin.session import ClaimSession
-    from repro.plugin.trials import Trials
     from repro.report.runs import StoredRuns, UsedRuns
 
 
@@ -77,22 +73,8 @@ def _write(session: ClaimSession, into: Path | None) -> None:
 def _used(session: ClaimSession) -> list[UsedRuns]:
     """Call the tests of claims, and return the runs that they read."""
     from repro.plugin.claims import claim_id
+    from repro.plugin.reading import read
     from repro.report.runs import UsedRuns
 
     used = ((claim_id(item), read(session, item)) for item in session.trained)
     return [UsedRuns(name, trials.arms_used, trials.metrics_used) for name, trials in used]
-
-
-def read(session: ClaimSession, item: pytest.Item) -> Trials:
-    """Call the test of a claim, and return what it asked for, as far as it came.
-
-    >>> read(session, session.trained[0]).arms
-    """
-    import pytest
-
-    from repro.plugin.claims import call, quiet
-
-    trials = session.trials_of(item)
-    with suppress(Exception, pytest.skip.Exception), quiet():  # what is wrong with it its test says
-        call(item, trials=trials)
-    return trials

@@ -34,7 +34,7 @@ class Turns:
     ) -> None:
         self._config, self._plan, self._train = session.config, plan, train
         self._first, self._last = deque(first), deque(last)
-        """What is not planned: it is run before all training, or after it."""
+        """The claims and figures outside of the plan, run before all training or after it."""
         self._places: set[pytest.Item | None] = set(places)
         self._next: pytest.Item | None = None
         self._running: pytest.Item | None = None
