@@ -246,17 +246,12 @@ class Arm:
         """True if a run may end before its last step."""
         return self.recipe.patience is not None
 
-    @property
-    def stacks(self) -> bool:
-        """True if the study trains this arm in its stacked form on a CPU."""
-        return False
-
     def stacks_on(self, device: str) -> bool:
         """Return whether the study trains this arm in its stacked form on a kind of device.
 
         A study may stack more on an accelerator, which one small network does not fill.
         """
-        return self.stacks
+        return False
 
     @property
     def starts_from(self) -> Run | None:

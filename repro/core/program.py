@@ -168,6 +168,12 @@ class StackedProgram:
         self.clips = any(recipe.clip is not None for recipe in self._recipes())
         self.limits = torch.zeros(len(self.runs), device=self.device)  # [R] of gradient norms
         self.limits_now: list[float] = []
+        rows = {name: self.model.trained_rows(name) for name in self.model.parameters}
+        self.frozen = {  # [R] of the parameters that some runs do not train
+            name: ~torch.tensor(trained, device=self.device)
+            for name, trained in rows.items()
+            if not all(trained)
+        }
         self.replay = replay_on(self.device)
 
     def _recipes(self) -> list[Recipe]:
@@ -200,8 +206,11 @@ class StackedProgram:
 
     def _clip(self, gradients: dict[str, Tensor]) -> None:
         squares = torch.zeros_like(self.limits)
-        for gradient in gradients.values():
-            squares[: len(gradient)] += gradient.flatten(1).square().sum(1)
+        for name, gradient in gradients.items():
+            square = gradient.flatten(1).square().sum(1)
+            if name in self.frozen:
+                square = square.masked_fill(self.frozen[name][: len(square)], 0.0)
+            squares[: len(square)] += square
         factor = (self.limits / (squares.sqrt() + CLIP_EPSILON)).clamp(max=1.0)  # [R]
         for gradient in gradients.values():
             gradient.mul_(factor[: len(gradient)].view(-1, *[1] * (gradient.ndim - 1)))

@@ -96,7 +96,7 @@ class Study(Protocol):
     def stacked(self, runs: Sequence[Run[Any]], data: Any, device: torch.device) -> StackedModel:
         """Build runs of one program as one model, at their initialisation; row r is `runs[r]`.
 
-        Called only where the arm says that it `stacks`.
+        Called only where the arm `stacks_on` the device.
         """
 
 

@@ -144,8 +144,7 @@ class ModuleArm(OwnArm):
     def steps(self) -> int:
         return self.recipe.epochs * (self.examples // self.recipe.batch)
 
-    @property
-    def stacks(self) -> bool:
+    def stacks_on(self, device: str) -> bool:
         return True  # a module that does not stack is trained run by run, and the session says so
 
 

@@ -31,8 +31,7 @@ class Steps(OwnArm):
     def effort(self):
         return self.size
 
-    @property
-    def stacks(self):
+    def stacks_on(self, device):
         return self.together
 
 

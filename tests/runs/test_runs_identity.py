@@ -55,7 +55,7 @@ def test_the_engine_and_the_processor_are_no_part_of_it(monkeypatch):
     assert identity(RUN, device="cpu").keys() == {"arm", "seed", "data", "code", "device", "torch"}
     before = key()
     assert engine_of(RUN.arm) == "stacked"
-    monkeypatch.setattr(LadderArm, "stacks", False)
+    monkeypatch.setattr(LadderArm, "stacks_on", lambda arm, device: False)
     assert engine_of(RUN.arm) == "loop"
     module._of_arm.cache_clear()
     assert key() == before

@@ -85,5 +85,6 @@ def test_only_what_has_a_stacked_form_says_that_it_stacks():
     contexts = [ADVANCED, AtTheStart(layers=12, context=512)]
     for arm in [D256_L4, *ladders, *contexts, STANDARD, FIRST_ROW, ROWS[9], BASELINE]:
         assert hasattr(study_of(arm), "stacked") or not arm.at("ci").stacks_on("cpu")
-    assert D256_L4.at("ci").stacks
-    assert ADVANCED.at("ci").stacks
+        assert hasattr(study_of(arm), "stacked") or not arm.stacks_on("cuda")
+    assert D256_L4.at("ci").stacks_on("cpu")
+    assert ADVANCED.at("ci").stacks_on("cpu")

@@ -36,12 +36,7 @@ def each_its_own(arm, **settings):
         warmup=st.sampled_from([0, 3]),
     )
     arms = st.lists(st.builds(arm.but, recipe=recipes, **settings), min_size=2, max_size=4)
-
-    def as_a_session_stacks_them(arms):
-        dearest_first = sorted(arms, key=lambda arm: -arm.effort)
-        return [Run(arm, seed) for seed, arm in enumerate(dearest_first)]
-
-    return arms.map(as_a_session_stacks_them)
+    return arms.map(lambda arms: [Run(arm, seed) for seed, arm in enumerate(arms)])
 
 
 def of_some_blocks(arm):
@@ -75,9 +70,7 @@ def finetuned(settings):
 STACKS = {
     "ladder": ladders().flatmap(of_some_blocks),
     "ladder, other blocks": st.builds(placed, ladders(), PLACES).flatmap(of_some_blocks),
-    "ladder, local losses": ladders(rule="bp", feedback="weights")
-    .map(by_local_losses)
-    .flatmap(of_some_blocks),
+    "ladder, local losses": ladders(rule="bp").map(by_local_losses).flatmap(of_some_blocks),
     "ladder, no blocks": each_its_own(without_blocks(LADDER)),
     "early exit": st.integers(1, 3).flatmap(exits),
     "context": st.builds(

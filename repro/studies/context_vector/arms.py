@@ -154,13 +154,10 @@ class ContextArm(Arm):
     def steps(self) -> int:
         return self.recipe.epochs * -(-self.epoch_sequences // self.recipe.batch)
 
-    @property
-    def stacks(self) -> bool:
-        fills = fills_lines(self.width, self.embedding, self.context, self.vocabulary)
-        return fills and self.recipe.batch % 8 == 0 and self.recipe.precision == "float32"
-
     def stacks_on(self, device: str) -> bool:
-        return self.stacks if device == "cpu" else self.recipe.precision == "float32"
+        fills = fills_lines(self.width, self.embedding, self.context, self.vocabulary)
+        pays = device != "cpu" or (fills and self.recipe.batch % 8 == 0)
+        return pays and self.recipe.precision == "float32"
 
     @property
     def products(self) -> int:

@@ -35,8 +35,7 @@ class AtTheStart(ContextArm):
         """Return the documented size, which costs no more than a few seconds without training."""
         return self
 
-    @property
-    def stacks(self) -> bool:
+    def stacks_on(self, device: str) -> bool:
         return False
 
     @property

@@ -139,12 +139,8 @@ class LadderArm(Arm):
     def steps(self) -> int:
         return self.recipe.epochs * (self.images // self.recipe.batch)
 
-    @property
-    def stacks(self) -> bool:
-        return fills_lines(self.width) and self.recipe.batch % 8 == 0
-
     def stacks_on(self, device: str) -> bool:
-        return self.stacks or device != "cpu"
+        return device != "cpu" or (fills_lines(self.width) and self.recipe.batch % 8 == 0)
 
     def located(self) -> Self:
         here = resolved(self, "data")

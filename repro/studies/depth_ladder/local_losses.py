@@ -37,7 +37,7 @@ class StackedLocal(StackedLadder):
         self, runs: Sequence[Run[LocalArm]], data: LadderData, device: torch.device
     ) -> None:
         super().__init__(runs, data, device)
-        self.arm = self.arm.but(rule="fa")
+        self.arm = self.arm.but(rule="fa", feedback="weights")  # the feedback is its own weights
 
     def _passed_down(self, credit: Tensor, trace: BlockTrace, index: int) -> Tensor:
         for name in (f"blocks.{index}.up", f"blocks.{index}.down"):

@@ -66,8 +66,7 @@ class StartArm(LadderArm):
     trained: int = 0
     recipe: Recipe = DOCUMENTED_RECIPE.but(epochs=0)
 
-    @property
-    def stacks(self) -> bool:
+    def stacks_on(self, device: str) -> bool:
         return False  # nothing is trained
 
     @property

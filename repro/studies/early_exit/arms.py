@@ -162,15 +162,11 @@ class ExitArm(Arm):
     def settings(self) -> Settings:
         return {**super().settings(), "layers": self.layers}
 
-    @property
-    def stacks(self) -> bool:
-        """True if a step is small enough for stacking to pay, and its matrices fill cache lines."""
-        is_small = self.recipe.batch * self.width <= LARGEST_STACKED
-        in_lines = fills_lines(self.width, self.hidden)
-        return is_small and in_lines and self.stacks_on("")
-
     def stacks_on(self, device: str) -> bool:
-        return self.stacks if device == "cpu" else self.confidence == "max-softmax"
+        """Return whether stacking pays: on a CPU for small steps, whose matrices fill its lines."""
+        is_small = self.recipe.batch * self.width <= LARGEST_STACKED
+        pays = device != "cpu" or (is_small and fills_lines(self.width, self.hidden))
+        return pays and self.confidence == "max-softmax"
 
     @property
     def steps(self) -> int:

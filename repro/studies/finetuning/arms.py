@@ -256,8 +256,7 @@ class FinetuneArm(Arm):
         """True if training changes the last blocks at most, so that all below is computed once."""
         return self.trained not in ("all", "lora")
 
-    @property
-    def stacks(self) -> bool:
+    def stacks_on(self, device: str) -> bool:
         return self.is_frozen_below and self.size == "tiny"
 
     @property
