@@ -9,7 +9,7 @@ from repro.arm import Run
 from repro.judge import Design, detectable
 from repro.runs.profiles import Profile
 from repro.runs.progress import RATE
-from repro.runs.queue import work_of
+from repro.runs.queue import work_of_all
 from repro.text import counted, shown
 
 MOST_ROWS = 10
@@ -64,4 +64,4 @@ def _sum(missing: Sequence[Run]) -> list[str]:
 
 def _minutes(runs: Sequence[Run]) -> float:
     """Return the minutes of one core that runs take, each training once."""
-    return sum(map(work_of, dict.fromkeys(run.training for run in runs))) / RATE / 60
+    return work_of_all(runs) / RATE / 60

@@ -6,8 +6,36 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Self
 
-RATE = 3.2e10
+RATE = 1.5e10
 """Multiplications a second of one core, to guess by before anything was done."""
+
+
+@dataclass
+class Pace:
+    """The time that one trainer takes for the runs of a study: a guess, until some were trained.
+
+    Each study has its own: small networks do a tenth of the multiplications a second of large ones,
+    and runs that stop early do a tenth of those that were expected.
+
+    >>> pace = Pace()
+    >>> pace.add(work=1e10, seconds=4.0)
+    >>> pace.seconds(3e10)
+    12.0
+    """
+
+    work: float = 0.0
+    """The multiplications that were done."""
+    taken: float = 0.0
+    """The seconds that they took."""
+
+    def add(self, *, work: float, seconds: float) -> None:
+        """Take note of what was done."""
+        self.work += work
+        self.taken += seconds
+
+    def seconds(self, work: float) -> float:
+        """Return the seconds that so many multiplications will take."""
+        return work * self.taken / self.work if self.work else work / RATE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +48,8 @@ class Status:
     asked: int
     """Distinct runs that the claims have asked for so far."""
     missing: int
-    seconds: float = 0.0
-    """The time since training began."""
-    done: float = 0.0
-    """The multiplications that were done since, also of batches that are under way."""
-    left: float = 0.0
-    """The multiplications that are left, as far as the claims have asked."""
-    trainers: int = 1
+    seconds_left: float = 0.0
+    """The time that the runs will take which the claims have asked for so far."""
     under_way: str = ""
     """The batches under way, in words."""
     waits_for: str = ""
@@ -36,13 +59,6 @@ class Status:
     def stored(self) -> int:
         """Runs that are there."""
         return self.asked - self.missing
-
-    @property
-    def seconds_left(self) -> float:
-        """The time so far, in proportion to what is left; a guess while nothing is done."""
-        if self.done and self.seconds:
-            return self.seconds * self.left / self.done
-        return self.left / RATE / self.trainers
 
     def as_json(self) -> str:
         """Return it as text, for another process to read."""

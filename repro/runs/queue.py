@@ -7,7 +7,7 @@ session that finds runs held takes others, and looks again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 from repro.arm import Arm, Run
 from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
+from repro.runs.progress import RATE
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results
 from repro.store import Store
@@ -29,13 +30,18 @@ LEAST_WIDTH = 8
 LARGEST_STEP = 2**28
 """Multiplications of a step from which a processor gains nothing by stacking further runs."""
 
-UNKNOWN_WORK = 2.0**38
-"""The multiplications that a run counts as whose arm cannot say: some eight seconds of a core."""
+UNKNOWN_WORK = 8 * RATE
+"""The multiplications that a run counts as whose arm cannot say: eight seconds of a core."""
 
 
 def work_of(run: Run) -> float:
     """Return the rough number of multiplications of a run."""
     return _work_of(run.arm)
+
+
+def work_of_all(runs: Iterable[Run]) -> float:
+    """Return the rough number of multiplications of runs, of those that share a training once."""
+    return sum(map(work_of, dict.fromkeys(run.training for run in runs)))
 
 
 @cache

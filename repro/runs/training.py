@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from repro.arm import Run
 from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
-from repro.runs.progress import Status
-from repro.runs.queue import Queue, work_of
+from repro.runs.progress import Pace, Status
+from repro.runs.queue import Queue, work_of, work_of_all
 from repro.runs.results import Results
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
@@ -36,9 +39,12 @@ class Training:
         self._queue = Queue(store, results, engine=engine, device=pool.device, project=project)
         self._shares: dict[int, tuple[str, float]] = {}
         """How far each batch under way is: in words, and the share that is done."""
-        self._began: float | None = None
+        self._began: dict[int, float] = {}
+        """The time at which each batch was submitted."""
+        self._paces: defaultdict[str, Pace] = defaultdict(Pace)
+        """The time that runs of each study take."""
+        self._has_begun = False
         self._showed = 0.0
-        self._done = 0.0
 
     def advance(self, plan: Plan[Any], *, seconds: float) -> None:
         """Hand over what the plan misses, and take what has come, or comes within some seconds.
@@ -46,9 +52,9 @@ class Training:
         Raises `TrainingStopped` where nothing more can be trained.
         """
         try:
-            if self._began is None:
+            if not self._has_begun:
                 tidy(self.store)
-                self._began = time.monotonic()
+                self._has_begun = True
             self._hand_over(plan)
             self._show(plan)
             for event in self.pool.events(seconds):
@@ -65,26 +71,36 @@ class Training:
 
     def status(self, plan: Plan[Any]) -> Status:
         """Return how far the plan is."""
-        missing = dict.fromkeys(plan.missing)
-        under_way = sum(
-            share * work_of(run)
-            for number, (_, share) in self._shares.items()
-            for run in self._queue.batches[number].runs
-            if run in missing
-        )
+        missing = plan.missing
         held = "" if self._queue.batches else self._queue.held_elsewhere
         return Status(
             claims=plan.claims,
             open=plan.open,
             asked=0,
             missing=len(missing),
-            seconds=0.0 if self._began is None else time.monotonic() - self._began,
-            done=self._done + under_way,
-            left=max(0.0, sum(map(work_of, missing)) - under_way),
-            trainers=self.pool.trainers,
+            seconds_left=self._seconds_left(missing),
             under_way=" | ".join(words for words, _ in self._shares.values()),
             waits_for=self.pool.waits_for or held,
         )
+
+    def _seconds_left(self, missing: Iterable[Run]) -> float:
+        """Return the time until these runs are trained, by what is known of their studies' pace."""
+        now, under_way = time.monotonic(), self._queue.batches.values()
+        in_batches = {run for batch in under_way for run in batch.runs}
+        paces = {study: replace(pace) for study, pace in self._paces.items()}
+        left: defaultdict[str, float] = defaultdict(float)
+        for batch in under_way:
+            study, share = batch.arm.study, self._shares.get(batch.number, ("", 0.0))[1]
+            done = share * work_of_all(batch.runs)
+            left[study] += work_of_all(batch.runs) - done
+            if done:
+                seconds = now - self._began[batch.number]
+                paces.setdefault(study, Pace()).add(work=done, seconds=seconds)
+        for run in missing:
+            if run not in in_batches:
+                left[run.arm.study] += work_of(run)
+        seconds = sum(paces.get(study, Pace()).seconds(work) for study, work in left.items())
+        return seconds / self.pool.trainers
 
     def _hand_over(self, plan: Plan[Any]) -> None:
         """Submit batches while there is room, and take note of what others have trained."""
@@ -94,6 +110,7 @@ class Training:
             for batch in self._queue.take(
                 plan.missing, claims=claims, room=room, trainers=trainers
             ):
+                self._began[batch.number] = time.monotonic()
                 self.pool.submit(batch)
             failed = self.results.failures  # those that start from a failure among them
             is_new = plan.look([*self._queue.elsewhere, *failed])
@@ -102,7 +119,6 @@ class Training:
         match event:
             case Stored(run):
                 self.trained += 1
-                self._done += work_of(run)
                 plan.look([run])
             case Failed(run, why, details, at):
                 self.results.failures[run] = why
@@ -117,6 +133,10 @@ class Training:
                 words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
                 self._shares[number] = words, share
             case Ended(number):
+                batch, began = self._queue.batches[number], self._began[number]
+                self._paces[batch.arm.study].add(
+                    work=work_of_all(batch.runs), seconds=time.monotonic() - began
+                )
                 self._over(number)
         if not isinstance(event, Advanced):
             self._hand_over(plan)
@@ -124,6 +144,7 @@ class Training:
     def _over(self, number: int) -> None:
         self._queue.over(number)
         self._shares.pop(number, None)
+        self._began.pop(number, None)
 
     def _show(self, plan: Plan[Any]) -> None:
         if time.monotonic() - self._showed > SECONDS_BETWEEN_STATUSES:

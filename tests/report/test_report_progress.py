@@ -1,22 +1,14 @@
 """The progress line: claims, the time that is left, and that it fits."""
 
 from repro.report.progress import progress_line, stopped_line
-from repro.runs.progress import RATE, Status
+from repro.runs.progress import Status
 
-TWO_HOURS = {"seconds": 300.0, "done": 1.0, "left": 24.0}
+TWO_HOURS = {"seconds_left": 7200.0}
 
 
 def status(**more):
     given = {"claims": 66, "open": 54, "asked": 255, "missing": 60}
     return Status(**given | TWO_HOURS | more)
-
-
-def test_the_time_left_is_the_time_so_far_in_proportion_to_what_is_left():
-    assert status(seconds=30.0, done=2.0, left=6.0, trainers=4).seconds_left == 90.0
-
-
-def test_the_time_left_is_a_guess_from_the_size_before_anything_is_done():
-    assert status(seconds=30.0, done=0.0, left=8 * RATE, trainers=4).seconds_left == 2.0
 
 
 def test_a_status_goes_to_another_process_as_text():

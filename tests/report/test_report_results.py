@@ -19,7 +19,7 @@ from repro.report.record import JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import read_runs
 from repro.report.write import schema_text, write_data
-from repro.runs.progress import RATE, Status
+from repro.runs.progress import Status
 from repro.store import Store, run_key
 from tests.report.records import RECIPE, arm, identity, store_runs
 
@@ -122,7 +122,7 @@ def test_epochs_are_those_that_were_measured(tmp_path):
 
 def test_the_documented_examples_run(shared_results, monkeypatch):
     monkeypatch.chdir(ROOT)
-    status = Status(claims=66, open=54, asked=290, missing=95, left=1200 * RATE, trainers=2)
+    status = Status(claims=66, open=54, asked=290, missing=95, seconds_left=600.0)
     names = {"results": shared_results, "status": status, "said": Said("reproduced", "")}
     modules = pkgutil.walk_packages(repro.report.__path__, "repro.report.")
     loaded = [importlib.import_module(module.name) for module in modules]

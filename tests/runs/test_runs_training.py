@@ -5,6 +5,7 @@ import pytest
 from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.pool import Advanced, Failed, TrainingStopped
+from repro.runs.progress import RATE
 from repro.store import Store, StoreError
 from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, session, trained
 
@@ -57,6 +58,35 @@ def test_a_wait_for_another_session_is_said(tmp_path):
     lock.release()
     work.training.advance(plan, seconds=0.0)
     assert work.training.status(plan).waits_for == ""
+
+
+def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path, monkeypatch):
+    clock, left = [0.0], []
+
+    def trains_in_three_seconds(batch):
+        left.append(work.training.status(plan).seconds_left)
+        clock[0] += 3.0
+        return batch.runs
+
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    work, plan = session(tmp_path, FakePool(outcome=trains_in_three_seconds), RUNS)
+    plan.read_all()
+    guess = 10 / RATE  # steps of one multiplication each
+    assert work.training.status(plan).seconds_left == pytest.approx(3 * guess)
+    while plan.take_ready() is None:
+        work.training.advance(plan, seconds=0.0)
+    assert left == pytest.approx([3 * guess, 6.0, 3.0])
+
+
+def test_a_batch_under_way_tells_the_time_that_it_will_take(tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    work, plan = session(tmp_path, FakePool(), STACKED)
+    plan.read_all()
+    work.training._hand_over(plan)
+    clock[0] = 5.0
+    work.training._take(Advanced(1, Progress(runs=8, step=2, total=10)), plan)
+    assert work.training.status(plan).seconds_left == pytest.approx(20.0)
 
 
 def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
@@ -116,23 +146,21 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     assert others.training.trained == 2
 
 
-def test_the_status_counts_what_is_done_of_what_is_under_way(tmp_path):
+def test_the_status_counts_what_is_missing_and_says_what_is_under_way(tmp_path):
     work, plan = session(tmp_path, FakePool(), RUNS[:1], [RUNS[1]])
     plan.read_all()
     work.training._hand_over(plan)
     before = work.training.status(plan)
-    assert (before.claims, before.open, before.missing, before.done) == (2, 2, 2, 0.0)
+    assert (before.claims, before.open, before.missing, before.under_way) == (2, 2, 2, "")
     work.training._take(Advanced(1, Progress(1, 5, 10)), plan)
-    after = work.training.status(plan)
-    assert (after.done, after.left, after.under_way) == (5.0, before.left - 5.0, "steps x1 5/10")
+    assert work.training.status(plan).under_way == "steps x1 5/10"
 
 
-def test_the_status_counts_a_run_of_a_batch_under_way_once(tmp_path):
+def test_a_run_of_a_batch_under_way_that_is_stored_takes_no_more_time(tmp_path):
     work, plan = session(tmp_path, FakePool(), STACKED[:2])
     plan.read_all()
     work.training._hand_over(plan)
     stored = work.pool.put(STACKED[0], work.pool.submitted[0])
     for event in (Advanced(1, Progress(2, 10, 10)), stored):
         work.training._take(event, plan)
-    status = work.training.status(plan)
-    assert (status.done, status.left) == (2 * STACKED[0].arm.work, 0.0)
+    assert work.training.status(plan).seconds_left == 0.0
