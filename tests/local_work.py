@@ -14,12 +14,11 @@ from repro.store import Store
 class LocalWork:
     """The training of one session in this process, over a store in a folder."""
 
-    def __init__(self, folder, *, engine="auto", same_machine=False, pool=None, **options):
+    def __init__(self, folder, *, engine="auto", pool=None, **options):
         self.store = Store(folder, **options)
         self.pool = pool or InProcessPool(self.store, device="cpu")
         self.pool.store = self.store
-        machine = self.pool.machine if same_machine else None
-        self.results = Results(self.store, device="cpu", machine=machine)
+        self.results = Results(self.store, device="cpu")
         self.training = Training(
             self.store, self.pool, self.results, engine=engine, project=Path(__file__).parent
         )

@@ -19,7 +19,6 @@ def pool_named(
     device: str,
     trainers: int | None,
     project: Path,
-    same_machine: bool = False,
     slurm: SlurmSettings | None = None,
     shows: bool = False,
 ) -> Pool[Any]:
@@ -35,11 +34,6 @@ def pool_named(
     if name == "local":
         return ProcessPool(store, device=device, trainers=trainers or cores())
     address = require_executor(name)
-    if same_machine:
-        raise ValueError(
-            f"--same-machine cannot be kept with --executor {name}, which does not say what its"
-            " nodes are; leave it out."
-        )
     if name == "slurm":
         from repro.backends.slurm import SlurmPool
 

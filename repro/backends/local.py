@@ -18,7 +18,7 @@ from repro.backends.packed import packed, require_not_loading
 from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
 from repro.backends.trainer import train_batch, within
 from repro.backends.trainer_process import TrainerProcess, Unread
-from repro.core.device import machine, resolve_device
+from repro.core.device import resolve_device
 from repro.core.progress import Progress
 from repro.exits import exit_refused
 from repro.imports import interrupts_held
@@ -48,10 +48,6 @@ class LocalPool(Pool[LocalJob]):
     def __init__(self, store: Store, device: str, trainers: int) -> None:
         super().__init__(resolve_device(device), trainers)
         self._store = store
-
-    @property
-    def machine(self) -> str:
-        return machine(self.device)
 
     @property
     def waits_for(self) -> str:

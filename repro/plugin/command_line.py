@@ -59,9 +59,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "slurm-folder": _valued(
         "DIR", "a folder on a disk that all nodes of Slurm share (default: in the store)"
     ),
-    "same-machine": _switch(
-        "use only results that this kind of machine trained; train the others again"
-    ),
     "evidence": _valued(
         "FILE",
         "judge from files of packed results, and train nothing",

@@ -29,7 +29,7 @@ ENGINES = ("auto", "loop", "stacked")
 
 EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults, whose module is imported when files are named
 
-ABOUT_TRAINING = ("plan", "device", "engine", "executor", "same-machine", "update-ledger")
+ABOUT_TRAINING = ("plan", "device", "engine", "executor", "update-ledger")
 """Options that mean nothing where results are read from evidence."""
 
 LOOKS = (

@@ -181,12 +181,10 @@ class ClaimSession:
             device=option(config, "device") if trains else "cpu",  # to look for one imports torch
             trainers=trainers_of(config),
             project=project_of(config),
-            same_machine=option(config, "same-machine"),
             slurm=slurm_settings(config),
             shows=is_debugged(config),
         )
-        machine = pool.machine if option(config, "same-machine") else None
-        results = Results(store, device=pool.device, machine=machine)
+        results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)
         return results, Training(store, pool, results, engine=engine, project=project)
 

@@ -138,11 +138,6 @@ class Pool(ABC, Generic[J]):
         return self._trainers
 
     @property
-    def machine(self) -> str | None:
-        """The chip that it trains on, where all of it is one kind."""
-        return None
-
-    @property
     def waits_for(self) -> str:
         """The others that it waits for, in words; empty where it does not."""
         return ""

@@ -77,13 +77,11 @@ class KnownResults(Protocol):
 class Results:
     """A view of the results in a store, and of the runs that could not be trained. Trains nothing.
 
-    With `machine`, results from other machines count as missing.
-
     >>> Results(store, device="cpu").get(run).values["measures"]
     """
 
-    def __init__(self, store: Store, *, device: str, machine: str | None = None) -> None:
-        self._store, self._device, self._machine = store, device, machine
+    def __init__(self, store: Store, *, device: str) -> None:
+        self._store, self._device = store, device
         self.failures: dict[Run, str] = {}
         """The reasons why runs could not be trained in this session."""
         self.details: dict[Run, str] = {}
@@ -123,7 +121,7 @@ class Results:
         for seed in seeds:
             if seed not in read:
                 stored = self._store.measured(self.key(Run(arm, seed)))
-                if stored is not None and not self._is_from_elsewhere(stored):
+                if stored is not None:
                     read[seed] = stored
         return [read.get(seed) for seed in seeds]
 
@@ -161,28 +159,15 @@ class Results:
 
     def key(self, run: Run) -> str:
         """Return the key that a run is stored under."""
-        if self._machine is not None:  # another one may be the first to store it
-            return run_key(self.identity(run))
         if run not in self._keys:
             self._keys[run] = run_key(self.identity(run))
         return self._keys[run]
 
     def identity(self, run: Run) -> Identity:
-        """Return the identity that a run is stored under.
-
-        It names the machine only where a session insists on its own, and another one was first.
-        """
+        """Return the identity that a run is stored under."""
         start = run.arm.starts_from
         starts_from = self.key(start) if start is not None else None
-        everywhere = identity(run, device=self._device, starts_from=starts_from)
-        stored = self._store.get(everywhere) if self._machine is not None else None
-        if stored is not None and self._is_from_elsewhere(stored):
-            return {**everywhere, "machine": self._machine}
-        return everywhere
-
-    def _is_from_elsewhere(self, stored: Result) -> bool:
-        machine = self._machine
-        return machine is not None and stored.provenance.get("machine") != machine
+        return identity(run, device=self._device, starts_from=starts_from)
 
 
 def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:

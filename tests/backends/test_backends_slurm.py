@@ -9,7 +9,6 @@ from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lo
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
-from repro.backends.choose import pool_named
 from repro.backends.cluster import SlurmSettings, device_of_nodes, require_executor
 from repro.backends.trainer import train_here
 from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
@@ -307,10 +306,3 @@ def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ValueError, match=r"pip install 'repro-claims\[(slurm|ray)\]'"):
             require_executor(name)
-
-
-def test_bits_of_one_machine_cannot_be_asked_of_a_cluster(sbatch, tmp_path):
-    sbatch("exit 1")
-    at = {"device": "cpu", "trainers": 1, "project": tmp_path, "same_machine": True}
-    with pytest.raises(ValueError, match="--same-machine cannot be kept with --executor slurm"):
-        pool_named("slurm", Store(tmp_path / "store"), **at)

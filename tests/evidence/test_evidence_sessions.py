@@ -101,7 +101,7 @@ def test_a_claim_whose_runs_are_not_packed_is_not_run(trained):
 
 def test_options_that_there_are_not_or_that_are_about_training_are_refused(trained):
     packed(trained)
-    for option in ("--plan", "--same-machine", "--update-ledger", "--engine=loop"):
+    for option in ("--plan", "--update-ledger", "--engine=loop"):
         result = run(trained, "--evidence", FILE, option)
         result.stderr.fnmatch_lines(["*--evidence judges what is in the files and trains nothing*"])
     for arguments in (["pack", FILE, "--nothing", "claims"], ["add", FILE, "--device", "cpu", "x"]):

@@ -8,7 +8,6 @@ from typing import ClassVar
 import pytest
 
 from repro.arm import Run
-from repro.core.device import machine
 from repro.own.arm import OutsideArm
 from repro.recipe import Recipe
 from repro.runs import identity as module
@@ -147,34 +146,10 @@ class Plain(OutsideArm):
 
 
 ONE = Run(Plain(), 1)
-HERE, ELSEWHERE = {"machine": machine("cpu")}, {"machine": "x86_64 another"}
-
-
-def view(folder, **options):
-    pool = FakePool()
-    pool.machine = machine("cpu")
-    return LocalWork(folder, pool=pool, **options)
 
 
 def test_weights_are_not_kept_in_memory(tmp_path):
-    here = view(tmp_path)
-    here.store.put(here.results.identity(ONE), {"steps": 1}, HERE, weights=b"many")
+    here = LocalWork(tmp_path, pool=FakePool())
+    here.store.put(here.results.identity(ONE), {"steps": 1}, {}, weights=b"many")
     assert here.results.get(ONE).values == {"steps": 1}
     assert here.results.get(ONE).weights is None
-
-
-def test_who_insists_on_one_machine_alone_takes_no_result_from_another(tmp_path):
-    strict = view(tmp_path, same_machine=True)
-    strict.store.put(strict.results.identity(ONE), {"steps": 1}, ELSEWHERE)
-    assert strict.results.get(ONE) is None
-    strict.store.put(strict.results.identity(ONE), {"steps": 2}, HERE)
-    assert strict.results.get(ONE).values == {"steps": 2}
-    assert view(tmp_path).results.get(ONE).values == {"steps": 1}
-
-
-def test_who_insists_on_one_machine_uses_what_that_one_has_trained(tmp_path):
-    here = view(tmp_path)
-    here.store.put(here.results.identity(ONE), {"steps": 1}, HERE)
-    strict = view(tmp_path, same_machine=True)
-    assert strict.results.get(ONE).values == {"steps": 1}
-    assert strict.results.key(ONE) == here.results.key(ONE)
