@@ -1,6 +1,6 @@
 """Sessions of another project, by whichever repro is installed beside pytest.
 
-CI runs them from the checkout and again from the wheel, away from it: nothing of `tests` is imported.
+CI runs them from the checkout, and again from the wheel: nothing of `tests` is imported.
 """
 
 import os
@@ -16,9 +16,8 @@ RECORDED = """
 from repro import Metric, claim
 from repro.recorded import recorded
 
-RESULTS = recorded(
-    "results.csv", arm="method", seed="seed", epoch="epoch", metrics={"accuracy": Metric("identity")}
-)
+METRICS = {"accuracy": Metric("identity")}
+RESULTS = recorded("results.csv", arm="method", seed="seed", epoch="epoch", metrics=METRICS)
 
 
 @claim("A beats B", source="Ours, Table 1")
