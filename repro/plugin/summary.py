@@ -27,7 +27,7 @@ from repro.ledger import (
     write_ledgers,
 )
 from repro.plugin import completeness
-from repro.plugin.claims import claim_id
+from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
 from repro.plugin.gate import is_about_other_data
@@ -310,6 +310,8 @@ def describe_plan(session: ClaimSession) -> str:
         **{claim_id(item): why for item, why in session.unreadable.items()},
         **{item.nodeid: why for item, why in session.refused.items()},
     }
+    own = [item for item in session.trained if mark_of(item).looks is not None]
+    claims = counted(len(own), "claim")
     lines = [
         plan_text(
             len(session.items),
@@ -318,6 +320,7 @@ def describe_plan(session: ClaimSession) -> str:
             profile,
             all_rows=session.config.get_verbosity() > 0,
         ),
+        *([f"{claims} of these at looks that the claim declares itself"] if own else []),
         *recorded_lines([session.known.files]),
         *session.lines_not_ahead(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),
