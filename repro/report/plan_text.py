@@ -54,7 +54,7 @@ def _sum(missing: Sequence[Run]) -> list[str]:
         total, cores = _minutes(known), os.cpu_count() or 1
         lines.append(
             f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores: guessed"
-            " from the size of the arms; runs that may stop early count as whole"
+            " from the size of the arms; runs that stop early take less"
         )
     if len(known) < len(missing):
         others = counted(len(missing) - len(known), "run")
