@@ -135,12 +135,9 @@ class Verdict(NoLogic):
         weakest = self.weakest
         if weakest is None:
             return ""
-        shown = f"{weakest.label} = {weakest.estimate:.3g}"
-        if weakest.has_spread:
-            shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
-        elif not weakest.alike:
-            return shown  # exact: one run says it
-        return f"{shown}, {weakest.counted}"
+        shown = f"{weakest.label} = {weakest.amount}"
+        is_exact = not (weakest.has_spread or weakest.alike)  # one run says it
+        return shown if is_exact else f"{shown}, {weakest.counted}"
 
     def __bool__(self) -> bool:
         if self.judge is not None:

@@ -85,6 +85,7 @@ def test_pandas_reads_the_tables(results, tmp_path):
     value = claims.loc["004/value"]
     assert (value.verdict, value.documented_value) == ("reproduced", 0.45)
     assert value.low < value.estimate < value.high
+    assert value.low < value.plain < value.high
     assert claims.loc["000/agrees"].isna().p
     seeds = pandas.read_csv(tmp_path / "seeds.csv")
     of_ratio = seeds[seeds.claim == "000/ratio"].groupby("comparison").per_seed
