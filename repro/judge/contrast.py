@@ -273,7 +273,9 @@ class Contrast:
         )
         if self.is_gain or self.is_exact or evidence.fixed_variance:
             return evidence
-        return replace(evidence, alike=(evidence.alike | _are_tied(*self._read(readings)))[()])
+        return replace(
+            evidence, is_constant=(evidence.is_constant | _are_tied(*self._read(readings)))[()]
+        )
 
     def _drawn(self, seeds: int) -> Drawn:
         """The error of the mean difference from having measured on these examples alone.

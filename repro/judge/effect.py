@@ -105,8 +105,9 @@ class Effect(Evidence):
         if self.kind == "run":
             return f"{mark}: {self.label} gives {self.amount}{self._beside(p)}"
         claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
-        p = "the same on every seed" if self.alike or not self.has_spread else p
-        return f"{mark}: {self.label} = {self.amount} {self.unit}, {claimed}; {p}"
+        p = "the same on every seed" if self.is_constant or not self.has_spread else p
+        unit = self.unit.removeprefix(f"{self.on_scale} of ")  # which the amount says
+        return f"{mark}: {self.label} = {self.amount} {unit}, {claimed}; {p}"
 
     def _beside(self, p: str) -> str:
         """The rest of the sentence about a run: the documented one beside it."""

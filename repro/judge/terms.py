@@ -89,7 +89,7 @@ class DocumentedRun(Contrast):
             p_against=np.where(fixed, 1.0 - read_off, 2 * stdtr(seeds - 1, -t))[()],
             statistic_for=statistic,
             statistic_against=Prediction(self.runs, two_sided=True),
-            alike=(fixed & (not self.is_exact))[()],
+            is_constant=(fixed & (not self.is_exact))[()],
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
@@ -183,7 +183,7 @@ class SmallSpread(Contrast):
             p_against=np.where(fixed, 1.0, large.tail(squares, seeds))[()],
             statistic_for=small,
             statistic_against=large,
-            alike=(fixed & (not self.is_exact))[()],
+            is_constant=(fixed & (not self.is_exact))[()],
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
@@ -230,7 +230,7 @@ class InHalfOfRuns(Contrast):
             p_against=SIGN.p(runs - count, runs),
             statistic_for=SIGN,
             statistic_against=SIGN,
-            alike=self._weighed(readings).alike,
+            is_constant=self._weighed(readings).is_constant,
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:

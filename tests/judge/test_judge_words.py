@@ -186,9 +186,9 @@ def test_what_is_joined_is_one_finding_of_all_sides_whose_truth_is_asked():
             labels = [verdict.samples[place].label for place in effect.sides]
             assert effect.label == " - ".join(labels)
     assert a.judge.findings.made == [joined, other]
-    assert a.judge.findings.asked == []
+    assert a.judge.findings.asserted == []
     assert joined
-    assert a.judge.findings.asked == [joined]
+    assert a.judge.findings.asserted == [joined]
 
 
 def test_findings_together_have_the_p_of_the_weakest_or_pay_for_the_choice():
