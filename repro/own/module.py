@@ -22,7 +22,7 @@ from repro.arm import Run
 from repro.core.models import ReferenceBase, StackedBase, stacked
 from repro.core.program import LoopProgram
 from repro.core.randomness import drawing_from
-from repro.core.streams import stream
+from repro.core.streams import stream_seed
 from repro.core.study import Data, Measures
 from repro.own.brought import Brought, BroughtLoop
 from repro.own.examples import Examples, LoadedExamples
@@ -123,7 +123,7 @@ class ModuleStudy:
         module.eval()
         with (
             torch.no_grad(),
-            drawing_from(stream(run.seed, "measure").initial_seed()),
+            drawing_from(stream_seed(run.seed, "measure")),
             _saying_where(module),
         ):
             measured = checked(run.arm, self.measure_of(module, run.arm), by="measure(module, arm)")
@@ -151,7 +151,7 @@ class OneModule(ReferenceBase):
 
     def __init__(self, study: ModuleStudy, run: Run[Any], device: torch.device) -> None:
         self.study, self.run = study, run
-        with drawing_from(stream(run.seed, "initial").initial_seed()):
+        with drawing_from(stream_seed(run.seed, "initial")):
             self.module = study.module(run.arm).to(device)
 
     def loss(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
