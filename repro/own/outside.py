@@ -65,10 +65,6 @@ class OutsideStudy:
                 f" train(arm, seed, run), and {getattr(train, '__name__', train)!r} takes neither."
             )
 
-    def train_outside(self, run: Run[Any]) -> Measures:
-        """Train a run by the user's function, in a folder that is gone afterwards."""
-        return self._measures(run, TrainingRun(run, Files()))
-
     def training(self, runs: Sequence[Run[Any]], files: Files) -> Iterator[Finished]:
         """Train runs one after another; yields each as it is done."""
         for run in runs:
