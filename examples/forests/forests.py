@@ -18,7 +18,7 @@ class Forest(OutsideArm):
     metrics: ClassVar[dict[str, Metric]] = {
         # the test digits are a sample too: a mean over them is as uncertain as they are few
         "accuracy": Metric("identity", sampled="right"),
-        "flattery": Metric("identity"),  # of the estimate out of bag
+        "flattery": Metric("identity"),  # out-of-bag accuracy less the test's
     }
     features: int = 8  # of 64 pixels, those that a split chooses from
     epochs: int = 8  # each adds ten trees
@@ -26,9 +26,7 @@ class Forest(OutsideArm):
 
 
 def train(arm, seed, run):
-    forest = RandomForestClassifier(
-        0, max_features=arm.features, warm_start=True, oob_score=True, random_state=seed
-    )
+    forest = RandomForestClassifier(warm_start=True, max_features=arm.features, random_state=seed)
     for epoch in range(1, arm.epochs + 1):
         forest.set_params(n_estimators=10 * epoch, oob_score=epoch == arm.epochs)
         forest.fit(PIXELS[TRAIN], DIGITS[TRAIN])

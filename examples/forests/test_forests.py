@@ -16,6 +16,6 @@ def test_forty_trees_are_enough(trials):
     assert trials(Forest()).over_epochs.accuracy.largest_change(after=4) < 0.015
 
 
-@claim("Out of bag, a forest looks better than on other people's digits", source="forests, 3")
+@claim("Out of bag a forest looks better than on others' digits", source="forests, Section 3")
 def test_out_of_bag_flatters(trials):
     assert trials(Forest()).flattery > 0
