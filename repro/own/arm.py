@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Self
@@ -143,6 +143,10 @@ class ModuleArm(OwnArm):
     @property
     def steps(self) -> int:
         return self.recipe.epochs * (self.examples // self.recipe.batch)
+
+    @cached_property
+    def program(self) -> str:
+        return f"{self.study}: {self._exact}"  # the loss may read any setting, its rates too
 
     def stacks_on(self, device: str) -> bool:
         return True  # a module that does not stack is trained run by run, and the session says so

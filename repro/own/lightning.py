@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from repro.core.streams import stream
+from repro.core.streams import stream_seed
 from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import TrainingRun
 
@@ -93,7 +93,7 @@ def _callback(
     """
 
     def seeded(epoch: int) -> None:
-        of_epoch = stream(seed, f"lightning/{epoch}").initial_seed() % 2**32
+        of_epoch = stream_seed(seed, f"lightning/{epoch}") % 2**32
         library.seed_everything(of_epoch, workers=True, verbose=False)
 
     class Told(library.Callback):  # type: ignore[misc]
