@@ -186,7 +186,7 @@ class OutsideArm(OwnArm):
                 )
 
     @property
-    def epochs_told(self) -> int:
+    def epochs_reported(self) -> int:
         """The epochs that `run.epoch` is told of: the setting `epochs`, where it has one."""
         epochs = getattr(self, "epochs", 0)
         return epochs if type(epochs) is int else 0
@@ -194,10 +194,10 @@ class OutsideArm(OwnArm):
     @property
     def steps(self) -> int:
         """The epochs, or else one step: what the time of a run is kept by."""
-        return max(1, self.epochs_told)
+        return max(1, self.epochs_reported)
 
     def epochs_known(self, *, measured: bool) -> list[int]:
-        return list(range(1, self.epochs_told + 1))
+        return list(range(1, self.epochs_reported + 1))
 
     @property
     def stops_early(self) -> bool:

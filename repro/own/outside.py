@@ -68,18 +68,18 @@ class OutsideStudy:
     def training(self, runs: Sequence[Run[Any]], files: Files) -> Iterator[Finished]:
         """Train runs one after another; yields each as it is done."""
         for run in runs:
-            told = TrainingRun(run, files)
+            record = TrainingRun(run, files)
             try:
-                measures = self._measures(run, told)
+                measures = self._measures(run, record)
             except Diverged as diverged:
-                yield Finished(run, {"diverged_at": int(diverged.step), "history": told.history})
+                yield Finished(run, {"diverged_at": int(diverged.step), "history": record.history})
             else:
-                yield Finished(run, {"measures": measures, "history": told.history, "steps": 0})
+                yield Finished(run, {"measures": measures, "history": record.history, "steps": 0})
 
-    def _measures(self, run: Run[Any], told: TrainingRun) -> Measures:
+    def _measures(self, run: Run[Any], record: TrainingRun) -> Measures:
         seeded = all_drawing_from(stream_seed(run.seed, "outside"))
-        with seeded, _threads(told.threads), _visible(told.visible):
-            more = {"run": told} if self._takes_run else {}
+        with seeded, _threads(record.threads), _visible(record.visible):
+            more = {"run": record} if self._takes_run else {}
             measured = self.train(run.arm, run.seed, **more)
         return checked(run.arm, measured, by=f"train({', '.join(['arm', 'seed', *more])})")
 

@@ -166,7 +166,7 @@ def test_one_that_goes_on_has_to_say_at_which_epoch(kept):
 def test_told_epochs_that_cannot_be_read_count_as_none(kept):
     with pytest.raises(KeyboardInterrupt):
         trained(interrupted_after(2), kept)
-    (kept.root / "told.json").write_text("[{")
+    (kept.root / "epochs.json").write_text("[{")
     with pytest.raises(ValueError, match="told of epoch 2 after epoch 0"):
         trained(interrupted_after(None), kept)
 
@@ -180,8 +180,8 @@ def test_mistakes_in_telling_are_explained(kept):
         (lambda run: [run.epoch(a=1), run.epoch(b=1)], r"told \['b'\] in epoch 2, and \['a'\]"),
         (lambda run: [run.epoch(a=1) for _ in range(5)], "epoch 5, and Fit has 4 by its"),
     ):
-        for told in kept.root.glob("told.json"):
-            told.unlink()
+        for left in kept.root.glob("epochs.json"):
+            left.unlink()
         with pytest.raises((TypeError, ValueError), match=sentence):
             trained(lambda arm, seed, run, tell=tell: tell(run), kept)
 
