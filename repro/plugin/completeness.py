@@ -268,7 +268,7 @@ class Completeness:
     def _is_passed_over(self, file: Path, claim: str) -> bool:
         """Return whether the command line has a test of a file not collected."""
         config, given = self._config, self._by_hand.file_or_dir
-        named = {path_named(config, argument) for argument in config.args} | self._paths
+        named = {path_named(config, argument) for argument in (*config.args, *given)} | self._paths
         places = (file, *file.parents)
         is_outside = bool(given) and named.isdisjoint(places)
         is_whole = any("::" not in each and path_named(config, each) in places for each in given)
