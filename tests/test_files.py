@@ -1,6 +1,5 @@
 """Locks, whole writes, and errors in one sentence."""
 
-import doctest
 import errno
 import os
 import re
@@ -11,14 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from repro import files
 from repro.files import beside, explained, holder, try_lock, wait_for_lock, write_beside
-
-
-def test_the_documented_examples_run(tmp_path):
-    outcome = doctest.testmod(files, extraglobs={"folder": tmp_path})
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
 
 
 def test_two_holders_in_one_process_exclude_each_other(tmp_path):

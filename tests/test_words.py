@@ -3,7 +3,11 @@
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
+import zipfile
+
+import pytest
 
 from tests.example_arms import FIXTURES, PAGE, scope
 
@@ -52,3 +56,32 @@ def test_every_word_has_an_example_that_runs():
         elif said := failures(text, scope()):
             wrong[name] = said
     assert wrong == {}
+
+
+ROOMS = ["code.reached", "data", "document", "files", "judge", "recipe", "runs.profiles", "store"]
+
+
+def modules_of(room):
+    """The modules of a room, but for those of which the page lists the words."""
+    module = importlib.import_module(f"repro.{room}")
+    inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
+    listed = {name.partition(":")[0] for name in ENTRIES}
+    return [module, *(importlib.import_module(x.name) for x in inner if x.name not in listed)]
+
+
+@pytest.mark.parametrize(
+    "room", [pytest.param(x, marks=pytest.mark.thorough) if x == "data" else x for x in ROOMS]
+)
+def test_the_examples_of_a_room_run(room, tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    (tmp_path / "five.txt").write_text("words")
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
+        archive.writestr("in/a/folder/five.txt", "words")
+    names = {**scope(), "folder": tmp_path}
+    options = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    run = {
+        module.__name__: doctest.testmod(module, extraglobs=dict(names), optionflags=options)
+        for module in modules_of(room)
+    }
+    assert sum(result.attempted for result in run.values()) > 0
+    assert [name for name, result in run.items() if result.failed] == []

@@ -1,17 +1,13 @@
 """The results and the texts of the checks, against brute force where there is one."""
 
-import doctest
-import importlib
-import pkgutil
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-import repro.document
-from repro.document import Document, agrees_with, check, grim, percent_drop, perplexity, printed
+from repro.document import Document, agrees_with, grim, percent_drop, perplexity, printed
 from repro.judge import Outcome
 
 stated = Document()
@@ -22,6 +18,8 @@ def shown(share, places, rule):
 
 
 @given(st.integers(0, 3), st.integers(1, 400), st.integers(0, 10_000))
+@example(0, 8, 1)  # 12.5 and 3.125 per cent, rounded either way
+@example(2, 32, 1)
 def test_a_share_is_possible_where_a_count_rounds_to_it(places, examples, hundredths):
     """Brute force: every count, rounded both ways, as the percentages a paper could print."""
     for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP):
@@ -36,11 +34,6 @@ def test_a_share_is_possible_where_a_count_rounds_to_it(places, examples, hundre
         share = f"{(hundredths + step) // 100}.{(hundredths + step) % 100:02}%"
         if hundredths + step <= 10_000:
             assert bool(grim(share, of=examples)) == (share in printable)
-
-
-def test_a_count_on_the_half_end_is_possible_rounded_either_way():
-    either_way = [("12%", 8), ("13%", 8), ("3.12%", 32), ("3.13%", 32), ("0.13", 8)]
-    assert [each for each in either_way if not grim(each[0], of=each[1])] == []
 
 
 def test_a_share_tells_what_it_cannot_be():
@@ -58,28 +51,7 @@ def test_a_share_tells_what_it_cannot_be():
         grim("95.00%", of=0)
 
 
-@given(
-    st.decimals("0.01", "1000", places=6), st.decimals("0.01", "1000", places=6), st.integers(0, 4)
-)
-def test_a_true_percentage_is_never_refuted(before, after, places):
-    """It agrees however the three numbers were rounded."""
-
-    def rounded(value, places):
-        return str(value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_EVEN))
-
-    if printed(rounded(before, places)).low <= 0:
-        return
-    drop = rounded(100 * (before - after) / before, 1) + "%"
-    assert agrees_with(drop, percent_drop(rounded(before, places), rounded(after, places)))
-
-
-def test_what_agrees_shows_its_arithmetic_and_what_disagrees_what_should_be_there():
-    assert str(agrees_with("46.9%", percent_drop("34.86", "18.52"))).splitlines() == [
-        "46.9% printed; (34.86 - 18.52) / 34.86 = 46.851% to 46.896%: agrees",
-        "  46.9% stands for 46.85% to 46.95%",
-        "  34.86 stands for 34.855 to 34.865",
-        "  18.52 stands for 18.515 to 18.525",
-    ]
+def test_what_disagrees_shows_its_arithmetic_and_what_should_be_there():
     check = agrees_with("94", printed("4.84M") / 51026)
     assert not check
     assert str(check).splitlines() == [
@@ -168,15 +140,3 @@ def test_misuse_is_explained():
     with pytest.raises(TypeError, match="has lost its printed digits"):
         document(0.617) > "0.3"  # noqa: B015
     assert document.findings == ()
-
-
-def test_every_public_word_has_an_example_and_all_of_them_run():
-    public = {name: getattr(repro.document, name) for name in repro.document.__all__}
-    made_by_others = {"Interval", "Number"}  # by `printed` and by formulas
-    words = {name for name, value in public.items() if callable(value)} - made_by_others
-    assert [name for name in sorted(words) if ">>>" not in public[name].__doc__] == []
-    names = {**vars(check), **public, "document": Document()}
-    modules = pkgutil.iter_modules(repro.document.__path__, "repro.document.")
-    loaded = [importlib.import_module(module.name) for module in modules]
-    failed = [x.__name__ for x in loaded if doctest.testmod(x, extraglobs=dict(names)).failed]
-    assert failed == []

@@ -1,9 +1,5 @@
 """The words about one or two arms: against public oracles, their properties, and their looks."""
 
-import doctest
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,9 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
-import repro.judge
 from repro.judge import Beyond, Judge, Ladder, Measured, Outcome, Scale, either, p_of_all
-from tests.example_arms import scope
 from tests.judge.arms import LOOKS, arm, arms, told
 
 RNG = np.random.default_rng(7)
@@ -218,15 +212,3 @@ def test_the_explanation_is_complete_and_narrow():
     for part in ("means: a 0.", "claimed > 0.01; p ", "boundary ", "99% intervals"):
         assert part in text
     assert "this test takes the values for normal" in told(verdicts[-2])
-
-
-def test_the_examples_in_the_documentation_run():
-    names = scope()
-    results = {
-        module.name: doctest.testmod(
-            importlib.import_module(module.name), extraglobs=names, optionflags=doctest.ELLIPSIS
-        )
-        for module in pkgutil.iter_modules(repro.judge.__path__, "repro.judge.")
-    }
-    assert [name for name, result in results.items() if result.failed] == []
-    assert sum(result.attempted for result in results.values()) > 10
