@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import stats
-from statsmodels.stats.weightstats import ttost_paired
 
 from repro.judge import Beyond, Outcome, Scale
 from repro.judge.statistic import Spread
@@ -123,27 +122,6 @@ def test_a_width_that_reaches_past_all_shares_is_judged_at_its_other_end():
 
 
 NOISE = np.random.default_rng(29)
-
-
-def seconds(ratio, *, seeds=8, noise=0.03):
-    machine = 10 * np.exp(0.5 * NOISE.standard_normal(seeds))  # both runs of a pair suffer from it
-    return [r * machine * np.exp(noise * NOISE.standard_normal(seeds)) for r in (ratio, 1.0)]
-
-
-def test_times_is_tost_of_paired_log_ratios():
-    width = np.log(1.1)
-    for ratio in (1.65, 1.75, 1.8, 1.9):
-        x, y = seconds(ratio)
-        a, b = arms(x, y, scale=Scale("log"), metric="seconds")
-        verdict = a.is_times(1.65, b, within_ratio=1.1)
-        p, _, _ = ttost_paired(np.log(x), np.log(y), np.log(1.65) - width, np.log(1.65) + width)
-        assert max(effect.p_for for effect in verdict.effects) == pytest.approx(p)
-        assert bool(verdict) == (p <= 0.005)
-        for effect in verdict.effects:
-            assert effect.estimate == pytest.approx(stats.gmean(x / y))
-            assert effect.unit == "ratio"
-        assert verdict.effects[0].correlation > 0.9
-    assert a.is_times(3.0, b, within_ratio=1.2).outcome is Outcome.REFUTED
 
 
 def test_the_spread_is_judged_by_chi_square_and_by_f_where_the_bound_is_a_sample():

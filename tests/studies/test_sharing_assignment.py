@@ -76,28 +76,6 @@ def test_the_literal_sequence_makes_more_sets_where_it_does_not_come_out_even():
             assert literal_sequence(n, m) == sequence(n, m)
 
 
-@given(sizes)
-def test_there_are_as_many_sets_as_asked_for_or_as_there_are_layers(size):
-    layers, sets = size
-    for strategy in STRATEGIES:
-        order = assigned(strategy, layers=layers, sets=sets)
-        assert len(order) == layers
-        assert set(order) == set(range(min(layers, sets)))
-
-
-def test_which_strategies_coincide():
-    """All three agree at N = M and with one set; the cycles only where nothing is reversed.
-
-    The pattern of the source's wide_deep rows is one layer more than sets, and nothing else.
-    """
-    for n, m in product(range(1, 25), range(1, 25)):
-        if m <= n:
-            assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
-            assert (sequence(n, m) == cycle(n, m)) == (n == m or m == 1)
-            for strategy, agrees in ((sequence, n == m + 1 and m > 1), (literal_sequence, False)):
-                assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
-
-
 def network(order, *, vocabulary=40, noise=0.0, **changes):
     """A small network, of which noise makes the answers differ."""
     shape = {"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True}
