@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
-from repro.core.streams import stream
 from repro.core.train import train
 from repro.studies.depth_ladder.study import STUDY
 from tests.run_files import KeptFiles, train_until
@@ -170,14 +169,6 @@ def test_a_run_that_stops_early_leaves_and_keeps_its_best():
 def test_a_batch_larger_than_the_data_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="smaller batch"):
         losses(ARM.but(recipe=ARM.recipe.but(batch=1000)), "loop")
-
-
-def test_streams_differ_by_name_and_by_seed_and_repeat():
-    def draw(seed, name):
-        return torch.rand(8, generator=stream(seed, name)).tolist()
-
-    assert draw(1, "order/0") == draw(1, "order/0")
-    assert len({tuple(draw(s, n)) for s in (1, 2, 11) for n in ("order/0", "order/1", "x")}) == 9
 
 
 @thorough_alone
