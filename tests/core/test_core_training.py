@@ -216,11 +216,7 @@ def test_float16_is_refused_where_the_loss_is_not_scaled():
         losses(FLOAT16, "stacked")
 
 
-LIMITS = (1e-3, None, 0.05, 1e3)
-
-
-def clipped(limit):
-    return LADDER.but(recipe=LADDER.recipe.but(clip=limit))
+LIMITS = (1e-3, None, 0.05, 1000)
 
 
 def norms_at_the_optimiser(program_type, runs):
@@ -237,7 +233,10 @@ def norms_at_the_optimiser(program_type, runs):
 
 
 def test_each_run_is_clipped_by_its_own_norm_and_limit():
-    runs = [Run(clipped(limit), seed) for seed, limit in enumerate(LIMITS)]
+    runs = [
+        Run(LADDER.but(recipe=LADDER.recipe.but(clip=limit)), seed)
+        for seed, limit in enumerate(LIMITS)
+    ]
     together = norms_at_the_optimiser(StackedProgram, runs)
     alone = torch.cat([norms_at_the_optimiser(LoopProgram, [run]) for run in runs])
     free = norms_at_the_optimiser(StackedProgram, [Run(LADDER, run.seed) for run in runs])

@@ -98,22 +98,6 @@ def test_the_parameters_are_those_of_its_sets(size, strategy):
     )
 
 
-def test_a_shared_set_gets_the_gradients_of_all_its_layers():
-    """A shared set is trained like copies of it whose gradients are added up."""
-    shared, copies = network((0, 1, 0)), network((0, 1, 2))
-    state = shared.state_dict()
-    first = {name: x for name, x in state.items() if name.startswith("sets.0.")}
-    third = {name.replace("sets.0.", "sets.2."): x for name, x in first.items()}
-    copies.load_state_dict(state | third)
-    tokens = torch.randint(40, (2, 9))
-    for model in (shared, copies):
-        model(tokens).square().mean().backward()
-    for name, parameter in shared.sets[0].named_parameters():
-        both = sum(copies.sets[n].get_parameter(name).grad for n in (0, 2))
-        torch.testing.assert_close(parameter.grad, both, rtol=1e-4, atol=1e-6)
-    assert len({p.data_ptr() for p in shared.parameters()}) == len(list(shared.parameters()))
-
-
 def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
     tokens = torch.randint(40, (1, 10))
     changed = tokens.clone()
