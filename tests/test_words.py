@@ -1,4 +1,7 @@
-"""Every word of a claim, as docs/words.md lists them, has an example, and the example runs."""
+"""Every word of a claim, as docs/words.md lists them, has an example, and the example runs.
+
+The examples of some rooms run as well.
+"""
 
 import doctest
 import importlib
@@ -58,20 +61,12 @@ def test_every_word_has_an_example_that_runs():
     assert wrong == {}
 
 
-ROOMS = ["code.reached", "data", "document", "files", "judge", "recipe", "runs.profiles", "store"]
+ROOMS = ["code.reached", "document", "files", "recipe", "runs.profiles", "runs.provenance", "store"]
+LARGE = [pytest.param(room, marks=pytest.mark.thorough) for room in ("data", "judge")]
+"""Rooms, and modules of others, of which all examples can be run as they stand."""
 
 
-def modules_of(room):
-    """The modules of a room, but for those of which the page lists the words."""
-    module = importlib.import_module(f"repro.{room}")
-    inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
-    listed = {name.partition(":")[0] for name in ENTRIES}
-    return [module, *(importlib.import_module(x.name) for x in inner if x.name not in listed)]
-
-
-@pytest.mark.parametrize(
-    "room", [pytest.param(x, marks=pytest.mark.thorough) if x == "data" else x for x in ROOMS]
-)
+@pytest.mark.parametrize("room", ROOMS + LARGE)
 def test_the_examples_of_a_room_run(room, tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     (tmp_path / "five.txt").write_text("words")
@@ -79,9 +74,11 @@ def test_the_examples_of_a_room_run(room, tmp_path, monkeypatch):
         archive.writestr("in/a/folder/five.txt", "words")
     names = {**scope(), "folder": tmp_path}
     options = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    module = importlib.import_module(f"repro.{room}")
+    inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
     run = {
-        module.__name__: doctest.testmod(module, extraglobs=dict(names), optionflags=options)
-        for module in modules_of(room)
+        each.__name__: doctest.testmod(each, extraglobs=dict(names), optionflags=options)
+        for each in [module, *(importlib.import_module(x.name) for x in inner)]
     }
     assert sum(result.attempted for result in run.values()) > 0
     assert [name for name, result in run.items() if result.failed] == []
