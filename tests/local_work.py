@@ -27,10 +27,10 @@ class LocalWork:
         """Train these runs, or say why not; itself again."""
 
         def read():
-            if missing := [run for run in runs if not self.results.is_settled(run)]:
+            if missing := [run for run in runs if not self.results.is_done(run)]:
                 raise RunsMissing(missing)
 
-        plan = Plan({"these runs": read}, is_settled=self.results.is_settled)
+        plan = Plan({"these runs": read}, is_done=self.results.is_done)
         self.training.show = show
         try:
             while plan.take_ready() is None:

@@ -25,7 +25,9 @@ COVERAGE, TABLES = (runpy.run_path(str(ROOT / "scripts" / x)) for x in ("coverag
 CITED = re.compile(r"\[(\w+)\]\((\S+\.py) \"([^\"]+), (\w+), ([^\",]+)\"\)(?: \| ([^|]+) \|)?")
 """A verdict on a page, with claim, size and data in the link; in a table, what was measured too."""
 
-MEASURED = re.compile(r"-?[\d.]+ \[-?[\d.]+, -?[\d.]+\], \d+ seeds")
+MEASURED = re.compile(
+    r"-?\d[\d.e+-]*(?:, on log(?:-odds)? -?[\d.e+-]+)? \[-?[\d.e+-]+, -?[\d.e+-]+\], \d+ seeds"
+)
 
 
 @pytest.mark.thorough

@@ -115,13 +115,13 @@ class ProcessPool(LocalPool):
 
     def events(self, seconds: float) -> Iterator[Event]:
         self._begin()
-        if not self._came:
+        if not self._events:
             wait([job.trainer.connection for job in self._jobs if job.trainer], seconds)
         with interrupts_held():  # a message that is half read would be lost, and all after it
             for job in list(self._jobs):
                 if job.trainer is not None:
                     self._hear(job, job.trainer)
-        yield from self._told()
+        yield from self._pending()
 
     def stop(self) -> None:
         trainers = [job.trainer for job in self._jobs if job.trainer]
@@ -138,7 +138,7 @@ class ProcessPool(LocalPool):
             self._places.give_back(job.places)
         self._jobs.clear()
         self._idle.clear()
-        self._came.clear()
+        self._events.clear()
 
     def _sent(self, batch: Batch) -> bytes:
         return packed(batch)
@@ -184,14 +184,14 @@ class ProcessPool(LocalPool):
     def _take(self, job: LocalJob, event: Any) -> None:
         match event:
             case Progress():
-                self._came.append(Advanced(job.batch.number, event))
+                self._events.append(Advanced(job.batch.number, event))
             case Stored(place) | Failed(place):
                 run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
-                self._came.append(replace(event, run=run))
+                self._events.append(replace(event, run=run))
             case Unread(why, details):
                 said = f"cannot be loaded in a trainer process: {why}"
-                self._came.extend(
+                self._events.extend(
                     Failed(run, f"{name_of(run)}, {said}", details) for run in job.left
                 )
                 job.left.clear()
@@ -202,7 +202,7 @@ class ProcessPool(LocalPool):
 
     def _end(self, job: LocalJob, why: str = "", details: str = "") -> None:
         self._places.give_back(job.places)
-        self._came.extend(self._over(job, why, details))
+        self._events.extend(self._over(job, why, details))
 
 
 def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
@@ -244,7 +244,7 @@ class InProcessPool(LocalPool):
         self._shows = shows
 
     def events(self, seconds: float) -> Iterator[Event]:
-        yield from self._told()
+        yield from self._pending()
         if not self._jobs or not seconds:  # what is ready is judged before
             return
         [job] = self._jobs
@@ -259,7 +259,7 @@ class InProcessPool(LocalPool):
 
     def stop(self) -> None:
         self._jobs.clear()
-        self._came.clear()
+        self._events.clear()
 
     def _train(self, job: LocalJob) -> Iterator[Event]:
         batch, numbers = job.batch, self._places.names.index
@@ -267,7 +267,7 @@ class InProcessPool(LocalPool):
         files = StoreFiles(
             self._store,
             batch,
-            show=lambda progress: self._came.append(Advanced(batch.number, progress)),
+            show=lambda progress: self._events.append(Advanced(batch.number, progress)),
             devices={} if self.device == "cpu" else devices,
         )
         events = files.stored(
@@ -280,7 +280,7 @@ class InProcessPool(LocalPool):
             )
         )
         for event in within(events, exit_refused):
-            yield from self._told()
+            yield from self._pending()
             yield Advanced(batch.number, event) if isinstance(event, Progress) else event
-        yield from self._told()
+        yield from self._pending()
         yield Ended(batch.number)

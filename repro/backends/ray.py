@@ -94,7 +94,7 @@ class RayPool(Pool[RayJob]):
             self._jobs.append(job)
 
     def events(self, seconds: float) -> Iterator[Event]:
-        yield from self._told()
+        yield from self._pending()
         if not self._jobs:
             return
         with self._explained():

@@ -133,9 +133,9 @@ class SlurmPool(Pool[QueuedJob]):
 
     def events(self, seconds: float) -> Iterator[Event]:
         deadline = time.monotonic() + seconds
-        while not (told := list(self._come())) and time.monotonic() < deadline:
+        while not (events := list(self._come())) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        yield from told
+        yield from events
 
     def stop(self) -> None:
         self._queue.cancel({job.id for job in self._jobs})

@@ -246,9 +246,9 @@ class Printed(io.TextIOBase):
 
 def details_of(error: BaseException, printed: str) -> str:
     """Return the traceback of an error from where it leaves repro, and what was printed before."""
-    told = traceback.TracebackException.from_exception(error, limit=-FRAMES)
-    theirs = [frame for frame in told.stack if not frame.filename.startswith(OURS)]
-    first = told.stack.index(theirs[0]) if theirs else 0
-    told.stack = traceback.StackSummary.from_list(told.stack[first:])
-    text = "".join(told.format())
+    shortened = traceback.TracebackException.from_exception(error, limit=-FRAMES)
+    theirs = [frame for frame in shortened.stack if not frame.filename.startswith(OURS)]
+    first = shortened.stack.index(theirs[0]) if theirs else 0
+    shortened.stack = traceback.StackSummary.from_list(shortened.stack[first:])
+    text = "".join(shortened.format())
     return f"{text}It had printed:\n{printed}" if printed.strip() else text

@@ -204,12 +204,12 @@ def _train(
     except (Exception, SystemExit) as error:
         send(Unread(said_in_full(error), details_of(error, printed.text)))
         return
-    told_at = 0.0
+    sent_at = 0.0
 
     def tell(progress: Progress) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= SECONDS_BETWEEN_WORDS:
-            told_at = time.monotonic()
+        nonlocal sent_at
+        if time.monotonic() - sent_at >= SECONDS_BETWEEN_WORDS:
+            sent_at = time.monotonic()
             send(progress)
 
     def show(progress: Progress) -> None:

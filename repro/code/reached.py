@@ -5,8 +5,10 @@ A module, function, class or constant is reached where reached code names it. A 
 where code that is not followed may call it. So a label, a preset or another study's arms do not
 count, and neither do the types that only annotations of functions name.
 
-Not seen: what is found by a name that is put together while running, modules that
-`importlib.import_module` loads, subclasses that register themselves (`__init_subclass__`), compiled
+Code that looks names up (`globals()`, `sys.modules`, `eval`) reaches all of its module. A class
+that collects its subclasses reaches those in the modules that are imported.
+
+Not seen: modules that `importlib.import_module` loads by a name that is put together, compiled
 modules, and files that are read.
 """
 
@@ -118,10 +120,34 @@ class _Walk:
             module, definition = self.waiting.pop()
             for reference in definition.references:
                 self._reach(module, reference)
+            if definition.looks_up_names:
+                self._reach(module, "")
+            for path in definition.imports_by_name:
+                self._reach(path, "")
             self.mentions |= definition.mentions
+            if not self.waiting:
+                self._take_subclasses()
             for place, name, member in self.members if not self.waiting else ():
                 if name in self.mentions:
                     self._take(place, member)
+
+    def _take_subclasses(self) -> None:
+        """Take the subclasses of reached classes that collect theirs; those of repro do not."""
+        asks = "__subclasses__" in self.mentions
+        collecting = [
+            (module, definition)
+            for (module, _), definition in self.definitions.items()
+            if not module.startswith("repro.")
+            and definition.bases is not None
+            and (asks or "__init_subclass__" in definition.members)
+        ]
+        for module in sorted(self.imported) if collecting else ():
+            for definition in self.modules[module].definitions.values():
+                found = [
+                    each for base in definition.bases or () for each in self._resolve(module, base)
+                ]
+                if any(each in collecting for each in found):
+                    self._take(module, definition)
 
     def _reach(self, module: str, reference: str) -> None:
         for where, definition in self._resolve(module, reference):

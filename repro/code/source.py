@@ -26,6 +26,9 @@ _HARMLESS_DECORATORS = {
 }
 """Decorators that change what they decorate and nothing else. Another one may register it."""
 
+_LOOKUPS = {"globals", "locals", "eval", "exec", "sys.modules", "modules"}
+_IMPORTERS = {"import_module", "importlib.import_module", "__import__"}
+
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -59,6 +62,21 @@ class Definition:
         attributes = {node.attr for node in self._nodes if isinstance(node, ast.Attribute)}
         values = [node.value for node in self._nodes if isinstance(node, ast.Constant)]
         return attributes.union(value for value in values if isinstance(value, str))
+
+    @cached_property
+    def looks_up_names(self) -> bool:
+        """True where the statements can find any name of their module, put together or not."""
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and not node.args]
+        is_of_module = any(_dotted(call.func) == "vars" for call in calls)
+        return is_of_module or not _LOOKUPS.isdisjoint(self.references)
+
+    @cached_property
+    def imports_by_name(self) -> list[str]:
+        """The modules that the statements have `importlib` load, where they name them."""
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and node.args]
+        named = [call.args[0] for call in calls if _dotted(call.func) in _IMPORTERS]
+        values = [node.value for node in named if isinstance(node, ast.Constant)]
+        return [value for value in values if isinstance(value, str)]
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:

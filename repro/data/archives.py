@@ -74,8 +74,8 @@ def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -
                 raise SourceFailed("it is neither a zip nor a tar.gz archive")
     except _DAMAGE as error:
         raise SourceFailed(f"it is damaged ({shown(str(error), most=200)})") from error
-    if lacking := sorted(files.keys() - written):
-        raise SourceFailed(f"it lacks {', '.join(lacking)}")
+    if missing := sorted(files.keys() - written):
+        raise SourceFailed(f"it lacks {', '.join(missing)}")
 
 
 def _unpack_zip(opened: IO[bytes], files: dict[str, File], into: Path, at_most: int) -> set[str]:

@@ -58,9 +58,9 @@ def fetch(
             waiting / f"{name}.lock",
             waiting=lambda: tell(f"Another process is fetching {name}; waiting for it."),
         ):
-            lacking = faults(known, root / known.folder)
-            if lacking:
-                missing = [file for file in known.files if file.name in lacking]
+            faulty = faults(known, root / known.folder)
+            if faulty:
+                missing = [file for file in known.files if file.name in faulty]
                 _Fetch(known, waiting / name, timeout, watch).run(sources, missing)
     finally:
         _remove_empty(waiting)

@@ -43,7 +43,7 @@ class Check:
 
     def __bool__(self) -> bool:
         if self.found is not None:
-            self.found.asked.append(self)
+            self.found.asserted.append(self)
         return self.possible
 
     def __str__(self) -> str:

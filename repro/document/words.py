@@ -58,7 +58,7 @@ class Document:
     @property
     def asserted(self) -> Sequence[Check]:
         """The checks whose truth was asked."""
-        return tuple(self._found.asked)
+        return tuple(self._found.asserted)
 
     @overload
     def __call__(self, stated: Value, /) -> StatedNumber: ...

@@ -104,11 +104,11 @@ class EvidenceResults:
         fault = _fault(run, found[1]) if found else ""
         return f"{name_of(run)}, is in {found[0].path} with {fault}" if found and fault else None
 
-    def lacking(self, runs: Iterable[Run]) -> Exception:
+    def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error of a claim whose runs are not all in the files."""
-        lacking = list(runs)
-        more = f" and {len(lacking) - 1} more runs are" if len(lacking) > 1 else " is"
-        return Needs(f"{name_of(lacking[0])},{more} not in {self._paths}")
+        missing = list(runs)
+        more = f" and {len(missing) - 1} more runs are" if len(missing) > 1 else " is"
+        return Needs(f"{name_of(missing[0])},{more} not in {self._paths}")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
         """Say for how many of these runs the code or the data has changed since, and which."""

@@ -15,9 +15,9 @@ from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Excess
 from repro.judge.gate import (
-    Held,
+    LedgerComparison,
     Standing,
-    held_against,
+    compare_with_ledger,
     reference,
 )
 from repro.judge.judge import Judge
@@ -36,9 +36,9 @@ __all__ = [
     "Excess",
     "Findings",
     "Gain",
-    "Held",
     "Judge",
     "Ladder",
+    "LedgerComparison",
     "Measured",
     "OneLook",
     "Outcome",
@@ -48,9 +48,9 @@ __all__ = [
     "Standing",
     "Statement",
     "Verdict",
+    "compare_with_ledger",
     "detectable",
     "either",
-    "held_against",
     "p_of_all",
     "reference",
 ]

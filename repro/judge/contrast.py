@@ -173,6 +173,8 @@ class Contrast:
             unit=self.unit,
             bound=self.bound.plus if self.bound.times is None else self.bound.times,
             below=self.below,
+            plain=self.of_means(readings, estimate),
+            scale=self.scale.name,
             estimate=estimate,
             low=min(interval),
             high=max(interval),
@@ -206,6 +208,18 @@ class Contrast:
         left, right = self._read(readings)
         each = left - right if self.bound.times is None else left / right
         return tuple(each.tolist())
+
+    def of_means(self, readings: Readings, estimate: float) -> float:
+        """Return the effect between the means, which on the identity scale is the estimate."""
+        if self.scale.name == "identity":
+            return estimate
+        means = [float(values.mean()) for values in self._read(readings)]
+        if self.bound.times is not None:
+            return means[0] / means[1]
+        effect = means[0] - means[1]
+        if self.is_gain:
+            effect -= means[2] - means[3]
+        return effect if abs(effect) > ROUNDING * max(map(abs, means)) else 0.0
 
     def natural(self, right: Array, *means: float) -> list[float]:
         """Return mean differences on the scale as effects in natural units; not of gains.
@@ -259,7 +273,9 @@ class Contrast:
         )
         if self.is_gain or self.is_exact or evidence.fixed_variance:
             return evidence
-        return replace(evidence, alike=(evidence.alike | _are_tied(*self._read(readings)))[()])
+        return replace(
+            evidence, is_constant=(evidence.is_constant | _are_tied(*self._read(readings)))[()]
+        )
 
     def _drawn(self, seeds: int) -> Drawn:
         """The error of the mean difference from having measured on these examples alone.

@@ -29,10 +29,10 @@ class Sample:
 class Effect(Evidence):
     """The evidence of one comparison, at the look where the verdict fell, and what it is about.
 
-    `estimate`, `low` and `high` are in the natural unit (`unit`), measured at the typical value of
-    the right side. The interval is the one whose end touches the bound exactly when p touches the
-    boundary; it holds over all looks together. Where looking stopped early, because the answer was
-    clear, the estimate is on average too far from the bound.
+    `estimate`, `low` and `high` are what its scale says, in the natural unit (`unit`), measured at
+    the typical value of the right side. The interval is the one whose end touches the bound exactly
+    when p touches the boundary; it holds over all looks together. Where looking stopped early,
+    because the answer was clear, the estimate is on average too far from the bound.
     """
 
     label: str
@@ -44,6 +44,9 @@ class Effect(Evidence):
     """True where the claim is that the estimate lies below the bound, not above it."""
     width: str = ""
     """The words for how near to the bound a run must be shown to be."""
+    plain: float
+    """The difference of the means, their ratio or the gain between them, in the metric's unit."""
+    scale: str = "identity"
     estimate: float
     low: float
     high: float
@@ -74,22 +77,37 @@ class Effect(Evidence):
         """False where every seed gave the same difference, so that nothing had to be inferred."""
         return abs(self.distance) != float("inf")
 
+    @property
+    def on_scale(self) -> str:
+        """The scale where it says another number than the plain one; empty where none is needed.
+
+        A reader takes two for one that differ by a tenth of the interval's half width at most.
+        """
+        is_near = abs(self.plain - self.estimate) <= (self.high - self.low) / 20
+        is_alike = is_near or f"{self.plain:.3g}" == f"{self.estimate:.3g}"
+        has_own_unit = len(self.sides) == 4 and self.scale != "identity"  # a gain
+        return self.scale if has_own_unit or not is_alike else ""
+
+    @property
+    def amount(self) -> str:
+        """The plain effect, and what its scale says of it."""
+        ends = (self.low, self.high) if self.has_spread else ()
+        return amount(self.on_scale, *(f"{x:.3g}" for x in (self.plain, self.estimate, *ends)))
+
     def __str__(self) -> str:
         """The estimate beside the claim, and how clear it is."""
         mark = "holds" if self.holds else "contradicted" if self.fails else "open"
         mark = mark if self.needed else f"also {mark}"
-        estimate = f"{self.estimate:.3g}"
-        if self.has_spread:
-            estimate += f" [{self.low:.3g}, {self.high:.3g}]"
         p = f"p {self.p_for:.2g}, boundary {self.boundary:.2g}"
         if self.fails:
             opposite = "" if self.kind == "run" else " (of the opposite)"
             p = f"p{opposite} {self.p_against:.2g}, boundary {self.boundary_against:.2g}"
         if self.kind == "run":
-            return f"{mark}: {self.label} gives {estimate}{self._beside(p)}"
+            return f"{mark}: {self.label} gives {self.amount}{self._beside(p)}"
         claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
-        p = "the same on every seed" if self.alike or not self.has_spread else p
-        return f"{mark}: {self.label} = {estimate} {self.unit}, {claimed}; {p}"
+        p = "the same on every seed" if self.is_constant or not self.has_spread else p
+        unit = self.unit.removeprefix(f"{self.on_scale} of ")  # which the amount says
+        return f"{mark}: {self.label} = {self.amount} {unit}, {claimed}; {p}"
 
     def _beside(self, p: str) -> str:
         """The rest of the sentence about a run: the documented one beside it."""
@@ -102,3 +120,16 @@ class Effect(Evidence):
             return f"{unit}; {documented}, outside ({p})"
         shown = "shown" if self.holds else "not shown"
         return f"{unit}; {documented}, inside, and {shown} to lie {self.width} ({p})"
+
+
+def amount(on_scale: str, plain: str, estimate: str, *ends: str) -> str:
+    """Return an effect with its interval, which has no ends where nothing depends on the seed.
+
+    >>> amount("", "0.0202", "0.0199", "0.01", "0.03")
+    '0.0202 [0.01, 0.03]'
+    >>> amount("log-odds", "-0.0023", "-0.000251", "-0.0033", "0.003")
+    '-0.0023, on log-odds -0.000251 [-0.0033, 0.003]'
+    """
+    scaled = f", on {on_scale} {estimate}" if on_scale else ""
+    interval = f" [{', '.join(ends)}]" if ends else ""
+    return f"{plain}{scaled}{interval}"

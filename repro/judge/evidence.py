@@ -67,7 +67,7 @@ class Evidence(Excess):
 
     The two sides of a margin exclude each other, so that each of them is half a comparison.
     """
-    alike: Any = False
+    is_constant: Any = False
     """True where all seeds gave the same, though they need not have: that is no evidence."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
@@ -78,11 +78,11 @@ class Evidence(Excess):
 
     @property
     def fails(self) -> Any:
-        return (self.p_against <= self.boundary_against) & ~np.asarray(self.alike)
+        return (self.p_against <= self.boundary_against) & ~np.asarray(self.is_constant)
 
     @property
     def holds(self) -> Any:
-        return (self.p_for <= self.boundary) & ~np.asarray(self.alike) & ~self.fails
+        return (self.p_for <= self.boundary) & ~np.asarray(self.is_constant) & ~self.fails
 
     @property
     def over_seeds(self) -> Any:
@@ -131,7 +131,7 @@ def weigh(
 
     >>> float(weigh([np.array([1.0, 1.0, 1.0])], exact=True).p_for)
     0.0
-    >>> bool(weigh([np.array([1.0, 1.0, 1.0])]).alike)
+    >>> bool(weigh([np.array([1.0, 1.0, 1.0])]).is_constant)
     True
     """
     counts = tuple(map(len, samples))
@@ -159,7 +159,7 @@ def weigh(
         freedom=freedom,
         p_for=np.where(none, read_off, stdtr(freedom, -t))[()],
         p_against=np.where(none, read_off_against, stdtr(freedom, t))[()],
-        alike=(none & (not exact))[()],
+        is_constant=(none & (not exact))[()],
         counts=counts if len(counts) > 1 else (),
     )
 
@@ -197,7 +197,7 @@ class Look:
     design: Design
     needed: Sequence[Evidence]
     implied: Sequence[Evidence] = ()
-    ways: int = 1
+    alternatives: int = 1
 
     @cached_property
     def every(self) -> list[Evidence]:
@@ -238,12 +238,12 @@ class Look:
         level_at = self.design.level_at
         if self.reproduced:
             sides = [level_at(e.p_for, e.seeds, statistic=e.statistic_for) for e in self.needed]
-            return float(min(1.0, 2 * self.ways * max(sides)))
+            return float(min(1.0, 2 * self.alternatives * max(sides)))
         if self.refuted:
             sides = [
                 level_at(e.p_against, e.seeds, statistic=e.statistic_against)
                 for e in self.every
-                if not e.alike
+                if not e.is_constant
             ]
             return float(min(1.0, 2 * sum(e.weight for e in self.every) * min(sides)))
         return 1.0
@@ -251,9 +251,9 @@ class Look:
     def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:
         """The p at which each comparison holds and fails, at its own look or at that at `seeds`."""
         every, boundary = (*self.needed, *self.implied), self.design.boundary
-        each_way, share = 1 / self.ways, 1 / sum(each.weight for each in every)
+        whole, share = 1 / self.alternatives, 1 / sum(each.weight for each in every)
         return (
-            [boundary(seeds or e.seeds, share=each_way, statistic=e.statistic_for) for e in every],
+            [boundary(seeds or e.seeds, share=whole, statistic=e.statistic_for) for e in every],
             [boundary(seeds or e.seeds, share=share, statistic=e.statistic_against) for e in every],
         )
 

@@ -102,7 +102,7 @@ def chance_unchanged(
 
 
 @dataclass(frozen=True)
-class Held:
+class LedgerComparison:
     """The comparisons of one finding, held against those that a ledger accepted."""
 
     verdict: Verdict
@@ -142,26 +142,26 @@ def _amount(excess: Excess) -> str:
     return f"{excess.mean / excess.spread:.2f} sd" if excess.spread else f"{excess.mean:.6g}"
 
 
-def held_against(
+def compare_with_ledger(
     accepted: Sequence[Excess], findings: Sequence[Verdict], *, has: Callable[[int], bool]
-) -> list[Held]:
+) -> list[LedgerComparison]:
     """Hold the findings of a claim against the distances of all its comparisons, in their order.
 
     What is open and in doubt takes more seeds, as far as the claim `has` the values of so many.
     """
-    held, before = [], 0
+    compared, before = [], 0
     for verdict in findings:
         comparisons = sum(len(each.terms) for each in _statements(verdict))
         own = accepted[before : before + comparisons]
-        held.append(_held(verdict, own, among=len(accepted), has=has))
+        compared.append(_compared(verdict, own, among=len(accepted), has=has))
         before += comparisons
-    return held
+    return compared
 
 
-def _held(
+def _compared(
     verdict: Verdict, accepted: Sequence[Excess], *, among: int, has: Callable[[int], bool]
-) -> Held:
-    held = Held(verdict, Standing.INCOMPARABLE)
+) -> LedgerComparison:
+    compared = LedgerComparison(verdict, Standing.INCOMPARABLE)
     for seeds in (verdict.seeds, *(each for each in FURTHER if each > verdict.seeds)):
         measured = distances(verdict, seeds) if has(seeds) else []
         kinds, now = ([each.spread is None for each in side] for side in (accepted, measured))
@@ -169,10 +169,10 @@ def _held(
             break
         chance = float(chance_unchanged(accepted, measured, among=among))
         found = standing(chance, seeds)
-        held = Held(verdict, found, chance, tuple(accepted), tuple(measured))
+        compared = LedgerComparison(verdict, found, chance, tuple(accepted), tuple(measured))
         if verdict.outcome is not Outcome.INCONCLUSIVE or found is not Standing.IN_DOUBT:
             break
-    return held
+    return compared
 
 
 def reference(

@@ -47,10 +47,10 @@ class Judge:
     def either(self, verdicts: Sequence[Verdict]) -> Verdict:
         """Judge whether at least one of several verdicts holds, in their place."""
         statements = [v.judged for v in verdicts if v.judged is not None]
-        parts = [self._decided(statement, ways=len(statements)) for statement in statements]
+        parts = [self._decided(statement, alternatives=len(statements)) for statement in statements]
         return self.findings.replace(verdicts, self._any_of(parts))
 
-    def _decided(self, statement: Statement, *, ways: int = 1) -> Verdict:
+    def _decided(self, statement: Statement, *, alternatives: int = 1) -> Verdict:
         """Judge a statement; so many `ways`, of which it is one, would each be enough."""
         design, sides = self.design, statement.sides
         for seeds in design.looks:
@@ -60,7 +60,7 @@ class Judge:
             terms = _judged_terms(statement, readings)
             weighed = [_weighed(term, readings) for term in terms]
             needed = len(terms) - len(statement.implied)
-            look = Look(design, weighed[:needed], weighed[needed:], ways)
+            look = Look(design, weighed[:needed], weighed[needed:], alternatives)
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, readings)
@@ -101,7 +101,7 @@ class Judge:
         )
 
     def _any_of(self, parts: Sequence[Verdict]) -> Verdict:
-        """Join the ways to one claim: reproduced if any of them is, refuted if all are."""
+        """Join the alternatives to one claim: reproduced if any of them is, refuted if all are."""
         ps = [part.p for part in parts if part.outcome is Outcome.REPRODUCED]
         outcome, p = Outcome.INCONCLUSIVE, 1.0
         if ps:
@@ -174,7 +174,7 @@ def _weighed(term: Contrast, readings: Readings) -> Evidence:
         is_run = not (side.is_fixed or side.is_exact)
         if is_run and not (side.repeats is not None and count > 1 and side.repeats(count)):
             return weighed
-    return weighed if term.is_exact else replace(weighed, alike=True)
+    return weighed if term.is_exact else replace(weighed, is_constant=True)
 
 
 def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple[Effect, ...]:
@@ -188,7 +188,7 @@ def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple
                 effect,
                 p_for=float(effect.p_for),
                 p_against=float(effect.p_against),
-                alike=bool(effect.alike),
+                is_constant=bool(effect.is_constant),
                 sides=tuple(map(place.__getitem__, term.sides)),
                 needed=len(found) < needed,
             )
@@ -198,10 +198,10 @@ def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple
 
 def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: Readings) -> str:
     """Ask what may be behind seeds that all gave the same; empty where none did."""
-    alike = [term for term, effect in zip(terms, effects, strict=True) if effect.alike]
-    if not alike:
+    constant = [term for term, effect in zip(terms, effects, strict=True) if effect.is_constant]
+    if not constant:
         return ""
-    measured = [side for side in alike[0].sides if not side.is_fixed]
+    measured = [side for side in constant[0].sides if not side.is_fixed]
     values = [readings[side] for side in measured]
     names = " and ".join(dict.fromkeys(side.label for side in measured))
     exact = "(A metric that no seed can change is declared with exact=True.)"
@@ -228,7 +228,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyo
     A term that points the wrong way can refute the statement by itself; otherwise the statement
     waits for the slowest of its open terms.
     """
-    if any(effect.alike for effect in effects):
+    if any(effect.is_constant for effect in effects):
         return None, Beyond.NONE, ""
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]

@@ -27,7 +27,8 @@ class Measured(NoArithmetic, Side):
 
     `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
     look is only asked for when the earlier one left the statement undecided; what `values` raises
-    is not touched.
+    is not touched. A verdict leads with the means' difference or ratio; where the metric's scale
+    says another number it follows, as `on log-odds`.
 
     >>> deep, shallow = trials(DEEP, SHALLOW)
     >>> assert deep.accuracy > shallow.accuracy

@@ -89,7 +89,7 @@ class DocumentedRun(Contrast):
             p_against=np.where(fixed, 1.0 - read_off, 2 * stdtr(seeds - 1, -t))[()],
             statistic_for=statistic,
             statistic_against=Prediction(self.runs, two_sided=True),
-            alike=(fixed & (not self.is_exact))[()],
+            is_constant=(fixed & (not self.is_exact))[()],
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
@@ -112,6 +112,8 @@ class DocumentedRun(Contrast):
             unit=self.unit,
             bound=self.documented,
             width=self.width,
+            plain=start + self.of_means(readings, estimate),
+            scale=self.scale.name,
             estimate=start + estimate,
             low=start + low,
             high=start + high,
@@ -181,7 +183,7 @@ class SmallSpread(Contrast):
             p_against=np.where(fixed, 1.0, large.tail(squares, seeds))[()],
             statistic_for=small,
             statistic_against=large,
-            alike=(fixed & (not self.is_exact))[()],
+            is_constant=(fixed & (not self.is_exact))[()],
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
@@ -196,6 +198,7 @@ class SmallSpread(Contrast):
             unit=self.metric,
             bound=self.at_most,
             below=True,
+            plain=spread,
             estimate=spread,
             low=spread * float((seeds - 1) / most) ** 0.5,
             high=spread * float((seeds - 1) / least) ** 0.5,
@@ -227,7 +230,7 @@ class InHalfOfRuns(Contrast):
             p_against=SIGN.p(runs - count, runs),
             statistic_for=SIGN,
             statistic_against=SIGN,
-            alike=self._weighed(readings).alike,
+            is_constant=self._weighed(readings).is_constant,
         )
 
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
@@ -243,6 +246,7 @@ class InHalfOfRuns(Contrast):
             label=f"share of runs with {left.label} {sign} {bound}",
             unit="of the runs",
             bound=0.5,
+            plain=share,
             estimate=share,
             low=float(low),
             high=float(high),

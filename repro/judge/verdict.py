@@ -36,7 +36,7 @@ class Findings(Generic[Found]):
     """
 
     made: list[Found] = field(default_factory=list)
-    asked: list[Found] = field(default_factory=list)
+    asserted: list[Found] = field(default_factory=list)
     """The findings whose truth was asked, by `assert` or by anything else, in order."""
 
     def add(self, finding: Found) -> Found:
@@ -111,7 +111,7 @@ class Verdict(NoLogic):
     @property
     def is_exact(self) -> bool:
         """True where nothing was inferred: what no seed can change was read off."""
-        return bool(self.effects) and not any(e.has_spread or e.alike for e in self.effects)
+        return bool(self.effects) and not any(e.has_spread or e.is_constant for e in self.effects)
 
     @property
     def weakest(self) -> Effect | None:
@@ -135,16 +135,13 @@ class Verdict(NoLogic):
         weakest = self.weakest
         if weakest is None:
             return ""
-        shown = f"{weakest.label} = {weakest.estimate:.3g}"
-        if weakest.has_spread:
-            shown += f" [{weakest.low:.3g}, {weakest.high:.3g}]"
-        elif not weakest.alike:
-            return shown  # exact: one run says it
-        return f"{shown}, {weakest.counted}"
+        shown = f"{weakest.label} = {weakest.amount}"
+        is_exact = not (weakest.has_spread or weakest.is_constant)  # one run says it
+        return shown if is_exact else f"{shown}, {weakest.counted}"
 
     def __bool__(self) -> bool:
         if self.judge is not None:
-            self.judge.findings.asked.append(self)
+            self.judge.findings.asserted.append(self)
         return self.outcome is Outcome.REPRODUCED
 
     def __eq__(self, other: object) -> bool:

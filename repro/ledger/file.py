@@ -301,12 +301,12 @@ def _claims_by_ledger(ledgers: list[Ledger]) -> dict[str, Path]:
 
 
 @contextmanager
-def held(folders: Iterable[Path]) -> Iterator[None]:
+def locked(folders: Iterable[Path]) -> Iterator[None]:
     """Let no other session accept verdicts in these folders within the block.
 
     What is read there, changed and written loses then nothing of another one. No file is left.
 
-    >>> with held([Path("claims")]):
+    >>> with locked([Path("claims")]):
     ...     Ledger.read(path).accept(entries)
     """
     with ExitStack() as stack:

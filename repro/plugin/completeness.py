@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from repro.ledger import NAME as OLDER
-from repro.ledger import Entry, Ledger, LedgerError, held, read_ledgers
+from repro.ledger import Entry, Ledger, LedgerError, locked, read_ledgers
 from repro.plugin import workers
 from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
-from repro.report.settled import REPRODUCED
+from repro.report.claim_line import REPRODUCED
 
 NAME = "repro-completeness"
 """The name of `Completeness` among pytest's plugins, and of what xdist's workers tell."""
@@ -276,13 +276,13 @@ class Completeness:
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:
         """Note the claims of the entries that are reproduced, at the session's size."""
-        from repro.plugin.gate import is_held_against  # it imports numpy, which few sessions need
+        from repro.plugin.gate import is_judged_at  # it imports numpy, which few sessions need
 
         profile = option(self._config, "profile")
         self.left_out += [
             entry.claim
             for entry in entries
-            if entry.verdict == REPRODUCED and is_held_against(entry, profile)
+            if entry.verdict == REPRODUCED and is_judged_at(entry, profile)
         ]
 
     # What is said of it
@@ -355,7 +355,7 @@ def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
 def _forget(path: Path, claims: list[str]) -> None:
     """Remove the entries of claims from a ledger, while no other session accepts verdicts."""
     try:
-        with held([path.parent if path.name == OLDER else path.parent.parent]):
+        with locked([path.parent if path.name == OLDER else path.parent.parent]):
             Ledger.read(path).forget(claims)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error

@@ -14,19 +14,19 @@ from collections import Counter
 
 import pytest
 
-from repro.report.progress import progress_line, stopped_line
-from repro.report.settled import (
+from repro.report.claim_line import (
     INCONCLUSIVE,
     NOT_RUN,
     PROPERTY,
     REFUTED,
     REPRODUCED,
-    SettledClaim,
+    ClaimLine,
     counted_line,
     known_line,
-    settled_line,
     unable_line,
+    verdict_line,
 )
+from repro.report.progress import progress_line, stopped_line
 from repro.runs.progress import Status
 from repro.text import shown_lines
 
@@ -59,7 +59,7 @@ class Display:
         self._screen = Screen(terminal)
         self._counts: Counter[str] = Counter()
         """The claims on training that were judged, by verdict."""
-        self._counted: list[SettledClaim] = []
+        self._counted: list[ClaimLine] = []
         """Claims that share a line, which is written when the last test has run."""
         self._known = 0
         """The claims on training whose verdict is that of the ledger."""
@@ -88,7 +88,7 @@ class Display:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
         with self._lock:
-            for claim in map(SettledClaim.from_json, texts):
+            for claim in map(ClaimLine.from_json, texts):
                 self._screen.count(report.nodeid)
                 self._announce(claim)
             self._screen.flush()
@@ -109,7 +109,7 @@ class Display:
         if self._status is not None and exitstatus == pytest.ExitCode.INTERRUPTED:
             self._screen.write(stopped_line(self._status))
 
-    def _announce(self, claim: SettledClaim) -> None:
+    def _announce(self, claim: ClaimLine) -> None:
         if not claim.about_a_document:
             self._counts[claim.verdict] += 1
         if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
@@ -119,7 +119,7 @@ class Display:
             self._known += 1
             if self._known > MOST_KNOWN:
                 return
-        line = settled_line(claim, width=self._screen.width)
+        line = verdict_line(claim, width=self._screen.width)
         self._screen.write(line, coloured=claim.verdict)
         if claim.details:
             details = textwrap.indent(shown_lines(claim.details), "    ")

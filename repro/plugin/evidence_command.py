@@ -98,13 +98,13 @@ def _pack(chosen: argparse.Namespace) -> int:
     from repro.plugin.reading import with_claims
 
     options = options_of(chosen, "profile", "seed_budget", "store", "device")
-    packed, lacking = with_claims(claims_of(chosen), options, partial(_pack_claims, chosen))
+    packed, missing = with_claims(claims_of(chosen), options, partial(_pack_claims, chosen))
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {len(packed.lines)} runs, {size:,} bytes, {packed.sha256[:12]}")
-    for name, count in list(lacking.items())[:MOST_NAMED]:
+    for name, count in list(missing.items())[:MOST_NAMED]:
         print(f"{shown(name)} lacks {count} runs that are not stored", file=sys.stderr)
-    if len(lacking) > MOST_NAMED:
-        print(f"and {len(lacking) - MOST_NAMED} more claims lack runs", file=sys.stderr)
+    if len(missing) > MOST_NAMED:
+        print(f"and {len(missing) - MOST_NAMED} more claims lack runs", file=sys.stderr)
     return 0
 
 
@@ -121,7 +121,7 @@ def _pack_claims(
     assert session.training is not None
     assert isinstance(results, Results)
     names = [claim_id(item) for item in session.trained]
-    lacking = {claim_id(item): count for item, count in read_everything(session).items()}
+    missing = {claim_id(item): count for item, count in read_everything(session).items()}
     runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
@@ -141,7 +141,7 @@ def _pack_claims(
         results=results,
         weights_of=session.training.store if chosen.weights else None,
     )
-    return packed, lacking
+    return packed, missing
 
 
 def _add(chosen: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from repro.data.files import TWIN, is_readable
 from repro.document import ANY_PROFILE
-from repro.judge import Excess, Held, OneLook, Outcome, held_against, reference
+from repro.judge import Excess, LedgerComparison, OneLook, Outcome, compare_with_ledger, reference
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document, mark_of
@@ -20,9 +20,9 @@ from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE
 from repro.plugin.trials import RECORDED, Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
+from repro.report.claim_line import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
-from repro.report.settled import ERROR, PROPERTY, SettledClaim, settled_claim
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
@@ -32,13 +32,13 @@ from repro.text import said_in_full, shown, shown_lines
 class Compared:
     """The comparisons of a claim now, and as they were when the ledger accepted them."""
 
-    held: Sequence[Held] = ()
+    with_ledger: Sequence[LedgerComparison] = ()
     """Its findings, held against the ledger where it was reproduced there."""
     past: Sequence[Excess] = ()
     """The distance of each comparison past its bound, where it is reproduced now."""
 
 
-def is_held_against(entry: Entry, profile: str) -> bool:
+def is_judged_at(entry: Entry, profile: str) -> bool:
     """Return whether a session at this size judges what the entry is about."""
     return entry.profile in (profile, ANY_PROFILE, RECORDED)
 
@@ -52,8 +52,8 @@ def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
     def sets(names: str) -> set[str]:
         return {name.removesuffix(TWIN) for name in names.split(", ")}
 
-    is_held = entry.verdict == Outcome.REPRODUCED.value and is_held_against(entry, profile)
-    return is_held and sets(entry.data) != sets(data)
+    is_reproduced = entry.verdict == Outcome.REPRODUCED.value and is_judged_at(entry, profile)
+    return is_reproduced and sets(entry.data) != sets(data)
 
 
 _ANOTHER = (
@@ -70,7 +70,7 @@ class Gate:
     """True where this session updates the ledger."""
     insist: bool
     """True where a claim that cannot be run fails."""
-    sparing: bool
+    skips: bool
     """True where claims that cannot fail, by what the ledger says of them, are left out."""
     seeds: int
     """The number of seeds that an arm may use at most."""
@@ -106,7 +106,9 @@ class Gate:
             raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
         looks = _looks(mark_of(item), gathered)
-        found = verdict(raised, gathered, entry, compared.held, seeds=self.seeds, looks=looks)
+        found = verdict(
+            raised, gathered, entry, compared.with_ledger, seeds=self.seeds, looks=looks
+        )
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))
@@ -122,10 +124,10 @@ class Gate:
         if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
-            f"{record.claim} looked smaller than in the ledger at {held.verdict.seeds} seeds, so"
-            f" it took {held.seeds} to tell"
-            for held in compared.held
-            if held.seeds > held.verdict.seeds
+            f"{record.claim} looked smaller than in the ledger at {each.verdict.seeds} seeds, so"
+            f" it took {each.seeds} to tell"
+            for each in compared.with_ledger
+            if each.seeds > each.verdict.seeds
         ]
 
     def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
@@ -154,7 +156,7 @@ class Gate:
         entries = [
             entry
             for entry in self.ledgers.of(item.path).of_claim(claim_id(item))
-            if is_held_against(entry, profile or self.profile)
+            if is_judged_at(entry, profile or self.profile)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
         lost = [
@@ -187,9 +189,9 @@ class Gate:
                 return f"{had} with another sentence: {shown(entry.sentence)} {_ANOTHER}"
         return ""
 
-    def spared(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
+    def skip_reason(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
-        entry = self._entry(item, profile, data) if self.sparing else None
+        entry = self._entry(item, profile, data) if self.skips else None
         if entry is None or entry.verdict == Outcome.REPRODUCED.value:
             return None
         return (
@@ -206,12 +208,12 @@ class Gate:
             return Compared()
         findings = gathered.findings
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        held: list[Held] = []
+        with_ledger: list[LedgerComparison] = []
         if entry is not None and entry.verdict == Outcome.REPRODUCED.value:
             accepted = [Excess(*each) for each in entry.past]
-            held = held_against(accepted, findings, has=gathered.has)
+            with_ledger = compare_with_ledger(accepted, findings, has=gathered.has)
         past = reference(findings, self.reference, has=gathered.has) if holds else []
-        return Compared(held, past)
+        return Compared(with_ledger, past)
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
         """Return the accepted entry of what a claim says; None where it says something else now."""
@@ -229,7 +231,7 @@ class Gate:
             why = str(raised)
         elif raised is not None and not isinstance(raised, SAID_IN_FULL):
             why = said_in_full(raised)
-        settled = SettledClaim(
+        settled = ClaimLine(
             name=claim_id(item),
             verdict=ERROR,
             measured=shown(why),
@@ -251,7 +253,7 @@ class Gate:
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
         trials = gathered if isinstance(gathered, Trials) else None
-        is_held = found.outcome is Outcome.REPRODUCED
+        is_reproduced = found.outcome is Outcome.REPRODUCED
         return ClaimRecord(
             claim=claim,
             sentence=mark.sentence,
@@ -281,7 +283,7 @@ class Gate:
             command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
-            levels=[*trials.levels] if is_held and trials is not None else [],
+            levels=[*trials.levels] if is_reproduced and trials is not None else [],
             ledger=str(ledger.path),
         )
 
@@ -301,7 +303,7 @@ class Gate:
         judged = to_json(JudgedClaim(record=record, arms=arms))
         whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
         is_failed, about = report.outcome == "failed", is_about_a_document(item)
-        settled = settled_claim(record, fails=is_failed, about_a_document=about)
+        settled = claim_line(record, fails=is_failed, about_a_document=about)
         short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
         item.user_properties += short  # JUnit XML takes them from the teardown's report
         report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]
@@ -347,7 +349,7 @@ def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
     if not text or found.outcome is Outcome.NOT_RUN:
         text = found.why
     else:
-        text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.held)])
+        text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.with_ledger)])
     return f"{text}\n  {'; '.join(gathered.remarks)}" if gathered.remarks else text
 
 
@@ -363,8 +365,8 @@ def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
     """Say that recorded runs are gone, where a claim is open that more of them had reproduced."""
     if not (found.agrees and isinstance(gathered, Trials) and gathered.recorded):
         return ""
-    then = max((past.seeds for held in compared.held for past in held.accepted), default=0)
-    now = min((held.verdict.seeds for held in compared.held), default=then)
+    then = max((past.seeds for each in compared.with_ledger for past in each.accepted), default=0)
+    now = min((each.verdict.seeds for each in compared.with_ledger), default=then)
     if now >= then:
         return ""
     return (

@@ -88,17 +88,17 @@ def read_everything(session: ClaimSession) -> dict[pytest.Item, int]:
 
     >>> with_claims(["claims"], [], read_everything)
     """
-    lacking = {item: _lacking(session, item) for item in session.trained}
+    missing = {item: _missing_runs(session, item) for item in session.trained}
     session.gate.reference = PROFILES[session.profile.name].reference
     for item in session.trained:
-        _lacking(session, item)
+        _missing_runs(session, item)
     for item in session.figures:  # what is wrong with a figure its test says
         with suppress(Exception), quiet():
             call(item, plot=session.plot_of(item))
-    return {item: count for item, count in lacking.items() if count}
+    return {item: count for item, count in missing.items() if count}
 
 
-def _lacking(session: ClaimSession, item: pytest.Item) -> int:
+def _missing_runs(session: ClaimSession, item: pytest.Item) -> int:
     """Read a claim; return the number of runs that it stops at."""
     try:
         session.read(item)

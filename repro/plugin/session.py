@@ -81,12 +81,12 @@ class ClaimSession:
         )
         self.reports: list[str] = []
         """Sentences that a reader of the verdicts has to know."""
-        self.asked: dict[Run, None] = {}
+        self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
         self.gate = Gate(
             accept=option(config, "update-ledger"),
             insist=option(config, "require-verdict"),
-            sparing=option(config, "gate"),
+            skips=option(config, "gate"),
             allows_not_run=option(config, "allow-not-run"),
             profile=self.profile.name,
             seeds=self.profile.looks[-1],
@@ -101,9 +101,9 @@ class ClaimSession:
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, and those that are recorded."""
-        ahead = [item for item in self.trained if item not in self.not_ahead]
+        planned = [item for item in self.trained if item not in self.unplanned]
         self.plan = Plan(
-            {item: partial(self.read, item) for item in ahead}, is_settled=self._is_settled
+            {item: partial(self.read, item) for item in planned}, is_done=self._is_done
         )
         self.turns = Turns(
             session,
@@ -111,7 +111,7 @@ class ClaimSession:
             self.train,
             places=[*self.items, *self.figures],
             first=[item for item in self.items if item not in self.trained],
-            last=[*self.not_ahead, *self.figures],
+            last=[*self.unplanned, *self.figures],
         )
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
@@ -154,7 +154,7 @@ class ClaimSession:
         return [item for item in judged if not is_about_a_document(item)]
 
     @cached_property
-    def not_ahead(self) -> dict[pytest.Item, list[str]]:
+    def unplanned(self) -> dict[pytest.Item, list[str]]:
         """The claims that cannot be read ahead of their test, and what they need of pytest."""
         needs = {item: needed_of_pytest(item) for item in self.trained}
         return {item: needed for item, needed in needs.items() if needed}
@@ -188,8 +188,8 @@ class ClaimSession:
         engine, project = option(config, "engine"), project_of(config)
         return results, Training(store, pool, results, engine=engine, project=project)
 
-    def _is_settled(self, run: Run) -> bool:
-        return isinstance(self.results, Results) and self.results.is_settled(run)
+    def _is_done(self, run: Run) -> bool:
+        return isinstance(self.results, Results) and self.results.is_done(run)
 
     # Reading claims, and training what they miss
 
@@ -197,7 +197,7 @@ class ClaimSession:
         """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with self.turns.in_hand(item), quiet():
+        with self.turns.noted(item), quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
@@ -232,10 +232,10 @@ class ClaimSession:
         assert self.training is not None
 
         def wait() -> None:
-            if missing := [run for run in runs if not self._is_settled(run)]:
+            if missing := [run for run in runs if not self._is_done(run)]:
                 raise RunsMissing(missing)
 
-        plan = Plan({"now": wait}, is_settled=self._is_settled)
+        plan = Plan({"now": wait}, is_done=self._is_done)
         capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
             with capture.global_and_fixture_disabled() if capture else nullcontext():
@@ -258,8 +258,10 @@ class ClaimSession:
         if self._has_announced:
             return
         self._has_announced = True
-        training.show = lambda status: self._display.show(replace(status, asked=len(self.asked)))
-        lines = self.lines_not_ahead()
+        training.show = lambda status: self._display.show(
+            replace(status, requested=len(self.requested))
+        )
+        lines = self.unplanned_lines()
         if self.plan.missing:
             lines.append(plan_line(training.status(self.plan)))
         if trainers_of(self.config) == 0:
@@ -272,19 +274,19 @@ class ClaimSession:
         """The display of this process, or a worker's notes to the process that has it."""
         return notes_of(self.config) or display_of(self.config)
 
-    def lines_not_ahead(self) -> list[str]:
+    def unplanned_lines(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
         return [
             f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
             " what it misses is trained then, and is in no plan"
-            for item, needed in self.not_ahead.items()
+            for item, needed in self.unplanned.items()
         ]
 
     # The claim's test is run: its fixtures, and its verdict
 
     def trials_for(self, item: pytest.Item) -> Trials:
         """Return the fixture of a claim, from which its test is judged."""
-        trains = item in self.not_ahead or not is_called_alike(item)
+        trains = item in self.unplanned or not is_called_alike(item)
         self._gathered[item] = trials = self.trials_of(item, trains=trains)
         return trials
 
@@ -298,10 +300,10 @@ class ClaimSession:
         return Trials(
             self.known,
             profile.within(option(self.config, "seed-budget")),
-            self.asked,
+            self.requested,
             only_at=mark.only_at,
             after=mark.after,
-            spared=partial(self.gate.spared, item),
+            skip_reason=partial(self.gate.skip_reason, item),
             train=self._train_now if trains and self.training is not None else None,
         )
 

@@ -22,25 +22,25 @@ from repro.ledger import (
     Entry,
     Ledger,
     LedgerError,
-    held,
     leave_one_file,
+    locked,
     write_ledgers,
 )
 from repro.plugin import completeness
-from repro.plugin.claims import claim_id
+from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
 from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
+from repro.report.claim_line import ERROR, PROPERTY, ClaimLine
 from repro.report.json_data import from_json
 from repro.report.plan_text import plan_text
 from repro.report.record import ClaimRecord, FigureData, JudgedClaim
 from repro.report.results import Failure, ResultsDocument, results_of
 from repro.report.runs import StoredRuns
 from repro.report.session import SessionData, project_name, way_from, web_address
-from repro.report.settled import ERROR, PROPERTY, SettledClaim
 from repro.report.terminal import Line, ending, verdict_table
 from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
 from repro.runs.profiles import PROFILES
@@ -56,8 +56,8 @@ MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 class Account(TypedDict):
     """The work of one process: runs asked for, runs trained, and remarks about them."""
 
-    asked: int
-    lacking: int
+    requested: int
+    missing: int
     """The runs that claims wait for in vain: training has failed, or was stopped."""
     trained: int
     reports: list[str]
@@ -72,13 +72,13 @@ class Account(TypedDict):
 def account_of(session: ClaimSession) -> Account:
     """Return what a process did, for its end to be written: here, or above a worker of xdist."""
     training, results = session.training, session.results
-    remarks, lacking = list(session.reports), len(session.plan.missing)
+    remarks, missing = list(session.reports), len(session.plan.missing)
     if training is not None and isinstance(results, Results):
-        lacking += len(results.failures)
+        missing += len(results.failures)
         remarks += remarks_on(results.read().items())
     return {
-        "asked": len(session.asked),
-        "lacking": lacking,
+        "requested": len(session.requested),
+        "missing": missing,
         "trained": training.trained if training is not None else 0,
         "reports": remarks,
         "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
@@ -131,15 +131,15 @@ def _write_verdicts(
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
     most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
     _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
-    asked = sum(account["asked"] for account in accounts)
+    requested = sum(account["requested"] for account in accounts)
     _write_some(terminal, results.evidence, most[1], "lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
-    if asked and not from_evidence:
+    if requested and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
-        lacking = sum(account["lacking"] for account in accounts)
-        without = f"{lacking} not trained, " if lacking else ""
+        missing = sum(account["missing"] for account in accounts)
+        without = f"{missing} not trained, " if missing else ""
         terminal.write_line(
-            f"{counted(asked, 'distinct run')} needed: {trained} trained now,"
+            f"{counted(requested, 'distinct run')} needed: {trained} trained now,"
             f" {without}the rest stored"
         )
     if option(config, "update-ledger"):
@@ -182,7 +182,7 @@ def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord])
     for report in [*terminal.stats.get("failed", ()), *terminal.stats.get("error", ())]:
         texts = [text for name, text in getattr(report, "user_properties", ()) if name == PROPERTY]
         alone = f'pytest "{report.nodeid}"'
-        for claim in map(SettledClaim.from_json, texts):
+        for claim in map(ClaimLine.from_json, texts):
             command = commands.get(claim.name, alone)
             said = report.longreprtext if claim.verdict == ERROR else ""
             failures[claim.name] = Failure(claim.verdict, command, said)
@@ -251,7 +251,7 @@ def _update(
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        with held([*files, *(Path(path).parent.parent for path in by_ledger)]):
+        with locked([*files, *(Path(path).parent.parent for path in by_ledger)]):
             for folder, of_claims in files.items():
                 if (folder / NAME).exists():
                     leave_one_file(folder, of_claims)
@@ -310,16 +310,19 @@ def describe_plan(session: ClaimSession) -> str:
         **{claim_id(item): why for item, why in session.unreadable.items()},
         **{item.nodeid: why for item, why in session.refused.items()},
     }
+    own = [item for item in session.trained if mark_of(item).looks is not None]
+    claims = counted(len(own), "claim")
     lines = [
         plan_text(
             len(session.items),
-            len(session.asked),
+            len(session.requested),
             plan.missing,
             profile,
             all_rows=session.config.get_verbosity() > 0,
         ),
+        *([f"{claims} of these at looks that the claim declares itself"] if own else []),
         *recorded_lines([session.known.files]),
-        *session.lines_not_ahead(),
+        *session.unplanned_lines(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),
     ]
     if session.gate.reference > profile.looks[0]:

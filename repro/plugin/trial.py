@@ -28,7 +28,7 @@ class TrialsOfClaim(Protocol):
         """Return the values of an arm's first seeds."""
         ...
 
-    def asks(self, arm: Arm, *, exact: bool) -> None:
+    def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for."""
         ...
 
@@ -75,7 +75,7 @@ class Trial:
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
         """Return a metric, or one of a list of them, over the first seeds."""
         trials, is_exact = self.trials, self.arm.is_exact(name, index)
-        trials.asks(self.arm, exact=is_exact)
+        trials.note_metric(self.arm, exact=is_exact)
 
         def values(count: int) -> NDArray[np.float64]:
             runs = trials.values(self.arm, 1 if is_exact else count)
@@ -145,7 +145,7 @@ class OverEpochs:
     def __getattr__(self, name: str) -> Any:
         metric = _metric(name, self._trial.arm, TRAINING)
         self._trial.trials.metrics.append(name)
-        self._trial.trials.asks(self._trial.arm, exact=False)
+        self._trial.trials.note_metric(self._trial.arm, exact=False)
         if metric.listed:
             return Each(lambda index: self._curve(name, metric, index))
         return self._curve(name, metric)

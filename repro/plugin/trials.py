@@ -42,15 +42,15 @@ class Trials:
         self,
         results: KnownResults,
         profile: Profile,
-        asked: dict[Run, None],
+        requested: dict[Run, None],
         *,
         only_at: str | None = None,
         after: int = 0,
-        spared: Callable[[str, Sequence[str]], str | None] | None = None,
+        skip_reason: Callable[[str, Sequence[str]], str | None] | None = None,
         train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
-        self.results, self.profile, self.asked = results, profile, asked
-        self.only_at, self.after, self.spared, self._train = only_at, after, spared, train
+        self.results, self.profile, self.requested = results, profile, requested
+        self.only_at, self.after, self.skip_reason, self._train = only_at, after, skip_reason, train
         self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
@@ -167,7 +167,7 @@ class Trials:
     @property
     def asserted(self) -> Sequence[Verdict]:
         """The verdicts whose truth was asked."""
-        return tuple(self.judge.findings.asked)
+        return tuple(self.judge.findings.asserted)
 
     @property
     def p(self) -> float | None:
@@ -270,7 +270,7 @@ class Trials:
             return False
         return True
 
-    def asks(self, arm: Arm, *, exact: bool) -> None:
+    def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for: of an exact one, one run says all."""
         self._read_off[arm] = exact and self._read_off.get(arm, True)
 
@@ -280,7 +280,7 @@ class Trials:
 
     def _require(self, count: int) -> None:
         """Raise where an arm has not so many seeds, or not one where that says all."""
-        if self.spared and (reason := self.spared(self.profile_name, self.data)):
+        if self.skip_reason and (reason := self.skip_reason(self.profile_name, self.data)):
             raise Needs(reason)
         if self.recorded:
             self._require_recorded(count)
@@ -289,14 +289,18 @@ class Trials:
         for arm, most in seeds.items():
             known = len(self._found.get(arm, ()))
             if known < most:
-                self.asked.update({Run(arm, seed): None for seed in self._seeds(arm, most)[known:]})
-        self.asked.update({arm.starts_from: None for arm in seeds if arm.starts_from is not None})
+                self.requested.update(
+                    {Run(arm, seed): None for seed in self._seeds(arm, most)[known:]}
+                )
+        self.requested.update(
+            {arm.starts_from: None for arm in seeds if arm.starts_from is not None}
+        )
         missing = self._missing(seeds)
         if missing and self._train:
             self._train(missing)
             missing = self._missing(seeds)
         if missing:
-            raise self.results.lacking(missing)
+            raise self.results.missing_error(missing)
 
     def _missing(self, seeds: Mapping[Arm, int]) -> list[Run]:
         """Return the runs that some first seeds of arms miss, behind those that they start from.

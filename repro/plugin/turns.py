@@ -38,7 +38,7 @@ class Turns:
         self._places: set[pytest.Item | None] = set(places)
         self._next: pytest.Item | None = None
         self._running: pytest.Item | None = None
-        self._came: set[pytest.Item | None] = set()
+        self._ready: set[pytest.Item | None] = set()
         """The claims that could be judged before their place came, where order is kept."""
         # --stepwise leaves out, the next time, whatever was collected before the one that failed
         self._in_order = bool(self._config.getoption("stepwise", False))
@@ -47,9 +47,9 @@ class Turns:
     def wait(self, item: pytest.Item) -> None:
         """Wait until a claim can be judged, where a place of claims has come."""
         if self._running is None and item in self._places:
-            self._next = item if item in self._came else self.next_item()
+            self._next = item if item in self._ready else self.next_item()
             while self._in_order and self._next is not item:
-                self._came.add(self._next)
+                self._ready.add(self._next)
                 self._next = self.next_item()
 
     def next_item(self) -> pytest.Item | None:
@@ -86,23 +86,23 @@ class Turns:
             nextitem = self._peek() or self._unknown
         self._running = chosen
         try:
-            with self.in_hand(chosen):
+            with self.noted(chosen):
                 self._protocol(chosen)(item=chosen, nextitem=nextitem)
         finally:
             self._running = None
         return True
 
     @contextmanager
-    def in_hand(self, item: pytest.Item) -> Iterator[None]:
+    def noted(self, item: pytest.Item) -> Iterator[None]:
         """Note which claim is read or judged, for the case that it ends this worker of xdist."""
         notes = notes_of(self._config)
         if notes is not None:
-            notes.hold(item.nodeid)
+            notes.set_current(item.nodeid)
         try:
             yield
         finally:
             if notes is not None:
-                notes.hold(self._running.nodeid if self._running else "")
+                notes.set_current(self._running.nodeid if self._running else "")
 
     def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
         """Let the tests change places: a worker of xdist reports by place what it has run."""

@@ -11,7 +11,7 @@ import pytest
 from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
-from repro.judge import Design, Held, OneLook, Outcome, Standing
+from repro.judge import Design, LedgerComparison, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError
@@ -66,15 +66,15 @@ def verdict(
     raised: BaseException | None,
     gathered: Gathered,
     entry: Entry | None,
-    held: Sequence[Held] = (),
+    with_ledger: Sequence[LedgerComparison] = (),
     *,
     seeds: int = 0,
     looks: Sequence[int] = (),
 ) -> Verdict:
     """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
 
-    `held` are its comparisons as they stand to those that the ledger accepted; `seeds` is the most
-    that an arm may take, and `looks` are those that the claim declares itself, if it does.
+    `with_ledger` are its comparisons as they stand to those that the ledger accepted; `seeds` is
+    the most that an arm may take, and `looks` are those that the claim declares itself, if it does.
 
     >>> verdict(None, trials, None).outcome
     <Outcome.REPRODUCED: 'reproduced'>
@@ -92,8 +92,10 @@ def verdict(
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
-    kind, change = _agreement(outcome, gathered, held, seeds, looks) or _change(entry, outcome)
-    is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in held)
+    kind, change = _agreement(outcome, gathered, with_ledger, seeds, looks) or _change(
+        entry, outcome
+    )
+    is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in with_ledger)
     if is_smaller:
         kind, change = Change.SMALLER, "smaller than it was"
     if outcome is not Outcome.INCONCLUSIVE:
@@ -125,7 +127,7 @@ def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:
 def _agreement(
     outcome: Outcome,
     gathered: Gathered,
-    held: Sequence[Held],
+    with_ledger: Sequence[LedgerComparison],
     seeds: int,
     looks: Sequence[int],
 ) -> tuple[Change, str] | None:
@@ -133,7 +135,7 @@ def _agreement(
 
     It agrees if no comparison of it has become smaller.
     """
-    still_open = [each for each in held if each.verdict.outcome is not Outcome.REPRODUCED]
+    still_open = [each for each in with_ledger if each.verdict.outcome is not Outcome.REPRODUCED]
     is_smaller = any(
         each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
     )
@@ -163,7 +165,7 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
             f"({_first_line(failing[0])}). {_HOW_TO_CLAIM}"
         )
     if raised is None:
-        idle = [each for each in gathered.findings if not _is_asked(each, gathered)]
+        idle = [each for each in gathered.findings if not _is_asserted(each, gathered)]
         if not idle:
             return ""
         return (
@@ -177,7 +179,7 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
         )
     if not isinstance(raised, AssertionError):
         return ""
-    if not any(_is_asked(failed, gathered) for failed in failing):
+    if not any(_is_asserted(failed, gathered) for failed in failing):
         return f"The assertion that failed is none of the claim's findings. {_HOW_TO_CLAIM}"
     if len(failing) > 1:
         return (
@@ -187,7 +189,7 @@ def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
     return ""
 
 
-def _is_asked(finding: Finding, gathered: Gathered) -> bool:
+def _is_asserted(finding: Finding, gathered: Gathered) -> bool:
     return any(finding is asked for asked in gathered.asserted)
 
 

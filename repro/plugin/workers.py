@@ -62,14 +62,14 @@ class Notes:
         """Return the accounts of the workers that had claims and came to their end."""
         return [self.left(path.stem) for path in sorted(self._folder.glob("gw*.json"))]
 
-    def hold(self, nodeid: str) -> None:
+    def set_current(self, nodeid: str) -> None:
         """Leave the name of the claim that is being read or judged; empty while there is none."""
         with suppress(OSError):
-            (self._folder / "in hand").write_text(nodeid)
+            (self._folder / "current").write_text(nodeid)
 
-    def held(self) -> str:
+    def current(self) -> str:
         """Return the name of the claim that was being read or judged last."""
-        return self._text("in hand")
+        return self._text("current")
 
     def say(self, line: str) -> None:
         """Have a line shown, such as what is about to be trained."""
@@ -245,23 +245,23 @@ class ClaimsTogether:
         left = self._sent.pop(node)
         self._collections.pop(node, None)
         crashed: int | None = None
-        in_hand = ""
+        current = ""
         if not left:  # it has come to its end
             self._of_claims = None if node is self._of_claims else self._of_claims
             return None
         if node is self._of_claims:  # its claims were not run in the order in which they were dealt
             self._of_claims = None
-            in_hand, claims = self._notes.held(), set(self._notes.left("claims"))
+            current, claims = self._notes.current(), set(self._notes.left("claims"))
             left = [place for place in left if self._names[place] not in claims]
             self._claims = [
                 place
                 for place, name in enumerate(self._names)
                 if name in claims and name not in self._finished
             ]
-            crashed = next((n for n in self._claims if self._names[n] == in_hand), None)
+            crashed = next((n for n in self._claims if self._names[n] == current), None)
         if crashed is not None:
             self._claims.remove(crashed)
-            self._finished.add(in_hand)
+            self._finished.add(current)
         elif left:
             crashed = left.pop(0)
         self._others[:0] = left

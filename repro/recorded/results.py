@@ -87,11 +87,11 @@ class WithRecorded:
     def raised_at(self) -> Mapping[Run, TracebackType]:
         return self.session.raised_at
 
-    def lacking(self, runs: Iterable[Run]) -> Exception:
-        lacking = list(runs)
-        recorded = [run for run in lacking if isinstance(run.arm, RecordedArm)]
+    def missing_error(self, runs: Iterable[Run]) -> Exception:
+        missing = list(runs)
+        recorded = [run for run in missing if isinstance(run.arm, RecordedArm)]
         if not recorded:
-            return self.session.lacking(lacking)
+            return self.session.missing_error(missing)
         return Needs(f"needs {name_of(recorded[0])}, which {recorded[0].arm.data} does not have")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:

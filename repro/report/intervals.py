@@ -1,7 +1,7 @@
 """Comparisons as rows above a common axis: those of one claim, and one of each claim of a source.
 
-A row has its name above it, a dot for each seed, the interval around the estimate, and a mark at
-what is claimed or documented.
+A row has its name above it, a dot for each seed, the effect with its interval, and a mark at what
+is claimed or documented.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Comparison:
     name: str
     colour: str
     interval: tuple[float | None, float | None, float | None]
-    """Low end, estimate, high end."""
+    """Low end, effect, high end."""
     claimed: tuple[float, ...]
     """The bounds that are claimed, or the number that is documented."""
     is_documented: bool = False
@@ -118,7 +118,7 @@ def _of_effect(effect: EffectData) -> Comparison:
     if effect.kind == "spread" and dots:
         centre = statistics.fmean(dots)
         dots = [abs(dot - centre) for dot in dots]
-    ends = (effect.low, effect.estimate, effect.high)
+    ends = (effect.low, _point(effect), effect.high)
     return Comparison(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
 
 
@@ -127,7 +127,7 @@ def _of_claim(
 ) -> Comparison:
     """Return the comparison that decides a claim, beside what is documented or else the bound."""
     shift = _fixed_side(finding, effect) or 0.0
-    low, middle, high = (shift + (x or 0.0) for x in (effect.low, effect.estimate, effect.high))
+    low, middle, high = (shift + (x or 0.0) for x in (effect.low, _point(effect), effect.high))
     documented = finding.documented if effect.kind != "spread" else None
     return Comparison(
         name=record.claim.partition("/")[2].replace("_", " "),
@@ -137,6 +137,12 @@ def _of_claim(
         is_documented=documented is not None,
         link=anchor,
     )
+
+
+def _point(effect: EffectData) -> float | None:
+    """Return the plain effect, or what the scale says where only that has the interval's unit."""
+    is_gain = len(effect.sides) == 4
+    return effect.estimate if is_gain and effect.on_scale else effect.plain
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:

@@ -17,7 +17,7 @@ MOST_ROWS = 10
 
 
 def plan_text(
-    claims: int, asked: int, missing: Sequence[Run], profile: Profile, *, all_rows: bool = False
+    claims: int, requested: int, missing: Sequence[Run], profile: Profile, *, all_rows: bool = False
 ) -> str:
     """Return the claims, distinct runs, estimated time, power and programs as text."""
     programs: dict[str, list[Run]] = {}
@@ -26,8 +26,8 @@ def plan_text(
     design = Design(looks=profile.looks, futility=profile.futility)
     lines = [
         f"{counted(claims, 'claim')} at profile {profile.name},"
-        f" {counted(asked, 'distinct run')} at the first look:"
-        f" {asked - len(missing)} stored, {len(missing)} to train",
+        f" {counted(requested, 'distinct run')} at the first look:"
+        f" {requested - len(missing)} stored, {len(missing)} to train",
         *_sum(missing),
         f"{design};",
         f"80% power for an effect of {detectable(design):.2f} sd over seeds (one comparison)",
@@ -54,7 +54,7 @@ def _sum(missing: Sequence[Run]) -> list[str]:
         total, cores = _minutes(known), os.cpu_count() or 1
         lines.append(
             f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores: guessed"
-            " from the size of the arms; runs that may stop early count as whole"
+            " from the size of the arms; runs that stop early take less"
         )
     if len(known) < len(missing):
         others = counted(len(missing) - len(known), "run")

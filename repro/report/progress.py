@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from repro.report.settled import ERROR, NOT_RUN
+from repro.report.claim_line import ERROR, NOT_RUN
 from repro.runs.progress import Status
 from repro.text import counted, shown
 
@@ -33,7 +33,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
     by_verdict = [f"{n} {_SHORT.get(verdict, verdict)}" for verdict, n in counts.items() if n]
     parts = [
         f"{bar}: {', '.join(by_verdict)}" if by_verdict else bar,
-        f"{status.stored}/{status.asked} runs",
+        f"{status.stored}/{status.requested} runs",
         shown(status.under_way),
         f"waits for {status.waits_for}" if status.waits_for else "",
     ]
@@ -44,7 +44,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
 def stopped_line(status: Status) -> str:
     """Return how far a session was when it was stopped, and how to go on."""
     return (
-        f"stopped with at least {status.stored} of {status.asked} runs stored;"
+        f"stopped with at least {status.stored} of {status.requested} runs stored;"
         " the same command goes on from there, and from the checkpoints of those in training"
     )
 

@@ -37,13 +37,18 @@ class SampleData:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectData:
-    """One comparison of a statement; its amounts are in `unit`."""
+    """One comparison of a statement; its amounts are in `unit`, but for the plain one of gains."""
 
     label: str
     kind: Literal["difference", "spread", "share", "run"]
     """A run is what one run gives, or the mean of a few, with the interval of such runs."""
     unit: str
+    plain: float | None
+    """The difference of the means, their ratio or the gain between them, in the metric's unit."""
+    on_scale: str
+    """The scale where its estimate is another number than the plain one, else empty."""
     estimate: float | None
+    """What the scale says; of gains on log or log-odds in units of that scale."""
     low: float | None
     """Low end of the interval, over all looks together."""
     high: float | None
@@ -271,11 +276,13 @@ def finding_data(finding: Finding) -> FindingData:
 
 
 def _effect_data(effect: Effect) -> EffectData:
-    estimate, low, high = _finite((effect.estimate, effect.low, effect.high))
+    plain, estimate, low, high = _finite((effect.plain, effect.estimate, effect.low, effect.high))
     return EffectData(
         label=effect.label,
         kind=effect.kind,
         unit=effect.unit,
+        plain=plain,
+        on_scale=effect.on_scale,
         estimate=estimate,
         low=low,
         high=high,

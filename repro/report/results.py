@@ -47,7 +47,7 @@ class Failure:
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[3] = 3
+    format: Literal[4] = 4
     """The number of this format; it changes when fields of it do."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from repro.judge import Outcome
 from repro.ledger import Change
+from repro.report.claim_line import agreeing
 from repro.report.record import ClaimRecord
 from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
-from repro.report.settled import agreeing
 from repro.text import shown
 
 MOST = 5

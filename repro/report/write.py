@@ -34,7 +34,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\]+)")
 CLAIM_COLUMNS = (
     *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
     *("verdict", "reason", "p", "level", "accepted", "change"),
-    *("comparison", "unit", "estimate", "low", "high", "relation", "bound", "seeds"),
+    *("comparison", "unit", "plain", "estimate", "low", "high", "relation", "bound", "seeds"),
     *("measured", "file", "line", "command"),
 )
 SEED_COLUMNS = (

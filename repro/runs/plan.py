@@ -31,11 +31,11 @@ class _Reading:
     arms: set[Arm] = field(default_factory=set)
     """The arms whose runs it has ever stopped at."""
 
-    def again(self, is_settled: Callable[[Run], bool]) -> None:
+    def again(self, is_done: Callable[[Run], bool]) -> None:
         """Read the claim; whatever else ends its test is the test's to report when it is run."""
         self.missing = dict.fromkeys(self._stops_at())
         new = {run.arm for run in self.missing} - self.arms
-        if self.arms and new and self._stops_elsewhere(is_settled):
+        if self.arms and new and self._stops_elsewhere(is_done):
             self.missing = {}
         self.arms |= new
 
@@ -50,25 +50,25 @@ class _Reading:
             return ()
         return ()
 
-    def _stops_elsewhere(self, is_settled: Callable[[Run], bool]) -> bool:
+    def _stops_elsewhere(self, is_done: Callable[[Run], bool]) -> bool:
         """Return whether another reading stops at other runs while these are not all trained."""
         others = set(self._stops_at()) - self.missing.keys()
-        return bool(others) and not all(map(is_settled, self.missing))
+        return bool(others) and not all(map(is_done, self.missing))
 
 
 class Plan(Generic[Claim]):
     """The claims of a session by what they miss.
 
-    >>> plan = Plan({item: partial(read, item) for item in items}, is_settled=results.is_settled)
+    >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
     >>> while not (ready := plan.take_ready()):
     ...     train(plan.missing)
     """
 
     def __init__(
-        self, claims: Mapping[Claim, Callable[[], None]], *, is_settled: Callable[[Run], bool]
+        self, claims: Mapping[Claim, Callable[[], None]], *, is_done: Callable[[Run], bool]
     ) -> None:
         self._readings = {claim: _Reading(read) for claim, read in claims.items()}
-        self._is_settled = is_settled
+        self._is_done = is_done
         self._unread = deque(self._readings)
         self._ready: deque[Claim] = deque()
         self._waiting: dict[Run, list[Claim]] = {}
@@ -110,7 +110,7 @@ class Plan(Generic[Claim]):
         Return whether any was read.
         """
         again: list[Claim] = []
-        for run in [run for run in runs if run in self._waiting and self._is_settled(run)]:
+        for run in [run for run in runs if run in self._waiting and self._is_done(run)]:
             for claim in self._waiting.pop(run):
                 reading = self._readings[claim]
                 del reading.missing[run]
@@ -122,7 +122,7 @@ class Plan(Generic[Claim]):
 
     def _read(self, claim: Claim) -> None:
         reading = self._readings[claim]
-        reading.again(self._is_settled)
+        reading.again(self._is_done)
         for run in reading.missing:
             self._waiting.setdefault(run, []).append(claim)
         if not reading.missing:

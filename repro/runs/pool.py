@@ -129,8 +129,8 @@ class Pool(ABC, Generic[J]):
         """The kind of device that it trains on: `cpu`, `cuda` or `mps`."""
         self._trainers = trainers
         self._jobs: list[J] = []
-        self._came: deque[Event] = deque()
-        """The events that are not told yet."""
+        self._events: deque[Event] = deque()
+        """The events that are not yielded yet."""
 
     @property
     def trainers(self) -> int:
@@ -167,11 +167,11 @@ class Pool(ABC, Generic[J]):
     def _refuse(self, job: J, why: str) -> None:
         """Let all runs of a job fail that cannot be trained."""
         job.is_last_try = True
-        self._came.extend(self._over(job, why))
+        self._events.extend(self._over(job, why))
 
-    def _told(self) -> Iterator[Event]:
-        while self._came:
-            yield self._came.popleft()
+    def _pending(self) -> Iterator[Event]:
+        while self._events:
+            yield self._events.popleft()
 
     def _over(self, job: J, why: str = "", details: str = "") -> Iterator[Event]:
         """Take leave of a job: try the runs again that it has left, or let them fail."""

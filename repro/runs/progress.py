@@ -45,7 +45,7 @@ class Status:
     claims: int
     open: int
     """Claims that miss runs."""
-    asked: int
+    requested: int
     """Distinct runs that the claims have asked for so far."""
     missing: int
     seconds_left: float = 0.0
@@ -58,7 +58,7 @@ class Status:
     @property
     def stored(self) -> int:
         """Runs that are there."""
-        return self.asked - self.missing
+        return self.requested - self.missing
 
     def as_json(self) -> str:
         """Return it as text, for another process to read."""

@@ -88,7 +88,7 @@ class Queue:
         """The runs that another session trains, or has stored, as far as they were come upon."""
 
     @property
-    def held_elsewhere(self) -> str:
+    def in_training_elsewhere(self) -> str:
         """Missing work that another session has in hand, in words; empty if there is none."""
         run = next(iter(self.elsewhere), None)
         if run is None:

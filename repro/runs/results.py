@@ -67,7 +67,7 @@ class KnownResults(Protocol):
     def raised_at(self) -> Mapping[Run, TracebackType]:
         """The places where training raised in this process, for a debugger."""
 
-    def lacking(self, runs: Iterable[Run]) -> Exception:
+    def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error that ends the test of a claim which lacks these runs."""
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
@@ -96,7 +96,7 @@ class Results:
         """Return an arm on the data that is here."""
         return arm.located()
 
-    def lacking(self, runs: Iterable[Run]) -> Exception:
+    def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error that tells the plan which runs to train."""
         return RunsMissing(runs)
 
@@ -153,7 +153,7 @@ class Results:
                 self.require_sound(arm.starts_from.arm)
             self._sound.add(arm)
 
-    def is_settled(self, run: Run) -> bool:
+    def is_done(self, run: Run) -> bool:
         """Return whether a run needs no more training: it is stored, or will never be."""
         return self.stopped_because is not None or run in self.failures or self.get(run) is not None
 

@@ -72,11 +72,11 @@ class Training:
     def status(self, plan: Plan[Any]) -> Status:
         """Return how far the plan is."""
         missing = plan.missing
-        held = "" if self._queue.batches else self._queue.held_elsewhere
+        held = "" if self._queue.batches else self._queue.in_training_elsewhere
         return Status(
             claims=plan.claims,
             open=plan.open,
-            asked=0,
+            requested=0,
             missing=len(missing),
             seconds_left=self._seconds_left(missing),
             under_way=" | ".join(words for words, _ in self._shares.values()),

@@ -25,6 +25,7 @@ from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.report import svg
+from repro.report.claim_line import ClaimLine, counted_line, verdict_line
 from repro.report.curves import LONGEST_NAME, write_figure
 from repro.report.json_data import from_json
 from repro.report.markdown import summary
@@ -34,7 +35,6 @@ from repro.report.progress import progress_line
 from repro.report.record import ArmData, JudgedClaim
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import ArmRuns
-from repro.report.settled import SettledClaim, counted_line, settled_line
 from repro.report.terminal import verdict_table
 from repro.report.write import CLAIM_COLUMNS, write_data, write_results
 from repro.runs.profiles import profile_named
@@ -139,10 +139,10 @@ def planned(arm):
 @each_piece
 @given(TEXTS)
 def test_the_lines_of_a_session_are_lines(words):
-    status = Status(claims=1, open=1, asked=1, missing=1, under_way=words)
+    status = Status(claims=1, open=1, requested=1, missing=1, under_way=words)
     assert is_calm(progress_line(status, {}, width=10_000))
-    settled = SettledClaim(name=words, verdict="refuted", measured=words, change=words)
-    assert is_calm(settled_line(settled, width=10_000))
+    settled = ClaimLine(name=words, verdict="refuted", measured=words, change=words)
+    assert is_calm(verdict_line(settled, width=10_000))
     assert is_calm(counted_line([settled]))
     text, calm = (planned(Labelled(data="none", text=each)) for each in (words, "x"))
     assert text.count("\n") == calm.count("\n")

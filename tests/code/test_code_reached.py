@@ -215,6 +215,55 @@ def test_what_was_installed_is_a_library_wherever_it_is_and_what_lies_beside_it_
     assert libraries(study, Modules(), besides="repro.") == {"other"}
 
 
+BY_NAME = {
+    "looked up in the module": "def train(study): return globals()['gain_' + study](1)",
+    "looked up in this module among all": (
+        "import sys\ndef train(study): return getattr(sys.modules[__name__], 'gain_' + study)(1)"
+    ),
+    "evaluated": "def train(study): return eval('gain_' + study)(1)",
+    "one of the subclasses": "def train(study): return Base.__subclasses__()[0]().gain()",
+    "a subclass that registered itself": """
+        def train(study):
+            return Registry.known[0]().gain()
+    """,
+    "imported by its name": """
+        from importlib import import_module
+        def train(study):
+            return import_module("toy.gains").gain_late(1)
+    """,
+}
+
+
+@pytest.mark.parametrize("how", BY_NAME)
+def test_what_is_found_by_a_name_counts(write, how):
+    """Found by a name that is put together, as a subclass, or as a module that is named."""
+    shared = """
+        class Base:
+            pass
+
+        class Registry:
+            known = []
+
+            def __init_subclass__(cls):
+                Registry.known.append(cls)
+
+        class Of(Base, Registry):
+            def gain(self):
+                return GAIN
+
+        def gain_a(x):
+            return GAIN * x
+    """
+
+    def found(gain):
+        write("toy/gains.py", f"def gain_late(x): return {gain} * x")
+        text = textwrap.dedent(BY_NAME[how]) + textwrap.dedent(shared)
+        write("toy/lookup.py", f"{text}\nGAIN = {gain}\n")
+        return digest(reached([Root("toy.lookup", "train")], Modules(["toy"])))
+
+    assert found(1) != found(-1)
+
+
 def test_modules_that_import_each_other_in_a_long_chain_are_followed(write):
     last = 1200  # more than Python calls one in another
     for number in range(last):

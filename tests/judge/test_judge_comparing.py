@@ -14,8 +14,8 @@ from repro.judge import (
     Outcome,
     Scale,
     Standing,
+    compare_with_ledger,
     either,
-    held_against,
     reference,
 )
 from repro.judge.gate import (
@@ -80,7 +80,7 @@ def rises(values, *, above=0.0, design=FIVE, looks=None):
 
 def held(accepted, values, *, looks=None, has=every):
     """Hold the finding that one arm lies above 0 against what was accepted."""
-    [found] = held_against(accepted, [rises(values, looks=looks)], has=has)
+    [found] = compare_with_ledger(accepted, [rises(values, looks=looks)], has=has)
     return found
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_compared_says_so():
         assert found.standing is Standing.INCOMPARABLE
         assert "not to be compared" in str(found)
     findings = [rises(OPEN), rises(OPEN)]  # more than were accepted
-    first, second = held_against([Excess(0.1, 1.0, 20)], findings, has=every)
+    first, second = compare_with_ledger([Excess(0.1, 1.0, 20)], findings, has=every)
     assert first.standing is Standing.AS_IT_WAS
     assert second.standing is Standing.INCOMPARABLE
 
@@ -157,7 +157,7 @@ def test_findings_are_matched_in_order_and_share_the_level():
     low, mid, high = (arm(sample(at, generator), judge=judge) for at in (0.0, 9.0, 18.0))
     Ladder([low, mid, high]).climbs()
     arm(sample(0.0, generator), judge=judge).exceeds(0.0)
-    ladder, last = held_against(accepted, judge.verdicts, has=every)
+    ladder, last = compare_with_ledger(accepted, judge.verdicts, has=every)
     assert [len(each.accepted) for each in (ladder, last)] == [2, 1]
     assert last.standing is Standing.SMALLER
     assert last.chance == 3 * chance_of_less(*last.accepted, *last.measured)
@@ -216,8 +216,8 @@ def test_a_spread_keeps_its_distance_too():
     [past] = reference([spreads(tight)], 20, has=every)
     assert past.spread is None
     assert past.mean == pytest.approx(-np.log(tight[:20].std(ddof=1)))
-    [now] = held_against([past], [spreads(wide)], has=every)
+    [now] = compare_with_ledger([past], [spreads(wide)], has=every)
     assert now.standing is Standing.SMALLER
-    [same] = held_against([past], [spreads(tight)], has=every)
+    [same] = compare_with_ledger([past], [spreads(tight)], has=every)
     assert same.standing is Standing.AS_IT_WAS
     assert "a ratio of" in str(same)

@@ -178,9 +178,9 @@ def test_what_is_joined_is_one_finding_of_all_sides_whose_truth_is_asked():
     assert [e.boundary_against for e in joined.effects] == pytest.approx([0.005 / 2] * 2)
     assert joined.level == a.judge.design.level
     assert a.judge.findings.made == [joined, other]
-    assert a.judge.findings.asked == []
+    assert a.judge.findings.asserted == []
     assert joined
-    assert a.judge.findings.asked == [joined]
+    assert a.judge.findings.asserted == [joined]
 
 
 def test_findings_together_have_the_p_of_the_weakest_or_pay_for_the_choice():
@@ -189,6 +189,35 @@ def test_findings_together_have_the_p_of_the_weakest_or_pay_for_the_choice():
     assert p_of_all([strong, weak]) == max(strong.p, weak.p)
     assert p_of_all([weak, against]) == pytest.approx(2 * against.p)
     assert p_of_all([strong, a > float(a.values(8).mean())]) == 1.0
+
+
+def test_a_line_leads_with_the_means_and_labels_what_the_scale_says():
+    x, y, z, w = around(0.95, 0.9, 0.8, 0.7, spread=0.003)
+    lost = np.append(x[:7], 0.2)  # in the mean worse, on the scale better
+    log = {"scale": Scale("log"), "metric": "perplexity"}
+    a, b = arms(lost, y, scale=Scale("log-odds"))
+    c, d = arms(x, y, scale=Scale("log-odds"))
+    e, f, g, h = arms(lost, y, z, w, **log)
+    by_ratio, (run,) = e.exceeds(f, by_ratio=1.01), arms(lost, **log)
+    gain, gain_as_it_is = ((p - q) > (r - s) for p, q, r, s in ((e, f, g, h), arms(x, y, z, w)))
+    step = x.mean() - y.mean() - z.mean() + w.mean()
+    for verdict, label, plain, scale in (
+        (a > b, "a - b", lost.mean() - y.mean(), "log-odds"),
+        (a.falls_below(b), "b - a", y.mean() - lost.mean(), "log-odds"),
+        (c > d, "a - b", x.mean() - y.mean(), ""),
+        (by_ratio, "a / b", lost.mean() / y.mean(), "log"),
+        (gain, "(a - b) - (c - d)", lost.mean() - y.mean() - z.mean() + w.mean(), "log"),
+        (gain_as_it_is, "(a - b) - (c - d)", step, ""),
+        (run.agrees_with(0.8, runs=1, within=0.5), "one run of a", lost.mean(), ""),
+        (c.spreads_at_most(0.1), "sd of a", x.std(ddof=1), ""),
+    ):
+        (effect,) = verdict.effects
+        assert effect.plain == pytest.approx(plain)
+        on_scale = f", on {scale} {effect.estimate:.3g}" if scale else ""
+        said = f"{plain:.3g}{on_scale} [{effect.low:.3g}, {effect.high:.3g}]"
+        assert verdict.measured == f"{label} = {said}, 8 seeds"
+        assert said in told(verdict)
+    assert (a > b).effects[0].plain < 0 < (a > b).effects[0].estimate
 
 
 def test_the_explanation_is_complete_and_narrow():

@@ -22,7 +22,7 @@ class Made:
     def located(self, arm):
         return arm.located()
 
-    def lacking(self, runs):
+    def missing_error(self, runs):
         return RunsMissing(runs)
 
     def remarks(self, runs):

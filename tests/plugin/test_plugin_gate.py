@@ -14,7 +14,7 @@ from repro.own.arm import OutsideArm
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import NOTHING_JUDGED
-from repro.report.settled import PROPERTY
+from repro.report.claim_line import PROPERTY
 from repro.runs.profiles import PROFILES
 from tests.plugin.sessions import Made
 
@@ -57,14 +57,14 @@ def denies(trials):
     assert not (trials(Line()).slope > 0)
 
 
-class Held:
+class Claimed:
     """A claim that a test makes, beside a ledger with these entries."""
 
     def __init__(self, item, entries, **options):
         self.item = item
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
-        usual = {"accept": False, "insist": False, "sparing": False, "allows_not_run": False}
+        usual = {"accept": False, "insist": False, "skips": False, "allows_not_run": False}
         sizes = {"profile": "ci", "seeds": 20, "reference": 20}
         self.gate = Gate(ledgers=Ledgers(), **usual | sizes | options)
 
@@ -93,7 +93,7 @@ def beside(request, tmp_path):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
         item.path = folder / "test_lines.py"
-        return Held(item, entries, **options)
+        return Claimed(item, entries, **options)
 
     return make
 
@@ -193,8 +193,8 @@ def test_an_entry_of_another_sentence_or_of_other_data_is_none_of_the_claims(bes
             assert beside(entry, accept=True)(rises, slopes).outcome != "failed"
     refuted = replace(other, verdict="refuted", past=[])
     assert beside(refuted)(rises).outcome == "failed"
-    claim = beside(refuted, sparing=True)
-    assert claim.gate.spared(claim.item, "ci", ["points"]) is None, "it is another claim"
+    claim = beside(refuted, skips=True)
+    assert claim.gate.skip_reason(claim.item, "ci", ["points"]) is None, "it is another claim"
     twin = replace(other, data="points-twin")
     for elsewhere in (twin, replace(other, profile="paper"), replace(moved, profile="paper")):
         assert beside(elsewhere)(rises).outcome == "passed"
@@ -208,7 +208,7 @@ def test_the_opposite_verdict_at_another_size_stands_beside_it(beside):
 
 def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
     refuted = replace(KNOWN, verdict="refuted", past=[])
-    for entry, sparing, is_spared in (
+    for entry, skips, is_spared in (
         (refuted, True, True),
         (replace(refuted, verdict="inconclusive"), True, True),
         (refuted, False, False),
@@ -217,7 +217,7 @@ def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
         (replace(refuted, profile="paper"), True, False),
         (replace(refuted, claim="900/falls"), True, False),
     ):
-        claim = beside(entry, sparing=sparing)
-        why = claim.gate.spared(claim.item, "ci", ["points"])
+        claim = beside(entry, skips=skips)
+        why = claim.gate.skip_reason(claim.item, "ci", ["points"])
         assert (why is not None) == is_spared, entry
         assert why is None or f"it is {entry.verdict} in the ledger" in why

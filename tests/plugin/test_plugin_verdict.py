@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.arm import Needs, Untestable
-from repro.judge import Beyond, Excess, Held, OneLook, Outcome, Standing
+from repro.judge import Beyond, Excess, LedgerComparison, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
 from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
 from repro.report.record import Reason
@@ -26,13 +26,13 @@ class Found(SimpleNamespace):
         return f"{self.outcome}: it rises"
 
 
-def found(*outcomes, asked=True, design=None, seeds=(5,)):
+def found(*outcomes, asserted=True, design=None, seeds=(5,)):
     """What a claim's test gathered: findings of these outcomes, of which it asked for the truth."""
     findings = [
         Found(outcome=each, seeds=seeds[-1], weakest=Found(counts=seeds)) for each in outcomes
     ]
     return SimpleNamespace(
-        findings=findings, asserted=findings if asked else [], design=design, profile_name="ci"
+        findings=findings, asserted=findings if asserted else [], design=design, profile_name="ci"
     )
 
 
@@ -40,7 +40,7 @@ def held(standing, outcome=OPEN, *, seeds=5, chance=0.5):
     """A finding that the ledger accepted, as it stands to that."""
     now = (Excess(1.0, 1.0, seeds),)
     finding = Found(outcome=outcome, seeds=5)
-    return Held(finding, standing, chance=chance, accepted=now, measured=now)
+    return LedgerComparison(finding, standing, chance=chance, accepted=now, measured=now)
 
 
 def test_a_verdict_is_that_of_the_finding_whose_assertion_failed():
@@ -77,7 +77,7 @@ def test_a_test_that_contradicts_its_findings_has_no_verdict_whatever_the_ledger
         NOTHING_JUDGED: (None, found()),
         "passed although one of its findings is inc": (None, found(OPEN)),
         "passed although one of its findings is refuted": (None, found(REPRODUCED, REFUTED)),
-        "was not asserted by itself": (None, found(REPRODUCED, asked=False)),
+        "was not asserted by itself": (None, found(REPRODUCED, asserted=False)),
         "is none of the claim's": (AssertionError(), found(REPRODUCED)),
         "More than one of its findings": (AssertionError(), found(OPEN, REFUTED)),
         "left out after it had judged": (pytest.skip.Exception("why"), found(REPRODUCED)),

@@ -6,7 +6,7 @@ import pytest
 
 from repro.plugin.display import MOST_KNOWN, Display
 from repro.plugin.workers import ClaimsTogether, Notes
-from repro.report.settled import PROPERTY, SettledClaim
+from repro.report.claim_line import PROPERTY, ClaimLine
 from repro.runs.progress import Status
 
 CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]
@@ -94,7 +94,7 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_aga
     dealt = session(2)
     first, other = dealt.nodes
     dealt.ends(first, CLAIMS[2])  # claims are run in the order in which they can be judged
-    dealt.notes.hold(CLAIMS[1])
+    dealt.notes.set_current(CLAIMS[1])
     assert dealt.deals.remove_node(first) == CLAIMS[1]
     assert dealt.deals.has_pending
     assert not dealt.deals.tests_finished
@@ -102,7 +102,7 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_aga
     for _ in range(2):
         second = dealt.replacement()
         assert second.sent == [CLAIMS[0], CLAIMS[3]]
-        dealt.notes.hold("")  # it waits for training, and somebody kills it
+        dealt.notes.set_current("")  # it waits for training, and somebody kills it
         assert dealt.deals.remove_node(second) is None
     dealt.ends(other)  # nobody has taken that one's place yet
     assert other.sent == [*UNITS, CLAIMS[0], CLAIMS[3]]
@@ -175,10 +175,10 @@ class Terminal(list):
 def test_a_status_that_comes_after_the_session_is_not_shown():
     """The workers of an interrupted session tell of it for as long as they live."""
     display = Display(terminal := Terminal())
-    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    display.show(Status(claims=1, open=1, requested=5, missing=5))
     assert "0/1 claims" in terminal[-1]
     display.pytest_sessionfinish()
-    display.show(Status(claims=1, open=1, asked=5, missing=5))
+    display.show(Status(claims=1, open=1, requested=5, missing=5))
     assert terminal[-1] == ""
 
 
@@ -187,10 +187,10 @@ def test_of_many_verdicts_that_the_ledger_has_the_first_have_a_line(verbosity, l
     display = Display(terminal := Terminal())
     terminal.verbosity = verbosity
     known = [
-        SettledClaim(name=f"9/{n}", verdict="reproduced", measured="", is_known=True)
+        ClaimLine(name=f"9/{n}", verdict="reproduced", measured="", is_known=True)
         for n in range(MOST_KNOWN + 2)
     ]
-    news = SettledClaim(name="9/news", verdict="refuted", measured="", change="worse")
+    news = ClaimLine(name="9/news", verdict="refuted", measured="", change="worse")
     for claim in (*known, news):
         properties = [(PROPERTY, claim.as_json())]
         display.pytest_runtest_logreport(SimpleNamespace(nodeid="", user_properties=properties))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from repro.report.page.render import render
+from repro.report.page.render import amount_of, compared, render
 from repro.report.results import Failure
 from repro.report.runs import read_runs
 from repro.report.session import SessionData
@@ -73,6 +73,8 @@ def test_everything_of_a_claim_is_on_the_page_which_asks_no_network(results, sto
         assert record.command in page.text
         assert record.text in page.text
         assert record.sentence in page.text
+        if effect := compared(record):
+            assert f"{effect.label} = {amount_of(effect)}" in page.text
     title = results.figures[0].title
     for words in (
         "abcabcabca",

@@ -7,7 +7,7 @@ TWO_HOURS = {"seconds_left": 7200.0}
 
 
 def status(**more):
-    given = {"claims": 66, "open": 54, "asked": 255, "missing": 60}
+    given = {"claims": 66, "open": 54, "requested": 255, "missing": 60}
     return Status(**given | TWO_HOURS | more)
 
 

@@ -85,6 +85,7 @@ def test_pandas_reads_the_tables(results, tmp_path):
     value = claims.loc["004/value"]
     assert (value.verdict, value.documented_value) == ("reproduced", 0.45)
     assert value.low < value.estimate < value.high
+    assert value.low < value.plain < value.high
     assert claims.loc["000/agrees"].isna().p
     seeds = pandas.read_csv(tmp_path / "seeds.csv")
     of_ratio = seeds[seeds.claim == "000/ratio"].groupby("comparison").per_seed
@@ -122,7 +123,7 @@ def test_epochs_are_those_that_were_measured(tmp_path):
 
 def test_the_documented_examples_run(shared_results, monkeypatch):
     monkeypatch.chdir(ROOT)
-    status = Status(claims=66, open=54, asked=290, missing=95, seconds_left=600.0)
+    status = Status(claims=66, open=54, requested=290, missing=95, seconds_left=600.0)
     names = {"results": shared_results, "status": status, "said": Said("reproduced", "")}
     modules = pkgutil.walk_packages(repro.report.__path__, "repro.report.")
     loaded = [importlib.import_module(module.name) for module in modules]

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import replace
 
 from repro.judge import Design, Judge
-from repro.report.page.render import arm_values, compared
+from repro.report.page.render import amount_of, arm_values, compared
 from tests.report.records import arm, judged, measured
 
 
@@ -48,3 +48,11 @@ def test_the_table_shows_the_comparison_that_decides():
     both = replace(one.record, findings=findings)
     assert both.verdict == "refuted"
     assert compared(both).label == compared(one.record).label == "BP k=2 - BP k=3"
+
+
+def test_an_effect_is_said_as_in_a_verdict():
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a).record
+    effect = compared(one)
+    assert one.measured == f"{effect.label} = {amount_of(effect)}, 5 seeds"
+    scaled = replace(effect, plain=-0.1, on_scale="log", estimate=-1234.5, low=None)
+    assert amount_of(scaled) == "−0.1, on log −1234"

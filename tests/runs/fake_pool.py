@@ -95,7 +95,7 @@ def reading(results, *runs):
     """The reading of a claim on some runs."""
 
     def read():
-        if missing := [run for run in runs if not results.is_settled(run)]:
+        if missing := [run for run in runs if not results.is_done(run)]:
             raise RunsMissing(missing)
 
     return read
@@ -105,7 +105,7 @@ def session(folder, pool, *claims):
     """A session with some claims: its work, and its plan."""
     work = LocalWork(folder, pool=pool)
     readings = {n: reading(work.results, *runs) for n, runs in enumerate(claims)}
-    return work, Plan(readings, is_settled=work.results.is_settled)
+    return work, Plan(readings, is_done=work.results.is_done)
 
 
 def trained(folder, pool, *claims):

@@ -20,7 +20,7 @@ class Claims:
     def __init__(self, **runs):
         self.stored, self.read = set(), []
         readings = {name: self.reading(name, needed) for name, needed in runs.items()}
-        self.plan = Plan(readings, is_settled=self.stored.__contains__)
+        self.plan = Plan(readings, is_done=self.stored.__contains__)
 
     def reading(self, name, needed):
         def read():
@@ -70,7 +70,7 @@ def test_what_else_ends_a_claim_is_its_tests_to_report_but_for_the_store():
         def read():
             raise error
 
-        return Plan({"it": read}, is_settled=bool)
+        return Plan({"it": read}, is_done=bool)
 
     assert raising(ZeroDivisionError()).take_ready() == "it"
     with pytest.raises(StoreError):
@@ -98,7 +98,7 @@ def asking(arms, stored):
 
 def trained(read, stored, *, looks=20):
     """Train whatever a claim asks for; how many runs that took until it was ready."""
-    plan = Plan({"it": read}, is_settled=stored.__contains__)
+    plan = Plan({"it": read}, is_done=stored.__contains__)
     for _ in range(looks):
         if plan.take_ready():
             return len(stored)

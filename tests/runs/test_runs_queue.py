@@ -76,7 +76,7 @@ def test_nobody_else_has_the_runs_of_a_batch_until_it_is_over(tmp_path):
     assert lists(batches) == [[runs[0]], [runs[1]]]
     assert lists(taken(theirs, runs)) == [[runs[2]]]
     assert list(theirs.elsewhere) == runs[:2]
-    assert "seed 0, held by process" in theirs.held_elsewhere
+    assert "seed 0, held by process" in theirs.in_training_elsewhere
     assert taken(mine, runs[:2]) == []  # they are under way
     mine.over(batches[0].number)
     assert lists(taken(theirs, runs)) == [[runs[0]]]

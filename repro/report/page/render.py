@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from repro.judge import Outcome
+from repro.judge.effect import amount
 from repro.ledger import Change, short_source
 from repro.recorded.readers import flat
 from repro.recorded.runs import ranges
@@ -219,6 +220,13 @@ def compared(record: ClaimRecord) -> EffectData | None:
     return decided[1] if decided and decided[1].estimate is not None else None
 
 
+def amount_of(effect: EffectData) -> str:
+    """Return the effect of a comparison with its interval, if that has two ends, as text."""
+    has_ends = not effect.exact and None not in (effect.low, effect.high)
+    ends = [effect.low, effect.high] if has_ends else []
+    return amount(effect.on_scale, *map(number, [effect.plain, effect.estimate, *ends]))
+
+
 @cache
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -242,6 +250,7 @@ def _templates() -> Environment:
     script = _read("page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     templates.globals |= {
+        "amount": amount_of,
         "anchor": anchor,
         "claim_anchor": claim_anchor,
         "compared": compared,

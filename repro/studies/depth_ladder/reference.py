@@ -169,9 +169,10 @@ class ReferenceLadder(ReferenceBase):
         )
         with torch.enable_grad():
             true = self._true_gradients(x, y)
-            told = true if self.arm.rule == "bp" else self.credits(h, y)
+            credits = true if self.arm.rule == "bp" else self.credits(h, y)
         measures["alignment"] = [
-            float(F.cosine_similarity(a, b, dim=-1).mean()) for a, b in zip(told, true, strict=True)
+            float(F.cosine_similarity(a, b, dim=-1).mean())
+            for a, b in zip(credits, true, strict=True)
         ]
         return measures
 

@@ -82,14 +82,14 @@ class StackedLadder(StackedBase):
         for index in reversed(range(self.arm.depth)):
             trace, n = traces[index], self.training[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
-            told = self._told(credit, error, index + 1, n, share)
+            local = self._local_credit(credit, error, index + 1, n, share)
             if self.arm.rule == "bp":
                 d_u = _gelu_backward(_product(credit, down), trace.u)
                 below = _product(d_u, up)
             elif n:
-                d_u = _gelu_backward(_product(told, down[:n]), trace.u[:n])
+                d_u = _gelu_backward(_product(local, down[:n]), trace.u[:n])
             if n:
-                gradients |= _linear_gradients(f"blocks.{index}.down", told, trace.g[:n])
+                gradients |= _linear_gradients(f"blocks.{index}.down", local, trace.g[:n])
                 gradients |= _linear_gradients(
                     f"blocks.{index}.up", d_u[:n], trace.normalised[0][:n]
                 )
@@ -99,8 +99,8 @@ class StackedLadder(StackedBase):
                 credit = self._passed_down(credit, trace, index)
 
         if self.arm.embedding == "trained":
-            told = self._told(credit, error, 0, len(self.arms), share)
-            gradients |= _linear_gradients("embed", told, x)
+            local = self._local_credit(credit, error, 0, len(self.arms), share)
+            gradients |= _linear_gradients("embed", local, x)
         return losses, gradients
 
     def _forward(self, x: Tensor) -> tuple[Tensor, list[BlockTrace]]:
@@ -115,7 +115,9 @@ class StackedLadder(StackedBase):
             h = h + _linear(g, p[f"{name}.down.weight"], p[f"{name}.down.bias"])
         return h, traces
 
-    def _told(self, credit: Tensor, error: Tensor, point: int, n: int, share: float) -> Tensor:
+    def _local_credit(
+        self, credit: Tensor, error: Tensor, point: int, n: int, share: float
+    ) -> Tensor:
         """Return the credit for the layer before a point of the stream: [n, B, d], of n rows."""
         if self.arm.rule == "bp":
             return credit[:n]
@@ -147,7 +149,7 @@ class StackedLadder(StackedBase):
         x = self.data.test_inputs[:PROBE].expand(rows, PROBE, -1)
         h, traces = self._forward(x)
         stream = [trace.h for trace in traces] + [h]  # each [R, PROBE, d]
-        told, true = self._credits(h, traces)
+        local, true = self._credits(h, traces)
         for row, measures in enumerate(measured):
             here = [state[row] for state in stream]
             first, last = here[0], here[-1]
@@ -158,7 +160,7 @@ class StackedLadder(StackedBase):
             measures["stack_cosine"] = float(cosine)
             measures["alignment"] = [
                 float(F.cosine_similarity(a[row], b[row], dim=-1).mean())
-                for a, b in zip(told, true, strict=True)
+                for a, b in zip(local, true, strict=True)
             ]
         return measured
 
@@ -176,20 +178,20 @@ class StackedLadder(StackedBase):
         normalised = norm(h)
         d_z = _product(error, p["head.weight"]) * p["norm.weight"][:, None]
         true = [norm_backward(d_z, h, normalised)]
-        told = [true[0]]
+        local = [true[0]]
         for index in reversed(range(self.arm.depth)):
             trace = traces[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
             below = _product(_gelu_backward(_product(true[0], down), trace.u), up)
             true.insert(0, true[0] + norm_backward(below, trace.h, trace.normalised))
             if self.arm.rule == "fa":
-                told.insert(0, self._passed_down(told[0], trace, index))
+                local.insert(0, self._passed_down(local[0], trace, index))
         if self.arm.rule == "bp":
-            told = true
+            local = true
         if self.arm.rule == "dfa":
             points = range(self.arm.depth + 1)
-            told = [_product(error, self.feedback[f"{i}"].transpose(1, 2)) for i in points]
-        return told, true
+            local = [_product(error, self.feedback[f"{i}"].transpose(1, 2)) for i in points]
+        return local, true
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

@@ -21,12 +21,12 @@ REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclus
 ERROR = "error"
 """What stands in a verdict's place where a claim ended in none."""
 
-PROPERTY = "repro.settled"
+PROPERTY = "repro.line"
 """The name under which a test's report carries its claim as it is announced."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettledClaim:
+class ClaimLine:
     """The verdict of a claim in short."""
 
     name: str
@@ -56,11 +56,11 @@ class SettledClaim:
         return cls(**json.loads(text))
 
 
-def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> SettledClaim:
+def claim_line(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> ClaimLine:
     """Return what is announced of a claim that was judged."""
     is_run = record.verdict != NOT_RUN
     is_no_news = record.change_kind in (Change.NONE, Change.NEW) and not fails
-    return SettledClaim(
+    return ClaimLine(
         name=record.claim,
         verdict=record.verdict,
         measured=record.measured if is_run else record.text,
@@ -72,10 +72,10 @@ def settled_claim(record: ClaimRecord, *, fails: bool, about_a_document: bool) -
     )
 
 
-def settled_line(claim: SettledClaim, *, width: int) -> str:
+def verdict_line(claim: ClaimLine, *, width: int) -> str:
     """Return one line of at most `width` characters: verdict, name, what was measured.
 
-    >>> settled_line(SettledClaim(name="004/climbs", verdict="reproduced", measured="k=4 - k=3 = "
+    >>> verdict_line(ClaimLine(name="004/climbs", verdict="reproduced", measured="k=4 - k=3 = "
     ...                           "0.02 [0.01, 0.03], 5 seeds", change="new"), width=100)
     'reproduced    004/climbs (new)  k=4 - k=3 = 0.02 [0.01, 0.03], 5 seeds'
     """
@@ -104,10 +104,10 @@ def known_line(claims: int) -> str:
     return f"{claims} further verdicts are those of the ledger; -v shows each"
 
 
-def counted_line(claims: Iterable[SettledClaim]) -> str:
+def counted_line(claims: Iterable[ClaimLine]) -> str:
     """Return one line for statements of documents that hold, by source.
 
-    >>> counted_line([SettledClaim(name="004/share", verdict="reproduced", measured="")] * 3)
+    >>> counted_line([ClaimLine(name="004/share", verdict="reproduced", measured="")] * 3)
     'reproduced    3 printed statements are consistent (004: 3)'
     """
     sources = Counter(claim.name.partition("/")[0] for claim in claims)

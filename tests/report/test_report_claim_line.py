@@ -2,23 +2,23 @@
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report import settled
-from repro.report.settled import SettledClaim, settled_claim, settled_line
+from repro.report import claim_line as lines
+from repro.report.claim_line import ClaimLine, claim_line, verdict_line
 from tests.report.records import record
 
 
 def claim(name="004/climbs", verdict="reproduced", measured="0.02, 5 seeds", **more):
-    return SettledClaim(name=name, verdict=verdict, measured=measured, **more)
+    return ClaimLine(name=name, verdict=verdict, measured=measured, **more)
 
 
 def test_a_line_has_verdict_name_and_what_was_measured():
-    assert settled_line(claim(), width=99) == "reproduced    004/climbs  0.02, 5 seeds"
+    assert verdict_line(claim(), width=99) == "reproduced    004/climbs  0.02, 5 seeds"
     changed = claim(verdict="refuted", change="worse (was reproduced)", fails=True)
-    assert settled_line(changed, width=99) == (
+    assert verdict_line(changed, width=99) == (
         "refuted       004/climbs (worse (was reproduced))  0.02, 5 seeds"
     )
-    assert settled_line(claim(measured=""), width=99) == "reproduced    004/climbs"
-    short = settled_line(claim(measured="a\nb" * 99), width=30)
+    assert verdict_line(claim(measured=""), width=99) == "reproduced    004/climbs"
+    short = verdict_line(claim(measured="a\nb" * 99), width=30)
     assert len(short) == 30
     assert "\n" not in short
 
@@ -26,7 +26,7 @@ def test_a_line_has_verdict_name_and_what_was_measured():
 def test_only_what_holds_in_a_document_as_before_is_merely_counted():
     def is_counted(fails=False, about_a_document=True, **more):
         judged = record(**{"change_kind": Change.NONE} | more)
-        return settled_claim(judged, fails=fails, about_a_document=about_a_document).is_only_counted
+        return claim_line(judged, fails=fails, about_a_document=about_a_document).is_only_counted
 
     assert is_counted()
     assert is_counted(change_kind=Change.NEW)
@@ -39,24 +39,24 @@ def test_only_what_holds_in_a_document_as_before_is_merely_counted():
 
 def test_it_is_made_of_a_record():
     judged = record(verdict=Outcome.REFUTED, measured="0.4 < 0.3", change="new")
-    assert settled_claim(judged, fails=True, about_a_document=False) == claim(
+    assert claim_line(judged, fails=True, about_a_document=False) == claim(
         verdict="refuted", measured="0.4 < 0.3", change="new", fails=True
     )
     absent = record(verdict=Outcome.NOT_RUN, text="needs --profile paper", change="")
-    assert settled_claim(absent, fails=False, about_a_document=False) == claim(
+    assert claim_line(absent, fails=False, about_a_document=False) == claim(
         verdict="not run", measured="needs --profile paper"
     )
 
 
 def test_its_words_are_the_judge_s():
-    words = {settled.REPRODUCED, settled.REFUTED, settled.INCONCLUSIVE, settled.NOT_RUN}
+    words = {lines.REPRODUCED, lines.REFUTED, lines.INCONCLUSIVE, lines.NOT_RUN}
     assert words == set(Outcome)
 
 
 def test_a_verdict_that_the_ledger_has_is_known_unless_it_fails():
     def is_known(kind, *, fails=False):
         judged = record(change_kind=kind)
-        return settled_claim(judged, fails=fails, about_a_document=False).is_known
+        return claim_line(judged, fails=fails, about_a_document=False).is_known
 
     assert is_known(Change.NONE)
     assert not is_known(Change.NONE, fails=True)
