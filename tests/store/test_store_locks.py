@@ -182,6 +182,7 @@ def test_what_a_running_session_holds_stays(store):
     assert held.exists()
     assert checkpoint.exists()
     assert not free.exists()
+    assert [list((store.root / name).iterdir()) for name in ("tmp", "locks")] == [[], []]
 
 
 def test_a_checkpoint_that_is_saved_meanwhile_stays(store, monkeypatch):
