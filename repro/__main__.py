@@ -17,10 +17,10 @@ from repro.plugin import evidence_command as evidence
 from repro.plugin import recorded_command as recorded
 from repro.plugin import rekey_command as rekey
 from repro.plugin import run_command as run
+from repro.plugin import store_command as store
 from repro.plugin import table_command as table
 from repro.report import badge, diff
 from repro.store import StoreError
-from repro.store import command as store
 from repro.text import shown
 
 COMMANDS = (badge, data, diff, evidence, new, recorded, rekey, run, store, table)

@@ -69,7 +69,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "store",
     ),
     "store prune": (
-        "Remove old results from the store. A claim that still needs one trains it again.",
+        "Remove old results from the store, or those of former code. A claim that still needs one"
+        " trains it again.",
         "store prune --older-than 90",
     ),
     "table": (

@@ -207,7 +207,7 @@ class ProcessPool(LocalPool):
 
 def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
     """Ask for an end after one checkpoint, or at once where a black box would never hear it."""
-    if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_told:
+    if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_reported:
         trainer.interrupt()
     else:
         trainer.send(None)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro.arm import Run
 from repro.backends.opened import Opened
-from repro.core.device import free_memory, one_thread, ran_out_of_memory
-from repro.core.progress import Progress
+from repro.core.device import free_memory, has_torch, one_thread, ran_out_of_memory
+from repro.core.progress import Finished, Progress
 from repro.imports import import_whole
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
@@ -34,7 +34,7 @@ from repro.studies.find import study_of
 from repro.text import said, said_in_full
 
 if TYPE_CHECKING:
-    from repro.core.train import Finished
+    from repro.core.study import Study, TrainsOutside
 
 LONGEST = 160
 """Characters that are kept of why a program is not stacked."""
@@ -129,9 +129,8 @@ class _Together:
         self._began = time.monotonic()
 
     def train(self) -> Iterator[Progress | Trained | Failed]:
-        import_whole("torch")
-        from repro.core.train import Finished
-
+        if has_torch():
+            import_whole("torch")
         one_thread()
         printed, has_begun = Printed(), False
         try:
@@ -163,19 +162,23 @@ class _Together:
         return self.engine == "stacked" and self.runs[0].arm.stacks_on(self.device)
 
     def _events(self) -> Iterator[Progress | Finished]:
-        import torch
-
-        from repro.core.train import training
-
-        study, device = study_of(self.runs[0].arm), torch.device(self.device)
+        study = study_of(self.runs[0].arm)
         self.files.engine = self.engine
         self._opened = Opened(self.runs[0].arm, but=self.files.root)
         events = (
             study.training(self.runs, self.files)
             if isinstance(study, OutsideStudy)
-            else training(study, self.runs, engine=self.engine, device=device, files=self.files)
+            else self._in_core(study)
         )
         yield from within(events, self._opened.watching)
+
+    def _in_core(self, study: Study | TrainsOutside) -> Iterator[Progress | Finished]:
+        import torch
+
+        from repro.core.train import training
+
+        device = torch.device(self.device)
+        return training(study, self.runs, engine=self.engine, device=device, files=self.files)
 
     def _how(self, run: Run) -> dict[str, Any]:
         """Return the provenance of a run that is done."""

@@ -20,6 +20,9 @@ from repro.text import said
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
+NO_TORCH = "none"
+"""The version of torch where it is not installed."""
+
 
 @cache
 def resolve_device(name: str) -> str:
@@ -28,6 +31,8 @@ def resolve_device(name: str) -> str:
         raise ValueError(f"There is no device {name!r}; choose one of {', '.join(DEVICES)}.")
     if name == "cpu" or (name == "auto" and _has_plainly_none()):
         return "cpu"
+    if not has_torch():
+        raise ValueError(f"--device {name} needs torch: pip install 'repro-claims[train]'")
     import torch
 
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
@@ -43,7 +48,7 @@ def _has_plainly_none() -> bool:
     try:
         build = metadata.version("torch").partition("+")[2]
     except metadata.PackageNotFoundError:
-        return True  # without torch nothing trains, on whatever device
+        return True  # it is torch that trains on one
     if build == "cpu":
         return True
     if sys.platform != "linux" or build.startswith("rocm"):
@@ -56,13 +61,14 @@ def _has_plainly_none() -> bool:
 
 
 def one_thread() -> None:
-    """Have torch use one thread.
+    """Have torch, if it is installed, use one thread.
 
     Processes that share cores slow each other down by far more than threads would gain.
     """
-    import torch
+    if has_torch():
+        import torch
 
-    torch.set_num_threads(1)
+        torch.set_num_threads(1)
 
 
 def compute_alike(device: str) -> None:
@@ -89,10 +95,8 @@ def free_memory(device: str) -> None:
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Return whether a device says that it is full; CPU and MPS say it in plain words."""
-    import torch
-
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+    """Return whether a device says that it is full; torch says it in plain words."""
+    if isinstance(error, MemoryError):
         return True
     words = ("can't allocate memory", "not enough memory", "out of memory")
     return isinstance(error, RuntimeError) and any(word in said(error) for word in words)
@@ -100,14 +104,22 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 @cache
 def torch_version() -> str:
-    """The version of torch, without the name of its build; read without importing it.
-
-    Raises `Needs` where there is none: claims on runs that are recorded do without.
-    """
+    """The version of torch, without the name of its build, or `none`; read without importing it."""
     try:
         return metadata.version("torch").partition("+")[0]
     except metadata.PackageNotFoundError:
-        raise Needs("needs torch, to train: pip install 'repro-claims[train]'") from None
+        return NO_TORCH
+
+
+def has_torch() -> bool:
+    """Return whether torch is installed: black boxes, and recorded runs, do without."""
+    return torch_version() != NO_TORCH
+
+
+def require_torch() -> None:
+    """Raise `Needs` where torch is not installed."""
+    if not has_torch():
+        raise Needs("needs torch, to train: pip install 'repro-claims[train]'")
 
 
 @cache

@@ -1,8 +1,11 @@
-"""The progress of runs that train together."""
+"""What a training tells meanwhile: how far its runs are, and each of them that is done."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from repro.arm import Run, Values
 
 
 class Progress(NamedTuple):
@@ -11,3 +14,12 @@ class Progress(NamedTuple):
     runs: int
     step: int
     total: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run with its values, and with the parameters that it ended with if its arm keeps them."""
+
+    run: Run
+    values: Values
+    weights: bytes | None = None

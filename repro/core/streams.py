@@ -8,8 +8,20 @@ arms of one seed share their initialisation and data order (which is what pairs 
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
+
+
+def stream_seed(seed: int, name: str) -> int:
+    """Return the seed of a run's named stream, below 2**64; a black box may be without torch.
+
+    >>> stream_seed(42, "order/0") == stream(42, "order/0").initial_seed()
+    True
+    """
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
 
 
 def stream(seed: int, name: str) -> torch.Generator:
@@ -17,12 +29,13 @@ def stream(seed: int, name: str) -> torch.Generator:
 
     >>> torch.randperm(4, generator=stream(42, "order/0"))
     """
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    generator = torch.Generator(device="cpu")
-    generator.manual_seed(int.from_bytes(digest[:8], "little", signed=True))
-    return generator
+    import torch
+
+    return torch.Generator(device="cpu").manual_seed(stream_seed(seed, name))
 
 
 def normal(seed: int, name: str, shape: tuple[int, ...], *, std: float) -> torch.Tensor:
     """Draw a tensor of independent N(0, std) values from a named stream."""
+    import torch
+
     return torch.randn(shape, generator=stream(seed, name)).mul_(std)

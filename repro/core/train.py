@@ -19,7 +19,7 @@ from repro.arm import Run, Values
 from repro.core.device import compute_alike
 from repro.core.files import RunFiles
 from repro.core.program import ENGINES, Program, RunState, parameters_of
-from repro.core.progress import Progress
+from repro.core.progress import Finished, Progress
 from repro.core.randomness import look_at_initialisation, no_global_draws
 from repro.core.study import Data, Measures, Study, TrainsOutside
 from repro.core.weights import load_data, to_file
@@ -73,15 +73,6 @@ class RunLog:
 
     def values(self, steps: int) -> Values:
         return {"measures": self.best, "history": self.history, "steps": steps}
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run with its values, and with the parameters that it ended with if its arm keeps them."""
-
-    run: Run
-    values: Values
-    weights: bytes | None = None
 
 
 def train(

@@ -48,7 +48,10 @@ class Ledger:
     def read(cls, path: Path) -> Ledger:
         """Return the ledger at a path; an empty one where there is no file."""
         try:
-            return cls(path, entries_in(_content(path)))
+            entries = entries_in(_content(path))
+            if not entries:
+                raise ValueError("it has no entries")
+            return cls(path, entries)
         except FileNotFoundError:
             return cls(path, [])
         except (OSError, ValueError) as error:  # of which TOML's and Unicode's errors are kinds
@@ -154,14 +157,20 @@ def ledgers_in(folder: Path) -> list[Path]:
     PosixPath('claims/documents/ledger/test_000_early_exit.toml')
     """
     place = folder / FOLDER
+    if place.is_symlink() and not place.exists():
+        raise LedgerError(f"{place} is a link that leads nowhere: bring back what it led to.")
     whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
     found = sorted(place / name for name in names)
-    if not is_package(place):
-        return [*whole, *found]
-    if any(map(_has_entries, found)):
-        raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
-    return whole
+    if is_package(place):
+        if any(map(_has_entries, found)):
+            raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
+        return whole
+    named_alike = (place / name for name in _names(place) if name.lower().endswith(".toml"))
+    for path in (*sorted(named_alike), *sorted(place.glob("*/*.toml"))):
+        if path not in found and not path.name.startswith(".") and _has_entries(path):
+            raise LedgerError(f"{path} has entries, and is not read: name it {place}/*.toml.")
+    return [*whole, *found]
 
 
 def _has_entries(path: Path) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Self
@@ -144,6 +144,10 @@ class ModuleArm(OwnArm):
     def steps(self) -> int:
         return self.recipe.epochs * (self.examples // self.recipe.batch)
 
+    @cached_property
+    def program(self) -> str:
+        return f"{self.study}: {self._exact}"  # the loss may read any setting, its rates too
+
     def stacks_on(self, device: str) -> bool:
         return True  # a module that does not stack is trained run by run, and the session says so
 
@@ -182,7 +186,7 @@ class OutsideArm(OwnArm):
                 )
 
     @property
-    def epochs_told(self) -> int:
+    def epochs_reported(self) -> int:
         """The epochs that `run.epoch` is told of: the setting `epochs`, where it has one."""
         epochs = getattr(self, "epochs", 0)
         return epochs if type(epochs) is int else 0
@@ -190,10 +194,10 @@ class OutsideArm(OwnArm):
     @property
     def steps(self) -> int:
         """The epochs, or else one step: what the time of a run is kept by."""
-        return max(1, self.epochs_told)
+        return max(1, self.epochs_reported)
 
     def epochs_known(self, *, measured: bool) -> list[int]:
-        return list(range(1, self.epochs_told + 1))
+        return list(range(1, self.epochs_reported + 1))
 
     @property
     def stops_early(self) -> bool:

@@ -6,35 +6,18 @@ the workers, their number, or where the training was interrupted.
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
-from repro.core.randomness import drawing_from
 from repro.core.streams import stream
+from repro.own.outside import all_drawing_from
 
 SEEDS = 2**62
-
-
-@contextmanager
-def all_drawing_from(seed: int) -> Iterator[None]:
-    """Let Python's, NumPy's and torch's generators draw from a seed, and as before afterwards."""
-    python, array = random.getstate(), np.random.get_state()
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    try:
-        with drawing_from(seed):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(array)
 
 
 def _lines(count: int, seed: int, number: int) -> Tensor:  # [N, 2]

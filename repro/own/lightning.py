@@ -1,4 +1,4 @@
-"""Trainings by Lightning's `Trainer` as a study: seeded, told epoch by epoch, and resumed."""
+"""Trainings by Lightning's `Trainer` as a study: seeded, reported epoch by epoch, and resumed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from repro.core.streams import stream
+from repro.core.streams import stream_seed
 from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import TrainingRun
 
@@ -51,12 +51,12 @@ class LightningStudy(OutsideStudy):
         if isinstance(data, tuple):
             given = {"train_dataloaders": data[0], "val_dataloaders": data[1]}
         names = {tag: metric for metric, tag in self.tags.items()}
-        told = _callback(library, run, seed, names=names, tells=arm.epochs_told > 0)
-        own = _arguments(library, run.folder, [told, *self.callbacks(arm)])
+        reporter = _callback(library, run, seed, names=names, tells=arm.epochs_reported > 0)
+        own = _arguments(library, run.folder, [reporter, *self.callbacks(arm)])
         trainer = self.trainer(arm, own)
         last = run.folder / CHECKPOINTS / "last.ckpt"
         trainer.fit(module, **given, ckpt_path=str(last) if last.exists() else None)
-        measures: Mapping[str, float] = told.measures
+        measures: Mapping[str, float] = reporter.measures
         return measures
 
 
@@ -93,10 +93,10 @@ def _callback(
     """
 
     def seeded(epoch: int) -> None:
-        of_epoch = stream(seed, f"lightning/{epoch}").initial_seed() % 2**32
+        of_epoch = stream_seed(seed, f"lightning/{epoch}") % 2**32
         library.seed_everything(of_epoch, workers=True, verbose=False)
 
-    class Told(library.Callback):  # type: ignore[misc]
+    class Reporter(library.Callback):  # type: ignore[misc]
         def __init__(self) -> None:
             self.measures: dict[str, float] = {}
             self.ended = 0
@@ -122,4 +122,4 @@ def _callback(
             self.measures, self.ended = state_dict["measures"], state_dict["ended"]
             seeded(self.ended)  # the first batches are drawn before any hook of the training
 
-    return Told()
+    return Reporter()

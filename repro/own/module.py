@@ -22,7 +22,7 @@ from repro.arm import Run
 from repro.core.models import ReferenceBase, StackedBase, stacked
 from repro.core.program import LoopProgram
 from repro.core.randomness import drawing_from
-from repro.core.streams import stream
+from repro.core.streams import stream_seed
 from repro.core.study import Data, Measures
 from repro.own.brought import Brought, BroughtLoop
 from repro.own.examples import Examples, LoadedExamples
@@ -123,7 +123,7 @@ class ModuleStudy:
         module.eval()
         with (
             torch.no_grad(),
-            drawing_from(stream(run.seed, "measure").initial_seed()),
+            drawing_from(stream_seed(run.seed, "measure")),
             _saying_where(module),
         ):
             measured = checked(run.arm, self.measure_of(module, run.arm), by="measure(module, arm)")
@@ -151,7 +151,7 @@ class OneModule(ReferenceBase):
 
     def __init__(self, study: ModuleStudy, run: Run[Any], device: torch.device) -> None:
         self.study, self.run = study, run
-        with drawing_from(stream(run.seed, "initial").initial_seed()):
+        with drawing_from(stream_seed(run.seed, "initial")):
             self.module = study.module(run.arm).to(device)
 
     def loss(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
@@ -176,7 +176,7 @@ class _Objective(nn.Module):
 
 
 class ManyModules(StackedBase):
-    """Many runs of one module as one by `torch.func`, with a leading run axis on its parameters.
+    """Many runs of one arm as one by `torch.func`, with a leading run axis on its parameters.
 
     Its buffers, such as running statistics, are among them, as parameters that nothing trains: so
     they are saved with a run, go on from a checkpoint, and leave with their run. Whatever is drawn,
@@ -187,6 +187,7 @@ class ManyModules(StackedBase):
         self.study = models[0].study
         self.runs = [model.run for model in models]
         self.module = models[0].module
+        self.objective = _Objective(self.study, self.module, self.runs[0].arm)
         self.trained = {name for name, p in self.module.named_parameters() if p.requires_grad}
         self.buffers = {name for name, _ in self.module.named_buffers()}
         self.parameters = stacked([_held_by(model.module) for model in models])
@@ -202,65 +203,35 @@ class ManyModules(StackedBase):
 
     def gradients(self, *batch: Tensor) -> tuple[Tensor, Named]:
         draws, *rest = batch
-        groups = self._rows_by_arm()
-        if len(groups) == 1:
-            losses, gradients, buffers = self._step(self.runs[0].arm, self.parameters, draws, rest)
-        else:
-            losses, gradients, buffers = self._by_arm(groups, draws, rest)
+        losses, gradients, buffers = self._step(draws, rest)
         for name, buffer in buffers.items():
             self.parameters[name].copy_(buffer)
         return losses, gradients
 
-    def _by_arm(
-        self, groups: Mapping[Any, list[int]], draws: Tensor, batch: Sequence[Tensor]
-    ) -> tuple[Tensor, Named, Named]:
-        """Take the step of each arm's rows, and put them together again in their order."""
-        done: dict[int, tuple[Tensor, Named, Named]] = {}
-        for arm, rows in groups.items():
-            own = {name: _rows(p, rows) for name, p in self.parameters.items()}
-            parts = [_rows(part, rows) for part in batch]
-            losses, *named = self._step(arm, own, _rows(draws, rows), parts)
-            for place, row in enumerate(rows):
-                gradients, buffers = ({n: x[place] for n, x in each.items()} for each in named)
-                done[row] = losses[place], gradients, buffers
-        in_order = [done[row] for row in range(self.rows)]
-        losses = torch.stack([loss for loss, _, _ in in_order])
-        return losses, stacked([g for _, g, _ in in_order]), stacked([b for _, _, b in in_order])
-
-    def _rows_by_arm(self) -> dict[Any, list[int]]:
-        """Group the rows of runs by arm: the loss may read a number that runs do not share."""
-        groups: dict[Any, list[int]] = {}
-        for row, run in enumerate(self.runs):
-            groups.setdefault(run.arm, []).append(row)
-        return groups
-
-    def _step(
-        self, arm: Any, held: Mapping[str, Tensor], draws: Tensor, batch: Sequence[Tensor]
-    ) -> tuple[Tensor, Named, Named]:
+    def _step(self, draws: Tensor, batch: Sequence[Tensor]) -> tuple[Tensor, Named, Named]:
         """Return losses, gradients, and the buffers as they are after the step."""
         if self.goes_row_by_row is False:
             try:
-                return self._differentiated(arm, held, batch, randomness="error")
+                return self._differentiated(batch, randomness="error")
             except RuntimeError as error:
                 if "randomness error mode" not in str(error):  # else it begins to draw now
                     raise
         with RowByRow(draws.tolist()) as rows, DropoutAsAlone():
-            done = self._differentiated(arm, held, batch, randomness="different")
+            done = self._differentiated(batch, randomness="different")
         self.goes_row_by_row = rows.was_needed
         return done
 
     def _differentiated(
-        self, arm: Any, held: Mapping[str, Tensor], batch: Sequence[Tensor], *, randomness: str
+        self, batch: Sequence[Tensor], *, randomness: str
     ) -> tuple[Tensor, Named, Named]:
-        trained = {name: p for name, p in held.items() if name in self.trained}
+        trained = {name: p for name, p in self.parameters.items() if name in self.trained}
         # buffers are copies: a step that fails, or is made once more, must not have changed them
-        fixed = {n: p.clone() if n in self.buffers else p for n, p in held.items()}
+        fixed = {n: p.clone() if n in self.buffers else p for n, p in self.parameters.items()}
         fixed = {name: p for name, p in fixed.items() if name not in self.trained}
-        objective = _Objective(self.study, self.module, arm)
 
         def loss(trained: Named, fixed: Named, *batch: Tensor) -> tuple[Tensor, Named]:  # of a run
             named = {f"module.{name}": p for name, p in {**trained, **fixed}.items()}
-            value: Tensor = functional_call(objective, named, tuple(batch))
+            value: Tensor = functional_call(self.objective, named, tuple(batch))
             return value, {name: named[f"module.{name}"] for name in self.buffers}
 
         per_run = vmap(grad_and_value(loss, has_aux=True), randomness=randomness)
@@ -285,8 +256,3 @@ class ManyModules(StackedBase):
 def _held_by(module: nn.Module) -> Named:
     """Return the parameters and buffers of a module."""
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}
-
-
-def _rows(tensor: Tensor, rows: Sequence[int]) -> Tensor:
-    """Return these rows, without a list as an index, which is copied to a device at each step."""
-    return torch.stack([tensor[row] for row in rows])

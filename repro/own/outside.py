@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from repro.arm import Run
+from repro.core.device import has_torch
+from repro.core.progress import Finished
+from repro.core.streams import stream_seed
 from repro.environment import environment_with
 from repro.own.measured import checked
 from repro.own.training_run import Files, TrainingRun
 
 if TYPE_CHECKING:
     from repro.core.study import Measures
-    from repro.core.train import Finished
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """The variables by which numerical libraries are told how many threads to use."""
@@ -60,26 +65,21 @@ class OutsideStudy:
                 f" train(arm, seed, run), and {getattr(train, '__name__', train)!r} takes neither."
             )
 
-    def train_outside(self, run: Run[Any]) -> Measures:
-        """Train a run by the user's function, in a folder that is gone afterwards."""
-        return self._measures(run, TrainingRun(run, Files()))
-
     def training(self, runs: Sequence[Run[Any]], files: Files) -> Iterator[Finished]:
         """Train runs one after another; yields each as it is done."""
-        from repro.core.train import Finished
-
         for run in runs:
-            told = TrainingRun(run, files)
+            record = TrainingRun(run, files)
             try:
-                measures = self._measures(run, told)
+                measures = self._measures(run, record)
             except Diverged as diverged:
-                yield Finished(run, {"diverged_at": int(diverged.step), "history": told.history})
+                yield Finished(run, {"diverged_at": int(diverged.step), "history": record.history})
             else:
-                yield Finished(run, {"measures": measures, "history": told.history, "steps": 0})
+                yield Finished(run, {"measures": measures, "history": record.history, "steps": 0})
 
-    def _measures(self, run: Run[Any], told: TrainingRun) -> Measures:
-        with _seeded(run.seed), _threads(told.threads), _visible(told.visible):
-            more = {"run": told} if self._takes_run else {}
+    def _measures(self, run: Run[Any], record: TrainingRun) -> Measures:
+        seeded = all_drawing_from(stream_seed(run.seed, "outside"))
+        with seeded, _threads(record.threads), _visible(record.visible):
+            more = {"run": record} if self._takes_run else {}
             measured = self.train(run.arm, run.seed, **more)
         return checked(run.arm, measured, by=f"train({', '.join(['arm', 'seed', *more])})")
 
@@ -96,10 +96,13 @@ def _takes(function: Callable[..., Any], **more: Any) -> bool:
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     """Let torch, OpenMP and commands that are started use so many threads within the block."""
-    import torch
-
-    usual = torch.get_num_threads()
     with environment_with(dict.fromkeys(THREADS, str(count))):
+        if not has_torch():
+            yield
+            return
+        import torch
+
+        usual = torch.get_num_threads()
         torch.set_num_threads(count)
         try:
             yield
@@ -112,11 +115,23 @@ def _visible(devices: str | None) -> AbstractContextManager[None]:
     return nullcontext() if devices is None else environment_with({VISIBLE: devices})
 
 
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Let every global generator draw from this seed within the block, and as before after it."""
-    from repro.core.streams import stream
-    from repro.own.examples import all_drawing_from
+def _torch_drawing_from(seed: int) -> AbstractContextManager[None]:
+    if not has_torch():
+        return nullcontext()
+    from repro.core.randomness import drawing_from
 
-    with all_drawing_from(stream(seed, "outside").initial_seed()):
-        yield
+    return drawing_from(seed)
+
+
+@contextmanager
+def all_drawing_from(seed: int) -> Iterator[None]:
+    """Let Python's, NumPy's and torch's generators draw from a seed, and as before afterwards."""
+    python, array = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    try:
+        with _torch_drawing_from(seed):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(array)

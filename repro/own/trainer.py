@@ -1,4 +1,4 @@
-"""Trainings by Hugging Face's `Trainer` as a study: seeded, told epoch by epoch, and resumed."""
+"""Trainings by Hugging Face's `Trainer` as a study: seeded, reported by epoch, and resumed."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class TrainerStudy(OutsideStudy):
         super().__init__(self._train)
 
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, float]:
-        told = _callback(run, tells=arm.epochs_told > 0)
+        reporter = _callback(run, tells=arm.epochs_reported > 0)
         trainer = self.trainer(arm, _arguments(run.folder, seed))
-        trainer.add_callback(told)
+        trainer.add_callback(reporter)
         trainer.train(resume_from_checkpoint=_last_whole(run.folder))
-        trainer.remove_callback(told)
+        trainer.remove_callback(reporter)
         return _measures(trainer.evaluate())
 
 
@@ -81,7 +81,7 @@ def _callback(run: TrainingRun, *, tells: bool) -> Any:
     """Return the callback that tells a run of its epochs."""
     from transformers import TrainerCallback
 
-    class Told(TrainerCallback):
+    class Reporter(TrainerCallback):
         def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             logs = kwargs.get("logs") or {}
             run.log(str(logs))
@@ -95,4 +95,4 @@ def _callback(run: TrainingRun, *, tells: bool) -> Any:
             training = {"loss": losses[-1]} if losses else {}
             run.epoch(int(state.epoch), **training, **_measures(kwargs["metrics"]))
 
-    return Told()
+    return Reporter()

@@ -19,7 +19,7 @@ from repro.core.progress import Progress
 from repro.files import remove, write_beside
 from repro.own.measured import number_or_list
 
-FILES, TOLD = "files", "told.json"
+FILES, EPOCHS = "files", "epochs.json"
 """The names in a run's folder of the one for the user's files, and of what was told."""
 
 
@@ -91,7 +91,7 @@ class TrainingRun:
         self._arm, self._files = run.arm, files
         self._root = files.folder(run)
         self._was_left: list[dict[str, Any]] = self._read()
-        self._told: list[dict[str, Any]] | None = None
+        self._known: list[dict[str, Any]] | None = None
         self._may_resume = False
 
     @property
@@ -121,7 +121,7 @@ class TrainingRun:
         """
         folder = self._root / FILES
         folder.mkdir(exist_ok=True)
-        if self._told is None:
+        if self._known is None:
             self._may_resume |= any(folder.iterdir())
         return folder
 
@@ -135,23 +135,23 @@ class TrainingRun:
         >>> run.epoch(7, loss=0.2, accuracy=0.91)
         """
         epochs = len(self._arm.epochs_known(measured=True))
-        told = self._before(number)
-        if len(told) >= epochs:
+        known = self._before(number)
+        if len(known) >= epochs:
             kind = type(self._arm).__name__
             has = f"{epochs} by its setting `epochs`" if epochs else "no setting `epochs`"
             raise ValueError(
-                f"run.epoch was told of epoch {len(told) + 1}, and {kind} has {has}; give {kind} a"
+                f"run.epoch was told of epoch {len(known) + 1}, and {kind} has {has}; give {kind} a"
                 " setting `epochs: int` that says how many epochs it tells of."
             )
         kept = {n: number_or_list(n, x, said="run.epoch was told") for n, x in measures.items()}
-        if told and told[0].keys() != kept.keys():
+        if known and known[0].keys() != kept.keys():
             raise ValueError(
-                f"run.epoch was told {sorted(kept)} in epoch {len(told) + 1}, and"
-                f" {sorted(told[0])} before; tell the same after every epoch."
+                f"run.epoch was told {sorted(kept)} in epoch {len(known) + 1}, and"
+                f" {sorted(known[0])} before; tell the same after every epoch."
             )
-        self._told = [*told, kept]
-        write_beside(self._root / TOLD, json.dumps(self._told))
-        self._files.show(Progress(1, len(self._told), epochs))
+        self._known = [*known, kept]
+        write_beside(self._root / EPOCHS, json.dumps(self._known))
+        self._files.show(Progress(1, len(self._known), epochs))
 
     def log(self, text: str) -> None:
         """Keep a line, as what is printed: it is shown where the run fails.
@@ -163,33 +163,33 @@ class TrainingRun:
     @property
     def history(self) -> dict[str, list[Any]]:
         """Return the values that were reported of each epoch, by name."""
-        told = self._told
-        if told is None:  # an earlier attempt was interrupted after its last epoch
-            told = self._was_left if self._may_resume else []
-        return {name: [each[name] for each in told] for name in (told[0] if told else ())}
+        known = self._known
+        if known is None:  # an earlier attempt was interrupted after its last epoch
+            known = self._was_left if self._may_resume else []
+        return {name: [each[name] for each in known] for name in (known[0] if known else ())}
 
     def _before(self, number: int | None) -> list[dict[str, Any]]:
         """Return what was told of the epochs before this one."""
-        if number is None and self._told is None and self._may_resume and self._was_left:
+        if number is None and self._known is None and self._may_resume and self._was_left:
             raise ValueError(
                 f"run.epoch was told of {len(self._was_left)} epochs before an interruption, and"
                 " not which one this is; a training that goes on from run.folder gives its number,"
                 " counted from 1: run.epoch(number, accuracy=…)."
             )
-        told = self._told
-        if told is None:
-            told = self._was_left if number is not None else []
-        place = len(told) if number is None else number - 1
-        if not 0 <= place <= len(told):
+        known = self._known
+        if known is None:
+            known = self._was_left if number is not None else []
+        place = len(known) if number is None else number - 1
+        if not 0 <= place <= len(known):
             raise ValueError(
-                f"run.epoch was told of epoch {number} after epoch {len(told)}; epochs count from"
+                f"run.epoch was told of epoch {number} after epoch {len(known)}; epochs count from"
                 " 1, and each is told."
             )
-        return told[:place]
+        return known[:place]
 
     def _read(self) -> list[dict[str, Any]]:
         """Return what was told before an interruption; nothing where it cannot be read."""
         with suppress(OSError, ValueError, TypeError, AttributeError):
-            told = json.loads((self._root / TOLD).read_text())
-            return [dict(each.items()) for each in told]
+            known = json.loads((self._root / EPOCHS).read_text())
+            return [dict(each.items()) for each in known]
         return []

@@ -15,6 +15,7 @@ or hooks deselect are named, and fail with `--gate`.
 from __future__ import annotations
 
 import argparse
+import ast
 import copy
 import fnmatch
 import os
@@ -71,6 +72,8 @@ class Completeness:
         self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
         """The options of the command line that choose among the tests that are there."""
         self._deselected: list[pytest.Item] = []
+        self._goes_by_failures = False
+        """True where --lf or --sw of the command line leave tests out, since others failed."""
         self._seen: dict[str, Seen] = {}
         self._paths: set[Path] = set()
         """The files that the arguments name, and all folders that are walked for them."""
@@ -86,12 +89,8 @@ class Completeness:
         """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
         self.unread: list[str] = []
         """The errors of ledgers that became unreadable during the session."""
-        self.began_only = False
-        """True where a session has begun, and has not come to its end."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        self.began_only = True
+        self.has_ended = False
+        """True once a session has come to its end."""
 
     # What is there
 
@@ -119,12 +118,14 @@ class Completeness:
                 name = name_or_none(item) or ""
                 said = mark_of(item).sentence if name else ""
                 self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, said)
+        self._goes_by_failures = self._leaves_out_what_passed(items)
         if (notes := workers.notes_of(self._config)) is not None:
-            notes.leave("seen", [list(self._seen.values()), list(map(str, self._paths))])
+            paths = list(map(str, self._paths))
+            notes.leave("seen", [list(self._seen.values()), paths, self._goes_by_failures])
 
     def _take_in(self, notes: workers.Notes) -> None:
         """Take over what xdist's workers have seen, which have all collected the same."""
-        seen, paths = notes.left("seen") or ((), ())
+        seen, paths, self._goes_by_failures = notes.left("seen") or ((), (), False)
         self._seen = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
         self._paths.update(map(Path, paths))
 
@@ -165,7 +166,7 @@ class Completeness:
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
-        self.began_only = False
+        self.has_ended = True
         if hasattr(self._config, "workerinput"):
             return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -185,20 +186,22 @@ class Completeness:
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)
         self.unjudged = unjudged
-        if not self._goes_by_what_failed():
+        asks = any(getattr(self._by_hand, name, False) for name in ("lf", "stepwise"))
+        if not (asks and self._goes_by_failures):
             self._hold_against_ledgers()
         is_gone = self.gone and not option(self._config, "update-ledger")
         is_left_out = self.left_out and option(self._config, "gate")
         has_failed = not self._failed.isdisjoint(selected)
         return bool(unjudged or is_gone or is_left_out or has_failed or self.unread)
 
-    def _goes_by_what_failed(self) -> bool:
-        """Return whether the command line asks for what failed last, and something did."""
-        for name, place in (("lf", "cache/lastfailed"), ("stepwise", "cache/stepwise")):
-            if getattr(self._by_hand, name, False):
-                kept = self._config.cache.get(place, None) if self._config.cache else None
-                return bool(kept.get("last_failed", kept) if isinstance(kept, dict) else kept)
-        return False
+    def _leaves_out_what_passed(self, items: list[pytest.Item]) -> bool:
+        """Return whether tests are left out since others failed last: one of these is there."""
+        cache, option_of = getattr(self._config, "cache", None), self._config.getoption
+        last = cache.get("cache/lastfailed", {}) if cache and option_of("lf", False) else {}
+        step = cache.get("cache/stepwise", None) if cache and option_of("stepwise", False) else None
+        step = step.get("last_failed") if isinstance(step, dict) else step
+        is_there = any(item.nodeid in last for item in items)
+        return is_there or bool(self._deselected and any(item.nodeid == step for item in items))
 
     def _hold_against_ledgers(self) -> None:
         """Note the entries whose claims are gone, and those that only settings leave out."""
@@ -206,7 +209,8 @@ class Completeness:
         by_folder: dict[Path, list[Seen]] = {}
         for seen in self._seen.values():
             by_folder.setdefault(Path(seen.file).parent, []).append(seen)
-        named = [path_named(config, argument) for argument in config.args]
+        arguments = {*config.args, *self._by_hand.file_or_dir}  # a hook may have changed the former
+        named = [path_named(config, argument) for argument in arguments]
         places = {place for path in named for place in places_with_ledgers(config, path)}
         for folder, ledger in self._ledgers(places | self._paths):
             known.add(ledger.path)
@@ -249,7 +253,7 @@ class Completeness:
         files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
         if not is_older and self._is_ignored(files[0]):
             return True
-        files = [file for file in files if _defines(file, claim)]
+        files = [file for file in files if _tests_of(file, claim)]
         if any(self._is_passed_over(file, claim) for file in files):
             return True
         has_cases = any(_test(seen.claim) == _test(claim) for seen in here)
@@ -265,13 +269,17 @@ class Completeness:
         """Return whether the command line has a test of a file not collected."""
         config, given = self._config, self._by_hand.file_or_dir
         named = {path_named(config, argument) for argument in config.args} | self._paths
-        is_outside = bool(given) and named.isdisjoint((file, *file.parents))
-        tests = [
-            argument.rpartition("::")[2]
+        places = (file, *file.parents)
+        is_outside = bool(given) and named.isdisjoint(places)
+        is_whole = any("::" not in each and path_named(config, each) in places for each in given)
+        names = [
+            argument.split("::")[1:]
             for argument in given
             if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
         ]
-        is_other = bool(tests) and f"test_{_test(claim)}" not in tests
+        tests = _tests_of(file, claim)
+        is_named = any(_is_test(claim, test, of=name) for name in names for test in tests)
+        is_other = bool(names) and not is_whole and not is_named
         return self._is_ignored(file) or is_outside or is_other
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:
@@ -331,14 +339,53 @@ def _test(claim: str) -> str:
     return found[1] if found else claim
 
 
-def _defines(file: Path, claim: str) -> bool:
-    """Return whether the text of a file seems to define, or to import, the test of a claim."""
-    name = re.escape(_test(claim))
+def _tests_of(file: Path, claim: str) -> list[list[str]]:
+    """Return where a file has the test of a claim, each as the names of its classes and its own.
+
+    >>> _tests_of(Path("claims/test_depth_ladder.py"), "004/bp_climbs[d256]")
+    [['test_bp_climbs']]
+    """
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return re.search(rf"\b(def {name}|test_{name})\b", text) is not None
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # which collecting says
+        return []
+    names = {_test(claim), f"test_{_test(claim)}"}
+    found: list[list[str]] = []
+
+    def look(body: Iterable[ast.stmt], classes: list[str]) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                look(node.body, [*classes, node.name])
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.extend([[*classes, node.name]] if node.name in names else [])
+            elif isinstance(node, ast.ImportFrom | ast.Import):
+                bound = {alias.asname or alias.name for alias in node.names}
+                found.extend([*classes, name] for name in sorted(names & bound))
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                bound = {target.id for target in targets if isinstance(target, ast.Name)}
+                found.extend([*classes, name] for name in sorted(names & bound))
+            else:  # an if, a with, a try
+                look(
+                    (x for x in ast.walk(node) if isinstance(x, ast.stmt) and x is not node),
+                    classes,
+                )
+
+    look(tree.body, [])
+    return found
+
+
+def _is_test(claim: str, test: list[str], *, of: list[str]) -> bool:
+    """Return whether a claim's test is what some names of a command line select, or is in it.
+
+    >>> _is_test("9/grows[two]", ["TestTrees", "test_grows"], of=["TestTrees"])
+    True
+    >>> _is_test("9/grows[two]", ["test_grows"], of=["test_grows[three]"])
+    False
+    """
+    name, bracket, case = of[-1].partition("[")
+    is_its_case = not bracket or claim.partition("[")[2] == case
+    return is_its_case and test[: len(of)] == [*of[:-1], name]
 
 
 def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
@@ -365,3 +412,14 @@ def _some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+def require_end(config: pytest.Config) -> None:
+    """Raise UsageError where pytest ends well before a session did, in a project with ledgers."""
+    balance = config.pluginmanager.getplugin(NAME)
+    has_ended = balance is not None and balance.has_ended
+    is_help = any(config.getoption(name, None) for name in ("help", "version", "markers"))
+    paths = (path_named(config, argument) for argument in config.args)
+    places = (place for path in paths for place in places_with_ledgers(config, path))
+    if not (has_ended or is_help) and any(map(read_ledgers, places)):
+        raise pytest.UsageError("A hook ended pytest before its session did: nothing is judged.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.evidence import EvidenceError
-from repro.store.command import named_store
+from repro.plugin.store_command import named_store
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +62,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
-    with completed_arguments(early_config, parser, args), exit_refused():
-        try:
-            return (yield)
-        except SystemExit as left:  # it would be the end of pytest, with its own exit code
-            raise pytest.UsageError(
-                f"A conftest.py leaves Python: sys.exit({left.code})."
-            ) from left
+    with completed_arguments(early_config, parser, args), exit_refused(), _leaving_refused():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -78,12 +74,20 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     if option(config, "plan") or INSTEAD in config.stash:  # there is nothing to share out
         config.option.numprocesses = 0
         config.option.dist = "no"
-    with exit_refused():
+    with exit_refused(), _leaving_refused():
         code = yield
-    balance = config.pluginmanager.getplugin(completeness.NAME)
-    if code == pytest.ExitCode.OK and balance is not None and balance.began_only:
-        raise pytest.UsageError("A hook ended pytest before it collected tests: nothing is judged.")
+    if code == pytest.ExitCode.OK and not hasattr(config, "workerinput"):
+        completeness.require_end(config)
     return code
+
+
+@contextmanager
+def _leaving_refused() -> Iterator[None]:
+    """Raise UsageError where something leaves Python, which would be the end of pytest."""
+    try:
+        yield
+    except SystemExit as left:
+        raise pytest.UsageError(f"A conftest.py leaves Python: sys.exit({left.code}).") from left
 
 
 @pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then

@@ -19,8 +19,8 @@ from typing import Any
 
 from repro.arm import Arm, Run
 from repro.code import Definition, Modules, Root, digest, libraries, reached
-from repro.core.device import torch_version
-from repro.own.arm import OwnArm
+from repro.core.device import require_torch, torch_version
+from repro.own.arm import OutsideArm, OwnArm
 from repro.store import run_key
 
 Identity = dict[str, Any]
@@ -46,6 +46,8 @@ def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identi
     >>> identity(Run(D256_L4, 42), device="cpu")["seed"]
     42
     """
+    if not isinstance(run.arm, OutsideArm):
+        require_torch()
     found = {**_of_arm(run.arm), "seed": run.seed, "device": device, "torch": torch_version()}
     if run.arm.starts_from is not None:
         found["starts_from"] = starts_from or run_key(identity(run.arm.starts_from, device=device))

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from repro.core.device import machine
+from repro.core.device import has_torch, machine
 
 
 def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
@@ -31,12 +31,14 @@ def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
 
 @cache
 def _this_process() -> dict[str, Any]:
-    import torch
-
     versions = {name: metadata.version(name) for name in ("numpy", "scipy")}
+    if has_torch():
+        import torch
+
+        versions = {"torch": str(torch.__version__), **versions}  # with the name of its build
     return {
         "python": platform.python_version(),
-        "packages": {"torch": str(torch.__version__), **versions},  # with the name of its build
+        "packages": versions,
         "host": platform.node(),
         "pid": os.getpid(),
         "threads": 1,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,9 @@ DAY = 24 * 60 * 60
 
 KEPT_DAYS = 30
 """Age to which checkpoints, folders and damaged runs are kept."""
+
+CODE_LETTERS = 12
+"""Letters of a digest of code that tell it from others."""
 
 KINDS = ("runs", "checkpoints", "folders", "damaged")
 """What a store holds: of runs by their keys, but for what is damaged."""
@@ -47,7 +50,7 @@ class Item:
         """The arm and the digest of the code that trained it, where it is a run."""
         try:
             identity = json.loads((self.path / "identity.json").read_text())["identity"]
-            return f"{identity['arm']['arm']}, code {identity['code'][:12]}"
+            return f"{identity['arm']['arm']}, code {identity['code'][:CODE_LETTERS]}"
         except (OSError, ValueError, TypeError, KeyError):
             return "not readable"
 
@@ -62,7 +65,9 @@ def items(root: Path, kind: str) -> Iterator[Item]:
                 yield item
 
 
-def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int]:
+def remove_old(
+    store: Store, kind: str, *, days: float, which: Callable[[Item], bool] = lambda item: True
+) -> tuple[list[Item], int]:
     """Remove what is older; return what was removed, and how many things are in use and stay.
 
     What belongs to a run is removed under its lock.
@@ -71,7 +76,7 @@ def remove_old(store: Store, kind: str, *, days: float) -> tuple[list[Item], int
     in_use = 0
     until = time.time() - days * DAY
     for item in items(store.root, kind):
-        if item.written > until:
+        if item.written > until or not which(item):
             continue
         if kind == "damaged":
             remove(item.path)

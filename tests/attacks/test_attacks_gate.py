@@ -65,11 +65,36 @@ def dangling(project):
     (project.path / "ledger" / "test_lines.toml").symlink_to("nowhere.toml")
 
 
+def dangling_folder(project):
+    moved(("ledger", "kept"))["moved"](project)
+    (project.path / "ledger").symlink_to("nowhere")
+
+
+def failed_last(project):
+    """Leave pytest's note that the claim, which is gone now, failed last."""
+    folder = project.path / ".pytest_cache" / "v" / "cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "lastfailed").write_text('{"test_lines.py::test_steeper": true}')
+    (folder / "stepwise").write_text('"test_lines.py::test_steeper"')
+
+
 CUT = {"test_lines.py": "def test_else():\n    pass\n"}
 """The claim is taken out of its file."""
 
 DESELECTED = settings("--gate --deselect test_lines.py::test_steeper")
 WORSE = {"line.py": ("arm.target *", "-arm.target *")}
+IN_A_CLASS = """
+import pytest
+from repro import claim
+from line import Line
+
+class TestLines:
+    @pytest.mark.parametrize('', [pytest.param(id='one')])
+    @claim("a steeper target gives a steeper line", source="900")
+    def test_steeper(self, trials):
+        steep, flat = trials(Line(target=4.0), Line(target=1.0))
+        assert steep.slope > flat.slope
+"""
 CASES = "@pytest.mark.parametrize('', [pytest.param(id='one')])"
 OTHER_CASE = {"ledger/test_lines.toml": ("900/steeper", "900/steeper[two]")}
 
@@ -257,6 +282,38 @@ COMMANDS = {
         [],
     ),
     "a hook makes the session pass": ({**WORSE, **conftest(GREEN)}, []),
+    "a case of it is gone, and its test is named beside the folder": (
+        {**claim(mark=CASES), **OTHER_CASE},
+        ["test_other.py::test_other", "."],
+    ),
+    "its name is left in a comment": (
+        {"test_lines.py": "# test_steeper was here\ndef test_else(): pass\n"},
+        ["test_lines.py::test_else"],
+    ),
+    "its class is named, and a case of it is gone": (
+        {
+            "test_lines.py": IN_A_CLASS,
+            "ledger/test_lines.toml": ("900/steeper", "900/steeper[two]"),
+        },
+        ["test_lines.py::TestLines"],
+    ),
+    "its ledger has no entries": ({**CUT, "ledger/test_lines.toml": ""}, []),
+    "its ledger has another ending": (
+        {**CUT, **moved(("ledger/test_lines.toml", "ledger/test_lines.TOML"))},
+        [],
+    ),
+    "its ledger is in a folder below": (
+        {**CUT, **moved(("ledger/test_lines.toml", "ledger/old/test_lines.toml"))},
+        [],
+    ),
+    "its folder of ledgers is a link that leads nowhere": (
+        {**CUT, "link": dangling_folder},
+        [],
+    ),
+    "a hook names another file": (
+        conftest("def pytest_configure(config):\n    config.args[:] = ['test_other.py']\n"),
+        ["."],
+    ),
     "evidence has it": ({"pack": packed, **CUT}, ["--evidence", FILE]),
     "another size is judged": (CUT, ["--profile", "paper"]),
 }
@@ -283,6 +340,23 @@ IN_PROCESSES = {
     "a conftest leaves pytest as it begins": (conftest(LEAVES.format("sessionstart")), []),
     "a conftest leaves pytest as it collects": (conftest(LEAVES.format("collection")), []),
     "a conftest leaves pytest as it runs": (conftest(LEAVES.format("runtestloop")), []),
+    "a conftest leaves pytest before it begins": (
+        conftest("def pytest_configure(config):\n    pytest.exit('enough', returncode=0)\n"),
+        [],
+    ),
+    "a conftest takes the place of pytest": (
+        conftest("def pytest_cmdline_main(config):\n    return 0\n"),
+        [],
+    ),
+    "a conftest leaves in the place of pytest": (
+        conftest("import sys\ndef pytest_cmdline_main(config):\n    sys.exit(0)\n"),
+        [],
+    ),
+    "it failed last, and is gone": ({**CUT, "cache": failed_last}, ["-p", "cacheprovider", "--lf"]),
+    "it stopped the last session, and is gone": (
+        {**CUT, "cache": failed_last},
+        ["-p", "cacheprovider", "-p", "stepwise", "--sw"],
+    ),
     "another test ends the process": ({**CUT, "test_other.py": ENDS}, []),
     "a thread ends the process": ({**CUT, "test_other.py": IN_A_THREAD}, []),
 }
@@ -367,7 +441,7 @@ def require_red(done):
     assert done.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), done.outlines
     said = "\n".join([*done.outlines, *done.errlines])
     names = ("steeper", "is for the command line", "The store", "beside ledgers", "cannot be read")
-    names = (*names, "leads nowhere", "os._exit(0)", "leaves", "nothing is judged")
+    names = (*names, "leads nowhere", "is not read", "os._exit(0)", "leaves", "nothing is judged")
     assert any(name in said for name in names)
 
 

@@ -73,7 +73,11 @@ def memory_for(most, monkeypatch, error):
 
 
 @pytest.mark.parametrize(
-    "error", [torch.OutOfMemoryError("full"), RuntimeError("can't allocate memory: 9 GB")]
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB"),
+        RuntimeError("can't allocate memory: 9 GB"),
+    ],
 )
 def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(here, error, monkeypatch):
     roomy = trained(result_of(here, SMALL, range(8), engine="stacked"))
@@ -167,7 +171,7 @@ def test_a_run_alone_is_tried_once_more_in_memory_that_was_given_back(here, monk
     def trains(*given, **options):
         tries.append(1)
         if len(tries) == 1:
-            raise torch.OutOfMemoryError("a neighbour was there")
+            raise torch.OutOfMemoryError("CUDA out of memory: a neighbour was there")
         yield from training(*given, **options)
 
     monkeypatch.setattr(driver, "training", trains)

@@ -12,10 +12,9 @@ import torch
 
 from repro.arm import Metric, Run
 from repro.backends.trainer import train_batch
-from repro.core.train import train as train_all
 from repro.own.arm import OutsideArm
 from repro.own.outside import Diverged, OutsideStudy
-from repro.own.training_run import TrainingRun
+from repro.own.training_run import Files, TrainingRun
 from repro.runs.identity import engine_of
 from repro.runs.pool import Failed
 from repro.studies.find import study_of
@@ -45,7 +44,6 @@ class Dice(OutsideArm):
     data: str = "dice"
 
 
-CPU = torch.device("cpu")
 RUN = Run(Fit(), 1)
 
 
@@ -66,7 +64,7 @@ def throw(arm, seed):
 
 def thrown(of=throw):
     runs = [Run(Dice(sides=sides), seed) for sides in (6, 20) for seed in (1, 2)]
-    return dict(train_all(OutsideStudy(of), runs, engine="loop", device=CPU))
+    return {done.run: done.values for done in OutsideStudy(of).training(runs, Files())}
 
 
 def test_the_global_generators_draw_from_the_runs_seed_and_are_left_as_they_were():
@@ -168,7 +166,7 @@ def test_one_that_goes_on_has_to_say_at_which_epoch(kept):
 def test_told_epochs_that_cannot_be_read_count_as_none(kept):
     with pytest.raises(KeyboardInterrupt):
         trained(interrupted_after(2), kept)
-    (kept.root / "told.json").write_text("[{")
+    (kept.root / "epochs.json").write_text("[{")
     with pytest.raises(ValueError, match="told of epoch 2 after epoch 0"):
         trained(interrupted_after(None), kept)
 
@@ -182,8 +180,8 @@ def test_mistakes_in_telling_are_explained(kept):
         (lambda run: [run.epoch(a=1), run.epoch(b=1)], r"told \['b'\] in epoch 2, and \['a'\]"),
         (lambda run: [run.epoch(a=1) for _ in range(5)], "epoch 5, and Fit has 4 by its"),
     ):
-        for told in kept.root.glob("told.json"):
-            told.unlink()
+        for left in kept.root.glob("epochs.json"):
+            left.unlink()
         with pytest.raises((TypeError, ValueError), match=sentence):
             trained(lambda arm, seed, run, tell=tell: tell(run), kept)
 
@@ -213,14 +211,14 @@ def test_what_diverged_keeps_its_curve(kept):
     assert trained(train, kept) == {"diverged_at": 70, "history": {"accuracy": [0.5]}}
 
 
-def test_a_function_is_called_as_it_is_written():
+def test_a_function_is_called_as_it_is_written(kept):
     def train(arm):
         return {}
 
     with pytest.raises(TypeError, match=r"as train\(arm, seed, run\), and 'train' takes neither"):
         OutsideStudy(train)
-    values = OutsideStudy(lambda arm, seed, epochs=2: {"accuracy": epochs / 4}).train_outside(RUN)
-    assert values == {"accuracy": 0.5}
+    values = trained(lambda arm, seed, epochs=2: {"accuracy": epochs / 4}, kept)
+    assert values["measures"] == {"accuracy": 0.5}
 
 
 def test_threads_are_as_the_arm_says_and_as_before_afterwards(kept, monkeypatch):

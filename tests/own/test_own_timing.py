@@ -9,6 +9,7 @@ import pytest
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.timing import TimingStudy
+from repro.own.training_run import Files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +17,12 @@ class Work(OutsideArm):
     study: ClassVar[str] = "tests.own.test_own_timing"
     metrics: ClassVar[dict[str, Metric]] = {"seconds": Metric("log", listed=True)}
     data: str = "none"
+
+
+def trained(study):
+    """The seconds that a run measures."""
+    (done,) = study.training([Run(Work(), 1)], Files())
+    return done.values["measures"]["seconds"]
 
 
 class Machine:
@@ -34,7 +41,7 @@ class Machine:
     def seconds(self, *pieces, **options):
         of = [self.piece(name, seconds) for name, seconds in pieces]
         study = TimingStudy(lambda arm, seed: of, clock=lambda: self.now, **options)
-        return study.train_outside(Run(Work(), 1))["seconds"]
+        return trained(study)
 
 
 def test_pieces_are_done_in_turn_and_back_again():
@@ -50,7 +57,7 @@ def test_the_median_of_what_comes_after_the_warm_up_counts():
         machine.now += next(seconds)
 
     study = TimingStudy(lambda arm, seed: [stalls], rounds=4, warmup=1, clock=lambda: machine.now)
-    assert study.train_outside(Run(Work(), 1))["seconds"] == [1.5]
+    assert trained(study) == [1.5]
 
 
 def test_a_machine_that_becomes_busier_does_so_for_all_pieces():
@@ -62,7 +69,7 @@ def test_a_machine_that_becomes_busier_does_so_for_all_pieces():
 def test_garbage_is_collected_again_afterwards():
     seen = []
     study = TimingStudy(lambda arm, seed: [lambda: seen.append(gc.isenabled())])
-    study.train_outside(Run(Work(), 1))
+    trained(study)
     assert not any(seen)
     assert gc.isenabled()
 

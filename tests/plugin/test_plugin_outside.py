@@ -8,6 +8,7 @@ import pytest
 
 from repro.backends import opened
 from repro.runs import identity
+from tests.evidence.packs import command
 from tests.plugin.conftest import OUTSIDE_STUDY
 from tests.plugin.sessions import run, trained
 
@@ -49,6 +50,20 @@ def run_anew(project, *arguments):
     for known in (*of_code, opened.project_of):
         known.cache_clear()
     return run(project, *arguments)
+
+
+def test_runs_of_former_code_are_removed_where_that_is_asked_for(black_box, monkeypatch):
+    project = black_box("def train(arm, seed):\n    return {'slope': 1.0 + seed / 100}")
+    monkeypatch.chdir(project.path)
+    assert trained(run_anew(project)) == (5, 5)
+    black_box("def train(arm, seed):\n    return {'slope': 2.0 + seed / 100}")
+    assert trained(run_anew(project)) == (5, 5)
+    pruning = ("store", "prune", "--store", "store", "--old-code", "test_lines.py")
+    for removed in (5, 0):
+        done = command(*pruning)
+        assert done.ret == 0
+        done.stdout.fnmatch_lines([f"runs of former code, of 1 arm: {removed} removed"])
+    assert trained(run_anew(project)) == (5, 0)
 
 
 READS = """import json, script
@@ -108,8 +123,8 @@ def test_another_version_of_a_library_is_told(black_box, monkeypatch):
 def test_the_commit_is_that_of_the_users_project(black_box):
     project = black_box("def train(arm, seed):\n    return {'slope': 1.0 + seed / 100}")
     git = ["git", "-C", str(project.path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for command in (["init", "-q"], ["add", "line.py"], ["commit", "-q", "-m", "a study"]):
-        subprocess.run([*git, *command], check=True)
+    for words in (["init", "-q"], ["add", "line.py"], ["commit", "-q", "-m", "a study"]):
+        subprocess.run([*git, *words], check=True)
     head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
     run_anew(project)
     stored = [json.loads(p.read_text()) for p in project.path.glob("store/runs/**/provenance.json")]

@@ -250,6 +250,8 @@ def test_the_command_makes_no_store(tmp_path, capsys, monkeypatch):
 
 
 def test_an_age_that_is_none_is_refused(capsys):
+    assert main(["store", "prune"]) == 1
+    assert "give --older-than or --old-code" in capsys.readouterr().err
     for days in ("-1", "nan", "soon", "inf"):
         with pytest.raises(SystemExit):
             main(["store", "prune", f"--older-than={days}"])

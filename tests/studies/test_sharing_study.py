@@ -19,7 +19,7 @@ from repro.studies.parameter_sharing.arms import (
     untrained,
 )
 from repro.studies.parameter_sharing.assignment import assigned
-from repro.studies.parameter_sharing.data import MASKED, NOT_ASKED, SharingData, masked_places
+from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, SharingData, masked_places
 from repro.studies.parameter_sharing.halting import Halting
 from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
@@ -130,7 +130,7 @@ def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
     lines = data.epoch(1, 0)[None, :2]
     x, y, _ = data.batch(lines)
     text = data.train[lines[..., 0]][..., :-1]
-    hidden = y != NOT_ASKED
+    hidden = y != NO_TARGET
     assert (hidden.sum(-1) == round(MASKED * 48)).all()
     assert (x[hidden] == data.mask).all()
     assert torch.equal(y[hidden], text[hidden])

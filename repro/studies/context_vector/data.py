@@ -15,13 +15,13 @@ class ContextData:
 
     def __init__(self, arm: ContextArm, device: torch.device) -> None:
         windows = load_word_windows(arm.data, vocabulary=arm.vocabulary)
-        for part, asked, lines in (
+        for part, wanted, lines in (
             ("training", arm.sequences, windows.train),
             ("validation", arm.validation_sequences, windows.validation),
         ):
-            if asked > len(lines):
+            if wanted > len(lines):
                 raise ValueError(
-                    f"The arm asks for {asked} {part} sequences and {windows.name} has"
+                    f"The arm asks for {wanted} {part} sequences and {windows.name} has"
                     f" {len(lines)}; give it at most that many."
                 )
         train, validation = (

@@ -14,15 +14,15 @@ from repro.studies.finetuning.arms import BaselineArm
 Answers = NDArray[np.bool_]
 
 
-def by_length(train: Messages, asked: Messages, tokens: int) -> Answers:
+def by_length(train: Messages, unseen: Messages, tokens: int) -> Answers:
     """Answer spam from that number of tokens on which separates the training messages best."""
     lengths = train.tokens.lengths
     right = [((lengths >= n) == train.is_spam).mean() for n in range(lengths.max() + 2)]
-    is_long: Answers = asked.tokens.lengths >= int(np.argmax(right))
+    is_long: Answers = unseen.tokens.lengths >= int(np.argmax(right))
     return is_long
 
 
-def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
+def by_first_token(train: Messages, unseen: Messages, tokens: int) -> Answers:
     """Answer as most training messages with the same first token, or as most of all.
 
     The latter where no training message has the token, and where as many are spam as not.
@@ -31,11 +31,11 @@ def by_first_token(train: Messages, asked: Messages, tokens: int) -> Answers:
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
         votes[message[0]] += 1 if is_spam else -1
     usual = np.sign(2 * train.is_spam.mean() - 1)
-    votes_of_each = np.array([votes[message[0]] or usual for message in asked.tokens])
+    votes_of_each = np.array([votes[message[0]] or usual for message in unseen.tokens])
     return votes_of_each > 0
 
 
-def by_words(train: Messages, asked: Messages, tokens: int) -> Answers:
+def by_words(train: Messages, unseen: Messages, tokens: int) -> Answers:
     """Answer by naive Bayes on the counts of tokens in messages, one added to each count."""
     counts = np.ones((2, tokens))
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
@@ -43,7 +43,7 @@ def by_words(train: Messages, asked: Messages, tokens: int) -> Answers:
     logs = np.log(counts / counts.sum(1, keepdims=True))
     lean = logs[1] - logs[0]
     prior = np.log(train.is_spam.mean() / (1 - train.is_spam.mean()))
-    return np.array([prior + lean[message].sum() > 0 for message in asked.tokens])
+    return np.array([prior + lean[message].sum() > 0 for message in unseen.tokens])
 
 
 RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_words}
@@ -56,9 +56,9 @@ class Baselines:
         messages = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
         tokens = len(load_tokenizer(run.arm.tokenizer))
         measures: Measures = {}
-        for name, asked in (("test", messages.test), ("validation", messages.validation)):
-            answers = RULES[run.arm.rule](messages.train, asked, tokens)
-            right = (answers == asked.is_spam).astype(float)
+        for name, unseen in (("test", messages.test), ("validation", messages.validation)):
+            answers = RULES[run.arm.rule](messages.train, unseen, tokens)
+            right = (answers == unseen.is_spam).astype(float)
             measures[f"{name}_accuracy"] = float(right.mean())
             measures[f"{name}_right"] = right.tolist()
         return measures

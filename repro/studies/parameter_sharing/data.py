@@ -20,7 +20,7 @@ from repro.data.windows import windows
 from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
 
 MASKED = 0.15
-NOT_ASKED = -100
+NO_TARGET = -100
 """The target at places whose token is not to be predicted."""
 
 FRAME = 2
@@ -73,7 +73,7 @@ class SharingData:
             return lines[..., :-1], lines[..., 1:]
         text = lines[..., :-1]
         hidden = masked_places(keys, text.shape[-1]).to(text.device)
-        return text.where(~hidden, self.mask), text.where(hidden, NOT_ASKED)
+        return text.where(~hidden, self.mask), text.where(hidden, NO_TARGET)
 
     def validation_task(self) -> tuple[Tensor, Tensor]:
         """Return inputs and targets of the validation windows, masked alike for every run."""

@@ -117,10 +117,10 @@ class SharingTransformer(nn.Module):
         """Turn tokens [B, T] into logits [B, T, V], by the transposed embedding."""
         return self.with_cost(tokens)[0]
 
-    def with_cost(self, tokens: Tensor, asked: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def with_cost(self, tokens: Tensor, at: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return logits, and the number of layers that each place took, [B, T] or one for all.
 
-        Where places are asked for, the logits are of those alone: [places, V].
+        With places `at`, the logits are of those alone: [places, V].
         """
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         layers = [self.sets[index] for index in self.order]
@@ -130,6 +130,6 @@ class SharingTransformer(nn.Module):
         else:
             for layer in layers:
                 h = layer(h)
-        if asked is not None:
-            h = h[asked]
+        if at is not None:
+            h = h[at]
         return F.linear(self.norm(h), self.tokens.weight), cost

@@ -15,7 +15,7 @@ from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.core.weights import Parameters
 from repro.studies.parameter_sharing.arms import SharingArm
-from repro.studies.parameter_sharing.data import NOT_ASKED, SharingData
+from repro.studies.parameter_sharing.data import NO_TARGET, SharingData
 from repro.studies.parameter_sharing.model import Shape, SharingTransformer
 from repro.studies.parameter_sharing.pruning import prune
 from repro.studies.parameter_sharing.scoring import (
@@ -55,14 +55,14 @@ class SharingModel(ReferenceBase):
     def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
         if self.arm.pruned:
             prune(self.module.sets, share=self.share_pruned(int(epochs[0])))
-        asked = y != NOT_ASKED
-        told, cost = self.module.with_cost(x, asked)
-        plain = F.cross_entropy(told, y[asked])
+        is_target = y != NO_TARGET
+        logits, cost = self.module.with_cost(x, is_target)
+        plain = F.cross_entropy(logits, y[is_target])
         objective = plain
         if self.teacher is not None:
             with torch.no_grad():
-                wanted, _ = self.teacher.with_cost(x, asked)
-            objective = (1 - TAUGHT) * plain + TAUGHT * distance(told, wanted)
+                wanted, _ = self.teacher.with_cost(x, is_target)
+            objective = (1 - TAUGHT) * plain + TAUGHT * distance(logits, wanted)
         if self.arm.halting:
             objective = objective + PONDER * cost.mean()
         return objective, plain
@@ -93,14 +93,14 @@ class SharingModel(ReferenceBase):
             [data.passages.last[row] for row in range(count)],
             longest=arm.context,
         )
-        loss, told = self._on_validation()
+        loss, share = self._on_validation()
         return {
             "blimp": sum(paradigms) / len(paradigms),
             "paradigms": paradigms,
             "lambada_accuracy": words.accuracy,
             "lambada_perplexity": words.perplexity,
             "perplexity": float(loss.exp()),
-            "told_by_the_input": told,
+            "told_by_the_input": share,
             "parameters": _count(self.module),
             "parameters_in_layers": _count(self.module.sets),
             "multiplications": arm.products,
@@ -117,9 +117,9 @@ class SharingModel(ReferenceBase):
         for read, tell in zip(
             torch.split(x, WINDOWS_AT_ONCE), torch.split(y, WINDOWS_AT_ONCE), strict=True
         ):
-            asked = tell != NOT_ASKED
-            answers.append(self.module.with_cost(read, asked)[0])
-            wanted.append(tell[asked])
+            is_target = tell != NO_TARGET
+            answers.append(self.module.with_cost(read, is_target)[0])
+            wanted.append(tell[is_target])
         logits = torch.cat(answers)
         return F.cross_entropy(logits, torch.cat(wanted)), told_by_the_input(logits)
 
@@ -155,10 +155,10 @@ def taught_by(
     return teacher.to(device).requires_grad_(False)
 
 
-def distance(told: Tensor, wanted: Tensor) -> Tensor:
+def distance(answers: Tensor, wanted: Tensor) -> Tensor:
     """Return the distance of answers from a teacher's, both softened (Hinton et al. 2015).
 
     It is scaled to be as large as the loss.
     """
-    ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (told, wanted))
+    ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (answers, wanted))
     return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

@@ -73,10 +73,10 @@ class Reader:
         ]
         for rows, tokens in self._by_length(cut, [len(word) for word in words]):
             count = len(words[rows[0]])
-            asked = tokens[:, -count:]  # [B, n]
+            targets = tokens[:, -count:]  # [B, n]
             logits = self._of_last(tokens, count)  # [B, n, V]
-            score[rows] = _told(logits, asked).sum(1)
-            first[rows] = (logits.argmax(2) == asked).all(1).cpu()
+            score[rows] = log_probability(logits, targets).sum(1)
+            first[rows] = (logits.argmax(2) == targets).all(1).cpu()
         return LastWords(score, first)
 
     def _of_last(self, tokens: Tensor, count: int) -> Tensor:
@@ -88,23 +88,23 @@ class Reader:
         return self.logits(self._framed(hidden))[:, -count - 1 : -1]
 
     def _left_to_right(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
-        return _told(self.logits(self._framed(tokens)[:, :-1]), tokens).sum(1)
+        return log_probability(self.logits(self._framed(tokens)[:, :-1]), tokens).sum(1)
 
     def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
         assert self.mask is not None
         count = tokens.shape[1]
         place = torch.arange(count, device=self.device).repeat(len(tokens))[:, None]  # [B T, 1]
         hidden = tokens.repeat_interleave(count, 0)  # [B T, T]
-        asked = hidden.gather(1, place)
+        targets = hidden.gather(1, place)
         framed = self._framed(hidden.scatter(1, place, self.mask))
         size = max(1, self.at_once // framed.shape[1])
-        told = [
-            _told(self.logits(some).take_along_dim(at[:, :, None] + 1, 1), wanted)[:, 0]
+        scores = [
+            log_probability(self.logits(some).take_along_dim(at[:, :, None] + 1, 1), wanted)[:, 0]
             for some, at, wanted in zip(
-                *(torch.split(x, size) for x in (framed, place, asked)), strict=True
+                *(torch.split(x, size) for x in (framed, place, targets)), strict=True
             )
         ]
-        return torch.cat(told).view(-1, count).sum(1)
+        return torch.cat(scores).view(-1, count).sum(1)
 
     def _framed(self, tokens: Tensor) -> Tensor:
         """Add ends of text: [B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder."""
@@ -124,7 +124,7 @@ class Reader:
                 yield some, torch.from_numpy(stacked).to(self.device)
 
 
-def _told(logits: Tensor, tokens: Tensor) -> Tensor:
+def log_probability(logits: Tensor, tokens: Tensor) -> Tensor:
     """Return the log-probability of each token: [..., V], [...] -> [...]."""
     log_p = logits.float().log_softmax(-1)
     return log_p.gather(-1, tokens[..., None]).squeeze(-1).cpu().double()

@@ -7,12 +7,14 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from repro.store.errors import StoreError
-from repro.store.store import Store
-from repro.store.upkeep import DAY, KINDS, Item, items, remove_old
+from repro.store import Store, StoreError
+from repro.store.upkeep import CODE_LETTERS, DAY, KINDS, Item, items, remove_old
 from repro.text import counted
+
+if TYPE_CHECKING:
+    from repro.plugin.session import ClaimSession
 
 DEFAULT_STORE = ".repro"
 """The store of the project that one is in, where neither an option nor REPRO_STORE names one."""
@@ -31,7 +33,13 @@ def add_to(commands: Any) -> None:
         "prune", help="remove runs that are old, and are trained again where a claim needs them"
     )
     pruning.add_argument(
-        "--older-than", type=_days, required=True, metavar="DAYS", help="remove what is older"
+        "--older-than", type=_days, default=0.0, metavar="DAYS", help="remove what is older"
+    )
+    pruning.add_argument(
+        "--old-code",
+        nargs="*",
+        metavar="CLAIM",
+        help="remove runs of these claims' arms that former code trained (default: all claims)",
     )
     pruning.add_argument("--damaged", action="store_true", help="remove damaged runs instead")
     pruning.add_argument(
@@ -59,10 +67,14 @@ def show(chosen: argparse.Namespace) -> int:
 
 
 def prune(chosen: argparse.Namespace) -> int:
-    """Remove what is older than so many days, and print what that was."""
+    """Remove what is older than so many days, or of former code, and print what that was."""
     root = named_store(chosen).absolute()
+    if not chosen.older_than and chosen.old_code is None:
+        raise StoreError("store prune removes nothing by itself: give --older-than or --old-code.")
     if not _is_store(root):
         return 0
+    if chosen.old_code is not None:
+        return _prune_former_code(chosen, root)
     store, days = Store(root), chosen.older_than
     kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
     kinds += ["folders"] if chosen.checkpoints else []
@@ -71,6 +83,36 @@ def prune(chosen: argparse.Namespace) -> int:
         stays = f"; {in_use} in use by a running session stay" if in_use else ""
         print(f"{kind} older than {days:g} days: {len(removed)} removed{stays}")
     return 0
+
+
+def _prune_former_code(chosen: argparse.Namespace, root: Path) -> int:
+    """Remove the runs of claims' arms whose code is another one today."""
+    from repro.plugin.reading import with_claims
+
+    claims = chosen.old_code or (["claims"] if Path("claims").is_dir() else ["."])
+    codes = with_claims(claims, [f"--repro-store={root}"], _codes_of_arms)
+
+    def is_former(item: Item) -> bool:
+        arm, _, code = item.origin.partition(", code ")
+        return arm in codes and code not in codes[arm]
+
+    removed, in_use = remove_old(Store(root), "runs", days=chosen.older_than, which=is_former)
+    stays = f"; {in_use} in use by a running session stay" if in_use else ""
+    print(f"runs of former code, of {counted(len(codes), 'arm')}: {len(removed)} removed{stays}")
+    return 0
+
+
+def _codes_of_arms(session: ClaimSession) -> dict[str, set[str]]:
+    """Return the digests of today's code of the arms of claims, by the names of their classes."""
+    from repro.plugin.reading import read
+    from repro.runs.identity import code_of
+
+    arms = [arm for item in session.trained for arm in read(session, item).arms]
+    arms += [arm.starts_from.arm for arm in arms if arm.starts_from is not None]
+    codes: dict[str, set[str]] = {}
+    for arm in dict.fromkeys(arms):
+        codes.setdefault(type(arm).__name__, set()).add(code_of(arm)[:CODE_LETTERS])
+    return codes
 
 
 def _is_store(root: Path) -> bool:
