@@ -40,16 +40,6 @@ REFUSED = [
     ({"clip": ((0, 0.5), (0, 1.0))}, "give positive norms"),
     ({"clip": [(0, 0.5)]}, "give a positive norm"),
 ]
-KEPT = [
-    {"optimiser": "adam"},
-    {"schedule": "cosine", "warmup": 10},
-    {"precision": "float16"},
-    {"epochs": 0},
-    {"patience": 0},
-    {"lr": 1},
-    {"clip": ((0, 0.5), (10, 1.0))},
-    {"clip": 1},
-]
 
 
 def test_a_setting_that_means_nothing_is_refused():
@@ -58,14 +48,8 @@ def test_a_setting_that_means_nothing_is_refused():
             Recipe(**{**USUAL, **setting})
 
 
-def test_a_setting_that_means_something_is_kept():
-    for setting in KEPT:
-        recipe = Recipe(**{**USUAL, **setting})
-        assert {name: getattr(recipe, name) for name in setting} == setting
-
-
 def test_schedules_warm_up_and_then_follow_their_curve():
-    usual = {"epochs": 1, "batch": 1, "lr": 1.0, "warmup": 4}
+    usual = {"epochs": 1, "batch": 1, "lr": 1, "warmup": 4}
     cosine = Recipe(**usual, schedule="cosine")
     factors = [cosine.lr_factor(step, 20) for step in (0, 3, 4, 12, 20)]
     assert factors == pytest.approx([0.25, 1.0, 1.0, 0.5, 0.0])

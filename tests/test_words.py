@@ -1,9 +1,16 @@
-"""Every word of a claim, as docs/words.md lists them, has an example, and the example runs."""
+"""Every word of a claim, as docs/words.md lists them, has an example, and the example runs.
+
+The examples of some rooms run as well.
+"""
 
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
+import zipfile
+
+import pytest
 
 from tests.example_arms import FIXTURES, PAGE, scope
 
@@ -52,3 +59,26 @@ def test_every_word_has_an_example_that_runs():
         elif said := failures(text, scope()):
             wrong[name] = said
     assert wrong == {}
+
+
+ROOMS = ["code.reached", "document", "files", "recipe", "runs.profiles", "runs.provenance", "store"]
+LARGE = [pytest.param(room, marks=pytest.mark.thorough) for room in ("data", "judge")]
+"""Rooms, and modules of others, of which all examples can be run as they stand."""
+
+
+@pytest.mark.parametrize("room", ROOMS + LARGE)
+def test_the_examples_of_a_room_run(room, tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    (tmp_path / "five.txt").write_text("words")
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
+        archive.writestr("in/a/folder/five.txt", "words")
+    names = {**scope(), "folder": tmp_path}
+    options = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    module = importlib.import_module(f"repro.{room}")
+    inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
+    run = {
+        each.__name__: doctest.testmod(each, extraglobs=dict(names), optionflags=options)
+        for each in [module, *(importlib.import_module(x.name) for x in inner)]
+    }
+    assert sum(result.attempted for result in run.values()) > 0
+    assert [name for name, result in run.items() if result.failed] == []

@@ -76,11 +76,6 @@ def test_its_steps_judge_and_report(project):
     assert "1 reproduced" in (project / "report" / "claims.svg").read_text()
 
 
-def test_the_badge_counts_the_ledger(project):
-    assert do("Draw the badge", project).returncode == 0
-    assert "1 reproduced" in (project / "report" / "claims.svg").read_text()
-
-
 @pytest.mark.thorough
 def test_it_fails_where_a_finding_does_not_hold_any_more(project):
     script = project / "claims" / "train.py"

@@ -1,7 +1,5 @@
 """The definitions that a study reaches: what changes a key, and what does not."""
 
-import doctest
-import importlib
 import sys
 import textwrap
 
@@ -287,9 +285,3 @@ def test_a_module_or_a_member_of_a_class_may_be_a_root(write):
     one = set(reached([Root("toy.study", "Base.label")], Modules()))
     assert one >= {"toy.study.Base", "toy.study.Base.label"}
     assert "toy.study.Base.steps" not in one
-
-
-def test_the_documented_examples_run():
-    for name in ("code.reached", "runs.profiles", "runs.provenance"):
-        outcome = doctest.testmod(importlib.import_module(f"repro.{name}"))
-        assert outcome.attempted > 0 == outcome.failed, name

@@ -1,5 +1,6 @@
 """What only an NVIDIA card can show: `pytest tests -m cuda`, a minute on one."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -119,48 +120,10 @@ def test_workers_load_while_a_card_trains():
         assert y.tolist() == part[..., 0].tolist()
 
 
-PROJECT = """
-from dataclasses import dataclass
-from typing import ClassVar
-import torch
-from torch import nn
-from repro import claim
-from repro.arm import Metric
-from repro.own.arm import ModuleArm
-from repro.own.module import ModuleStudy
-from repro.recipe import Recipe
-
-@dataclass(frozen=True, kw_only=True)
-class Line(ModuleArm):
-    study: ClassVar[str] = "{module}"
-    metrics: ClassVar[dict[str, Metric]] = {{"error": Metric("log")}}
-    data: str = "a line"
-    examples: int = 64
-    recipe: Recipe = Recipe(epochs=2, batch=8, lr=1e-2)
-
-def examples(arm):
-    x = torch.linspace(-1, 1, 64)[:, None]
-    return x, 2 * x + 0.1 * torch.sin(40 * x)
-
-def measure(module, arm):
-    x, y = (part.cuda() for part in examples(arm))
-    return {{"error": (module(x) - y).square().mean().item()}}
-
-STUDY = ModuleStudy(module=lambda arm: nn.Linear(1, 1), examples=examples,
-                    loss=lambda module, arm, x, y: (module(x) - y).square().mean(),
-                    measure=measure)
-
-@claim("a larger rate is better", source="a project")
-def test_rate(trials):
-    line = Line()
-    assert trials(line.but(recipe=line.recipe.but(lr=1e-1))).error < trials(line).error
-"""
-
-
 def test_a_session_trains_on_the_card_with_one_trainer(tmp_path):
-    (tmp_path / "test_line.py").write_text(PROJECT.format(module="test_line"))
-    command = [sys.executable, "-m", "pytest", "test_line.py", "-n", "4", "--device", "cuda", "-v"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    project = shutil.copytree(Path(__file__).parents[2] / "examples" / "own_module", tmp_path / "p")
+    command = [sys.executable, "-m", "pytest", "-k", "wider", "-n", "4", "--device", "cuda", "-v"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
-    results = list(Path(tmp_path, ".repro").rglob("*.json"))
+    results = list((project / ".repro").rglob("*.json"))
     assert any('"device":"cuda"' in path.read_text().replace(" ", "") for path in results)

@@ -45,8 +45,3 @@ def test_where_there_may_be_one_torch_is_asked(machine):
         machine(**known)
         with pytest.raises(ImportError):
             print(known, "does not ask torch, which says", resolve_device("auto"))
-
-
-def test_whoever_names_the_cpu_needs_no_torch(machine):
-    machine(build="+cu130", driver=True)
-    assert resolve_device("cpu") == "cpu"

@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
-from repro.core.streams import stream
 from repro.core.train import train
 from repro.studies.depth_ladder.study import STUDY
 from tests.run_files import KeptFiles, train_until
@@ -172,14 +171,6 @@ def test_a_batch_larger_than_the_data_is_refused_in_one_sentence():
         losses(ARM.but(recipe=ARM.recipe.but(batch=1000)), "loop")
 
 
-def test_streams_differ_by_name_and_by_seed_and_repeat():
-    def draw(seed, name):
-        return torch.rand(8, generator=stream(seed, name)).tolist()
-
-    assert draw(1, "order/0") == draw(1, "order/0")
-    assert len({tuple(draw(s, n)) for s in (1, 2, 11) for n in ("order/0", "order/1", "x")}) == 9
-
-
 @thorough_alone
 def test_mixed_precision_is_near_float32_and_not_the_same(engine):
     for rule in ("bp", "fa", "dfa"):
@@ -225,11 +216,7 @@ def test_float16_is_refused_where_the_loss_is_not_scaled():
         losses(FLOAT16, "stacked")
 
 
-LIMITS = (1e-3, None, 0.05, 1e3)
-
-
-def clipped(limit):
-    return LADDER.but(recipe=LADDER.recipe.but(clip=limit))
+LIMITS = (1e-3, None, 0.05, 1000)
 
 
 def norms_at_the_optimiser(program_type, runs):
@@ -246,7 +233,10 @@ def norms_at_the_optimiser(program_type, runs):
 
 
 def test_each_run_is_clipped_by_its_own_norm_and_limit():
-    runs = [Run(clipped(limit), seed) for seed, limit in enumerate(LIMITS)]
+    runs = [
+        Run(LADDER.but(recipe=LADDER.recipe.but(clip=limit)), seed)
+        for seed, limit in enumerate(LIMITS)
+    ]
     together = norms_at_the_optimiser(StackedProgram, runs)
     alone = torch.cat([norms_at_the_optimiser(LoopProgram, [run]) for run in runs])
     free = norms_at_the_optimiser(StackedProgram, [Run(LADDER, run.seed) for run in runs])

@@ -79,12 +79,6 @@ def test_every_text_of_the_real_sets(published):
     agree(published, [read_file("wikitext-2", "wiki.valid.tokens").decode()])
 
 
-@pytest.mark.real_data
-@given(text=texts)
-def test_any_text(published, text):
-    agree(published, [text])
-
-
 @given(text=texts)
 def test_any_text_by_a_small_vocabulary(of_the_twin, text):
     agree(of_the_twin, [text], "gpt2-bpe-twin")

@@ -69,19 +69,12 @@ def sentence(error):
     return text
 
 
-def test_a_set_is_fetched_whole_and_nothing_else_is_left(known, data, server):
+def test_a_damaged_and_a_missing_file_are_replaced_and_the_rest_left_alone(known, data, server):
     assert fetch("pair") == data / "pair"
-    assert tree(data) == ["pair/one.txt", "pair/two.txt"]
-    assert (data / "pair" / "one.txt").read_bytes() == ONE
-    assert not (data / ".fetching").exists()
-    assert take_inventory("pair").state == "complete"
+    assert tree(data) == ["pair/one.txt", "pair/two.txt"]  # and no folder of the fetching
     server.requests.clear()
     fetch("pair")
     assert server.requests == []
-
-
-def test_a_damaged_and_a_missing_file_are_replaced_and_the_rest_left_alone(known, data, server):
-    fetch("pair")
     (data / "pair" / "one.txt").write_bytes(b"x" * len(ONE))
     (data / "pair" / "own.txt").write_text("the user's")
     before = (data / "pair" / "two.txt").stat().st_ino

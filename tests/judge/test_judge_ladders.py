@@ -157,15 +157,6 @@ def test_an_epoch_of_a_curve_is_compared_like_any_measure():
     assert list(sparse[4].values(8)) == [run[1] for run in runs]
 
 
-def test_runs_that_stopped_before_an_epoch_are_evidence_that_it_is_not_the_best():
-    reached = [np.linspace(3, 1, 50) + 0.01 * NOISE.standard_normal(50) for _ in range(8)]
-    stopped = [np.r_[run[:30], run[29] + 0.1 + 0.01 * NOISE.random(10)] for run in reached]
-    assert curve(reached).bottoms_at(50)
-    assert curve(stopped, epochs=range(1, 51)).bottoms_at(50).outcome is Outcome.REFUTED
-    some = curve(reached[:5] + stopped[5:])
-    assert some.bottoms_at(50).outcome is Outcome.INCONCLUSIVE
-
-
 def test_how_long_runs_went_is_compared_like_any_measure():
     sparse = curve([[3, 2, 1]] * 7 + [[3, 2]], epochs=[2, 4, 6])
     assert list(sparse.length.values(8)) == [6] * 7 + [4]

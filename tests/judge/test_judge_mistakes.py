@@ -191,13 +191,6 @@ def test_a_diverged_arm_gives_no_verdict_and_is_named():
         assert verdict.reason in str(verdict)
 
 
-def test_arms_that_tie_on_every_seed_are_a_question():
-    a, b = arms([1.0] * 12, [1.0] * 12, design=LOOKS, scale=SHARE)
-    for verdict in (a > b, a.is_within(0.02, of=b)):
-        assert verdict.outcome is Outcome.INCONCLUSIVE
-        assert "a and b are alike on every seed: does the setting" in verdict.reason
-
-
 def test_a_value_that_no_seed_changes_is_a_question_unless_it_is_exact():
     (a,) = arms([3.3072] * 8)
     assert "every seed gave 3.3072 for a: does the training use its seed" in (a > 3.0).reason

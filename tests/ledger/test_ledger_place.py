@@ -1,7 +1,6 @@
 """The places of ledgers: one for each file of claims, and an older one for all of a folder."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -63,28 +62,24 @@ def test_a_package_of_that_name_is_no_ledger(tmp_path):
 
 
 def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
-    write(tmp_path / "ledger" / "test_a.toml", "900/a")
+    folder = tmp_path / "ledger"
+    write(folder / "test_a.toml", "900/a")
     for name in ("test_a.toml.orig", ".#test_b.toml", "README.md"):
-        (tmp_path / "ledger" / name).write_text("<<<<<<<")
-    assert ledgers_in(tmp_path) == [tmp_path / "ledger" / "test_a.toml"]
+        (folder / name).write_text("<<<<<<<")
+    assert ledgers_in(tmp_path) == [folder / "test_a.toml"]
 
 
-def test_folders_that_pytest_does_not_walk_have_no_ledgers(tmp_path):
-    for folder in ("claims", ".venv", "venv", "claims/store", "claims/more"):
-        write(tmp_path / folder / "ledger.toml", "900/a")
-    (tmp_path / "venv" / "pyvenv.cfg").touch()
-    found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
-    assert [path.relative_to(tmp_path) for path in found] == [Path("claims"), Path("claims/more")]
-
-
-def test_the_runs_of_a_store_that_the_session_does_not_use_are_not_walked(tmp_path):
+def test_folders_that_pytest_does_not_walk_and_stored_runs_have_no_ledgers(tmp_path):
     store = Store(tmp_path / "claims")  # a project may be a store as well
     store.put({"seed": 1}, {"measures": {}}, {})
     (run,) = (tmp_path / "claims" / "runs").glob("*/*")
-    for folder in (tmp_path / "claims", tmp_path / "other" / "runs", run):
+    read = [tmp_path / name for name in ("claims", "claims/more", "other/runs")]
+    unread = [tmp_path / name for name in (".venv", "venv", "claims/store")]
+    for folder in (*read, *unread, run):
         write(folder / "ledger.toml", "900/a")
-    found = list(folders_with_ledgers(tmp_path))
-    assert found == [tmp_path / "claims", tmp_path / "other" / "runs"]
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
+    assert list(found) == read
 
 
 def test_a_ledger_is_read_only_for_the_files_that_ask(tmp_path):

@@ -1,17 +1,13 @@
-import doctest
-import importlib
 import os
 import resource
 import shutil
 import subprocess
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from repro.store import Store, StoreError, StoreWarning, run_key
-from repro.store.upkeep import remove_old
 from tests.unprivileged import unprivileged
 
 IDENTITY = {"arm": {"lr": 0.1, "layers": (1, 2)}, "seed": 7}
@@ -177,20 +173,6 @@ def test_a_store_that_belongs_to_another_user_is_one_sentence():
         assert store.get(IDENTITY) is not None
 
 
-def test_a_clock_that_jumps_loses_nothing(store):
-    store.put(IDENTITY, VALUES, PROVENANCE)
-    store.checkpoints.save("a-run", b"step 9")
-    for year in (2091, 1999):
-        when = datetime(year, 1, 1, tzinfo=UTC).timestamp()
-        for path in store.root.rglob("*"):
-            os.utime(path, (when, when))
-        again = Store(store.root)
-        assert again.get(IDENTITY) is not None
-        assert again.checkpoints.load("a-run") == b"step 9"
-        removed = remove_old(again, "runs", days=90)[0]
-        assert bool(removed) is (year == 1999)  # as it is asked for
-
-
 def test_a_full_disk_is_said_and_leaves_nothing_behind(store):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
@@ -223,12 +205,3 @@ def test_runs_under_keys_of_an_earlier_form_are_counted_until_they_are_taken_ove
     assert [Store(tmp_path).runs_of_former_keys for _ in range(2)] == [1, 1]
     store.has_keys_of_today()
     assert Store(tmp_path).runs_of_former_keys == 0
-
-
-def test_the_documented_examples_run(tmp_path):
-    failed = {}
-    for name in ("key", "locks", "checkpoints", "store"):
-        module = importlib.import_module(f"repro.store.{name}")
-        outcome = doctest.testmod(module, extraglobs={"folder": tmp_path})
-        failed[name] = outcome.failed or outcome.attempted == 0
-    assert not any(failed.values()), failed

@@ -25,13 +25,6 @@ from repro.studies.context_vector.model import ContextLanguageModel
 from repro.studies.context_vector.variants import AtTheStart, WarmedUp
 from tests.studies.small import CONTEXT, loaded, model, trained
 
-arms = st.builds(
-    CONTEXT.but,
-    layers=st.integers(1, 4),
-    stack=st.sampled_from(["plain", "residual", "normalised"]),
-    initialisation=st.sampled_from(["small", "he"]),
-)
-
 
 def test_the_networks_have_the_recorded_numbers_of_parameters():
     for arm, count in ((BASELINE, 2_739_432), (ADVANCED, 4_840_936)):
@@ -52,6 +45,7 @@ def test_the_initialisation_is_the_one_that_was_asked_for():
 def test_the_model_is_the_one_that_the_facts_describe(stack):
     one = model(CONTEXT.but(stack=stack))
     p = dict(one.module.named_parameters())
+    p["norm.weight"].detach().fill_(8.0)  # so that a part of the context comes to its limit
     words = torch.randint(0, 64, (5, 6), generator=torch.Generator().manual_seed(1))
 
     def linear(name, x):
@@ -68,43 +62,8 @@ def test_the_model_is_the_one_that_the_facts_describe(stack):
         forget, admit = linear("forget", h).sigmoid(), linear("admit", h).sigmoid()
         c = forget * c + admit * linear("delta", h)
         c = F.layer_norm(c, (16,), p["norm.weight"], p["norm.bias"]).clamp(-10, 10)
+    assert 0 < (c.abs() == 10).float().mean() < 1
     torch.testing.assert_close(one.module(words)[1], c)
-
-
-def test_the_context_is_limited_to_ten():
-    one = model(CONTEXT)
-    with torch.no_grad():
-        one.module.norm.weight.fill_(1000.0)
-    assert one.module(one.data.train[:3, :5])[1].abs().max() == 10
-
-
-@given(arm=arms, cut=st.integers(1, 5))
-def test_no_answer_depends_on_later_words_and_a_context_carries_on(arm, cut):
-    network = model(arm).module
-    words = torch.randint(0, 64, (4, 6), generator=torch.Generator().manual_seed(cut))
-    whole, last = network(words)
-    changed = words.clone()
-    changed[:, cut:] = (changed[:, cut:] + 1) % 64
-    assert torch.equal(network(changed)[0][:, :cut], whole[:, :cut])
-    first, context = network(words[:, :cut])
-    second, end = network(words[:, cut:], context=context)
-    assert torch.equal(torch.cat([first, second], 1), whole)
-    assert torch.equal(end, last)
-
-
-@given(arm=arms, more_words=st.integers(0, 3), more_sequences=st.integers(0, 3))
-def test_padding_changes_no_loss_and_no_accuracy(arm, more_words, more_sequences):
-    one = model(arm)
-    sequences = one.data.train[:6]
-    padded = F.pad(sequences, (0, more_words, 0, more_sequences), value=PAD)
-    losses, totals = [], []
-    for lines in (sequences, padded):
-        x, y = lines[:, :-1], lines[:, 1:]
-        losses.append(one.loss(x, y, None)[0])
-        answers = Answers.of(one.module(x)[0], y)
-        totals.append([answers.right.sum(), answers.unknown.sum(), answers.words.sum()])
-    torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=0)
-    assert totals[1] == totals[0]
 
 
 def test_unknown_words_count_and_padding_does_not():
@@ -125,6 +84,7 @@ def test_unknown_words_count_and_padding_does_not():
     assert measures["accuracy"] == pytest.approx((4 / 5 + 0) / 2)
     assert measures["lead_over_unknown"] == measures["generalisation_gap"] == 0
     assert measures["parameters_a_sequence"] == 2
+    assert float(mean_loss(logits[None], y[None])) == pytest.approx((4 * right + 2 * other) / 6)
     assert spread(logits[None], y).tolist() == [0]
 
 

@@ -193,18 +193,6 @@ def test_learning_how_sure_to_be_changes_nothing_else(network, layer, weight):
     )  # fmt: skip
 
 
-@given(weights=st.tuples(*[st.floats(0, 2)] * 3).filter(lambda w: sum(w) > 0))
-def test_the_loss_is_the_weighted_sum_of_every_layers_loss(weights):
-    arm = STANDARD.but(**SMALL, layer_weights=weights)
-    one = model(arm)
-    x, y, epochs = first_batch(one.data, size=4)
-    losses = [
-        F.cross_entropy(z.flatten(0, 1), y.flatten()) for z in one.module.forward_all_layers(x)
-    ]
-    expected = sum(w * loss.item() for w, loss in zip(weights, losses, strict=True))
-    assert one.loss(x, y, epochs)[0].item() == pytest.approx(expected, rel=1e-5)
-
-
 @st.composite
 def outputs(draw, tokens=40):
     """Logits of some layers for some tokens, and how sure each of some exits is."""

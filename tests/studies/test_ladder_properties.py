@@ -238,17 +238,6 @@ def test_with_all_blocks_trained_the_place_is_none(rule, engine):
     assert_same(states(engine, Run(arm, 5)), states(engine, Run(placed(arm, "input"), 5)))
 
 
-@given(trained=st.integers(0, 3), seed=st.integers(0, 99))
-@engines
-def test_local_losses_of_raw_credit_are_back_propagation(engine, trained, seed):
-    """The gradients of the loss are those of all local losses: AdamW then takes the same steps."""
-    arm = SMALL.but(trained=trained, credit="raw")
-    usual, local = (states(engine, Run(x, seed), 1) for x in (arm, by_local_losses(arm)))
-    assert usual.keys() == local.keys()
-    for name in (n for n in usual if n.startswith("exp_avg/")):
-        torch.testing.assert_close(local[name], usual[name], rtol=1e-4, atol=1e-7)
-
-
 @given(seed=st.integers(0, 99), block=st.integers(0, 2))
 def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, block):
     """The oracle is autograd through the whole network, one example at a time."""
@@ -264,11 +253,6 @@ def test_a_local_loss_weighs_each_example_by_the_inverse_of_its_credit(seed, blo
     objective, _ = one.loss(x, y)
     objective.backward()
     torch.testing.assert_close(weight.grad, expected, rtol=1e-3, atol=1e-5)
-
-
-def test_what_local_losses_tell_a_layer_is_the_true_gradient():
-    measures = trained(by_local_losses(SMALL), 3)["measures"]
-    assert measures["alignment"] == pytest.approx([1.0] * 4, abs=1e-5)
 
 
 def test_the_norm_at_the_start_goes_with_the_deviation_and_the_cosine():

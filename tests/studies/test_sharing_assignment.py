@@ -76,34 +76,6 @@ def test_the_literal_sequence_makes_more_sets_where_it_does_not_come_out_even():
             assert literal_sequence(n, m) == sequence(n, m)
 
 
-@given(sizes)
-def test_there_are_as_many_sets_as_asked_for_or_as_there_are_layers(size):
-    layers, sets = size
-    for strategy in STRATEGIES:
-        order = assigned(strategy, layers=layers, sets=sets)
-        assert len(order) == layers
-        assert set(order) == set(range(min(layers, sets)))
-
-
-@given(st.integers(1, 30), st.integers(0, 10))
-def test_without_more_layers_than_sets_nothing_is_shared(layers, more):
-    orders = {assigned(s, layers=layers, sets=layers + more) for s in STRATEGIES}
-    assert orders == {tuple(range(layers))}
-
-
-def test_which_strategies_coincide():
-    """All three agree at N = M and with one set; the cycles only where nothing is reversed.
-
-    The pattern of the source's wide_deep rows is one layer more than sets, and nothing else.
-    """
-    for n, m in product(range(1, 25), range(1, 25)):
-        if m <= n:
-            assert (cycle(n, m) == cycle_reversed(n, m)) == (n == m or m == 1)
-            assert (sequence(n, m) == cycle(n, m)) == (n == m or m == 1)
-            for strategy, agrees in ((sequence, n == m + 1 and m > 1), (literal_sequence, False)):
-                assert (strategy(n, m) == cycle_reversed(n, m) != cycle(n, m)) == agrees
-
-
 def network(order, *, vocabulary=40, noise=0.0, **changes):
     """A small network, of which noise makes the answers differ."""
     shape = {"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True}
@@ -124,22 +96,6 @@ def test_the_parameters_are_those_of_its_sets(size, strategy):
     assert sum(p.numel() for p in model.parameters()) == (
         min(layers, sets) * each + 40 * d + 12 * d + 2 * d
     )
-
-
-def test_a_shared_set_gets_the_gradients_of_all_its_layers():
-    """A shared set is trained like copies of it whose gradients are added up."""
-    shared, copies = network((0, 1, 0)), network((0, 1, 2))
-    state = shared.state_dict()
-    first = {name: x for name, x in state.items() if name.startswith("sets.0.")}
-    third = {name.replace("sets.0.", "sets.2."): x for name, x in first.items()}
-    copies.load_state_dict(state | third)
-    tokens = torch.randint(40, (2, 9))
-    for model in (shared, copies):
-        model(tokens).square().mean().backward()
-    for name, parameter in shared.sets[0].named_parameters():
-        both = sum(copies.sets[n].get_parameter(name).grad for n in (0, 2))
-        torch.testing.assert_close(parameter.grad, both, rtol=1e-4, atol=1e-6)
-    assert len({p.data_ptr() for p in shared.parameters()}) == len(list(shared.parameters()))
 
 
 def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():

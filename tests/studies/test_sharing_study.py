@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 
 from repro.arm import Run
-from repro.core.program import LoopProgram
 from repro.core.train import train
 from repro.core.weights import to_file
 from repro.studies.parameter_sharing import reference
@@ -30,11 +29,9 @@ from tests.studies.small import (
     CPU,
     PARTIAL,
     SHARING,
-    assert_same,
     first_batch,
     loaded,
     model,
-    started,
     trained,
 )
 
@@ -232,11 +229,3 @@ def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part):
             )
         for name, parameter in shared.named_parameters():
             assert torch.equal(parameter, own.get_parameter(name)), name
-
-
-def test_a_model_that_shares_a_part_is_trained_and_resumed_like_any():
-    arm = PARTIAL.but(among="all")
-    assert trained(arm, 3)["steps"] == STEPS_AN_EPOCH
-    one, other = (started(LoopProgram, [Run(arm, seed)])[0] for seed in (3, 4))
-    other.restore(one.states())
-    assert_same(one.model.module.state_dict(), other.model.module.state_dict())
