@@ -81,8 +81,8 @@ def require_not_loading() -> None:
     """Raise RuntimeError where this process is loading a script that trains when imported."""
     if _being_loaded:
         raise RuntimeError(
-            f"{_being_loaded[0]} trains as soon as it is imported, which a trainer process has to"
-            ' do; put what it does under `if __name__ == "__main__":`'
+            f"{_being_loaded[0]} trains when it is imported, and a trainer process has to import"
+            ' it; put the training under `if __name__ == "__main__":`'
         )
 
 

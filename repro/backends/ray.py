@@ -128,8 +128,8 @@ class RayPool(Pool[RayJob]):
             )
         except Exception as error:  # Ray raises a dozen kinds of errors
             raise ClusterError(
-                f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); its"
-                " token and its version of Ray have to be those here."
+                f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); it needs"
+                " the same token and the same version of Ray as here."
             ) from error
 
     def _resources(self, batch: Batch) -> dict[str, Any]:

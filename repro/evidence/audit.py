@@ -247,7 +247,7 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
             yield f"  {named}{each.why}"
     if counts[Repetition.ROUNDED]:
         yield (
-            f"those of another kind of machine, or of other versions, may differ by {HARMLESS:g} of"
+            f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
             f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"
         )
     if all(each.is_clean for each in checked):

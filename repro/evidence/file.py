@@ -285,7 +285,7 @@ def decoded(text: bytes) -> Line:
 def _require_head(line: Line, path: Path) -> None:
     """Raise where the first line of a file is no head, or has another format."""
     if line["kind"] != "head" or line["name"] != NAME:
-        raise Unsound("is not that of evidence")
+        raise Unsound("is not the head of evidence")
     if line["format"] != FORMAT:
         raise EvidenceError(
             f"The evidence file {path} has format {line['format']} where this version of"

@@ -252,7 +252,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyo
             Beyond.NONE,
             (
                 f"{would} power, {more} more of each arm, if this effect and spread are the true"
-                " ones (they are a second look, and cost what looks=… says)"
+                " ones (they are a second look, which looks=… has to declare)"
             ),
         )
     return (

@@ -28,7 +28,7 @@ class NoArithmetic:
 
     def _no_arithmetic(self, other: object) -> NoReturn:
         raise TypeError(
-            f"{self.label} takes part in arithmetic, which nothing could judge: write"
+            f"{self.label} takes part in arithmetic, which no test could judge: write"
             " a.exceeds(b, by_ratio=1.01) for a factor, a.exceeds(b, by_at_least=0.01) for an"
             " amount, and (a - b) > (c - d) for gains"
         )
@@ -61,8 +61,8 @@ def require_finding(finding: object, kind: type) -> None:
     """Raise TypeError where something that is no finding is joined or compared with one."""
     if not isinstance(finding, kind):
         raise TypeError(
-            f"a {type(finding).__name__} is no finding: join what a comparison gave, and assert"
-            " anything else by itself"
+            f"a {type(finding).__name__} is no finding: join only results of comparisons, and"
+            " assert anything else by itself"
         )
 
 

@@ -71,7 +71,7 @@ def mark_of(item: pytest.Item) -> ClaimMark:
         )
     if mark.only_at is not None and mark.only_at not in PROFILES:
         raise BadClaim(
-            f"The claim is for the profile {mark.only_at!r}, which there is not; choose one of"
+            f"The claim's only_at is {mark.only_at!r}, which is no profile; choose one of"
             f" {', '.join(PROFILES)}."
         )
     _require_looks(mark.looks)
@@ -85,7 +85,7 @@ def _require_looks(looks: object) -> None:
     by_profile = looks if isinstance(looks, Mapping) else {} if looks is None else {"ci": looks}
     for profile, own in by_profile.items():
         if profile not in PROFILES:
-            raise BadClaim(f"The claim has looks for the profile {profile!r}, which there is not.")
+            raise BadClaim(f"The claim has looks for {profile!r}, which is no profile.")
         seeds = own if isinstance(own, tuple) and all(type(n) is int for n in own) else ()
         if not seeds or list(seeds) != sorted(set(seeds)) or seeds[0] < 2 or seeds[-1] > MOST_SEEDS:
             raise BadClaim(

@@ -292,13 +292,13 @@ class Completeness:
         if self.unjudged:
             lines.append(
                 f"{len(self.unjudged)} claims were collected and never judged:"
-                f" {_some(self.unjudged)}. The process that had them ended without a report, or a"
-                " hook changed the report; what was said is above."
+                f" {_some(self.unjudged)}. Their process ended without a report, or a hook changed"
+                " the report; see the output above."
             )
         if self.left_out:
             lines.append(
                 "Settings or hooks leave out claims that the ledger has as reproduced:"
-                f" {_some(self.left_out)}. A selection is for the command line."
+                f" {_some(self.left_out)}. Select claims on the command line instead."
             )
         updates = option(self._config, "update-ledger")
         for path, gone in self.gone.items():
@@ -314,8 +314,8 @@ class Completeness:
                 )
         if self.renamed and not updates:
             lines.append(
-                f"They say the same, so they look renamed: {_some(self.renamed)}. --update-ledger"
-                " accepts their verdicts under the new names."
+                f"Claims with the same sentence look renamed: {_some(self.renamed)}."
+                " --update-ledger accepts their verdicts under the new names."
             )
         for line in lines:
             terminalreporter.write_line(line, red=True)

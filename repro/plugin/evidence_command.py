@@ -125,8 +125,8 @@ def _pack_claims(
     runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
-            f"Nothing is packed: no run of {len(names)} claims was trained here; they are judged as"
-            f" recorded in {', '.join(session.known.files)}, which travels by itself."
+            f"Nothing is packed: no run of {len(names)} claims was trained here; their runs are"
+            f" recorded in {', '.join(session.known.files)}, so send that instead."
         )
     if not runs:
         raise EvidenceError(

@@ -57,8 +57,8 @@ def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
 
 
 _ANOTHER = (
-    "A claim that says something else is another claim: give its test a name of its own, or accept"
-    " that the former finding goes, with --update-ledger."
+    "A claim with another sentence or other data is a new claim: give its test a new name, or"
+    " drop the former finding with --update-ledger."
 )
 
 
@@ -125,7 +125,7 @@ class Gate:
             report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
             f"{record.claim} looked smaller than in the ledger at {each.verdict.seeds} seeds, so"
-            f" it took {each.seeds} to tell"
+            f" it was compared at {each.seeds}"
             for each in compared.with_ledger
             if each.seeds > each.verdict.seeds
         ]
@@ -168,8 +168,8 @@ class Gate:
         if not lost or self.allows_not_run:
             return ""
         return (
-            f"the ledger has it as reproduced ({lost[0].profile}, {lost[0].data}), and a finding"
-            " that nobody looks at is lost: judge it, or let it be with --allow-not-run"
+            f"it is reproduced in the ledger ({lost[0].profile}, {lost[0].data}), so it has to be"
+            " judged: judge it, or allow this with --allow-not-run"
         )
 
     def _is_rewritten(self, item: pytest.Item, record: ClaimRecord) -> str:

@@ -71,5 +71,5 @@ class Levels:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for each in self.moved:
-            said = f"moved since the ledger, which no claim compares: {each}"
+            said = f"moved in all arms together since the ledger: {each}"
             terminalreporter.write_line(shown(said), yellow=True)

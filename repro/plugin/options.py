@@ -97,8 +97,8 @@ def require_by_hand(config: pytest.Config) -> None:
         if config.getoption(name, None) and not getattr(given, name, None):
             said = name.removeprefix("repro_").replace("_", "-")
             raise pytest.UsageError(
-                f"--{said} is for the command line: in settings it would make the gate pass"
-                " whatever is lost."
+                f"--{said} is for the command line: in settings it would let the gate pass"
+                " although findings are lost."
             )
 
 
@@ -163,8 +163,8 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
     if reference is not None and not 0 <= reference <= MOST_SEEDS:
         raise ValueError(
-            f"--reference-seeds {reference} is no number of seeds from 0, which adds none, to"
-            f" {MOST_SEEDS}."
+            f"--reference-seeds {reference} is out of range; give a number from 0 (no further"
+            f" seeds) to {MOST_SEEDS}."
         )
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))

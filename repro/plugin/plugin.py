@@ -65,9 +65,7 @@ def pytest_load_initial_conftests(
         try:
             return (yield)
         except SystemExit as left:  # it would end pytest, with an exit code of its own
-            raise pytest.UsageError(
-                f"A conftest.py leaves Python: sys.exit({left.code})."
-            ) from left
+            raise pytest.UsageError(f"A conftest.py calls sys.exit({left.code}).") from left
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -233,7 +231,7 @@ class _Running:
             is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
             if is_ours or not item.get_closest_marker("claim"):
                 raise
-            why = f"The claim called pytest.exit ({left.msg}): a claim ends itself alone."
+            why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
             raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
 
     pytest_runtest_call = pytest_runtest_setup

@@ -44,7 +44,7 @@ def _rekey(chosen: argparse.Namespace) -> int:
     readings = _readings(chosen, device)
     found = {run: old for reading in readings for run, old in reading.results.found.items()}
     if not found:
-        print("Nothing is to be done: no run has the key of another version of the code.")
+        print("Nothing to do: no run has the key of another version of the code.")
         return 0
     retrained: dict[Kind, int] = {}
     refused: dict[Kind, str] = {}

@@ -52,7 +52,7 @@ def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
         if not isinstance(arm, RecordedArm)
     ]
     if not runs:
-        raise EvidenceError("Nothing is to be trained: these claims have no arms that train.")
+        raise EvidenceError("Nothing to train: these claims have no arms that train.")
     starts = [run.arm.starts_from for run in runs if run.arm.starts_from]
     engines = {run: engine_of(run.arm, device=device) for run in [*starts, *runs]}
     # pytest replaces pdb.set_trace by its own, which needs pytest's terminal

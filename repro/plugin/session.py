@@ -277,8 +277,8 @@ class ClaimSession:
     def unplanned_lines(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
         return [
-            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
-            " what it misses is trained then, and is in no plan"
+            f"{claim_id(item)} takes {', '.join(needed)}, which exists only while its test runs:"
+            " its missing runs are trained then, and are in no plan"
             for item, needed in self.unplanned.items()
         ]
 

@@ -151,9 +151,10 @@ def _write_verdicts(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
         for entry in removed:
-            terminal.write_line(shown(f"{entry.claim} was removed on {entry.data}, which it left"))
+            said = f"the entry of {entry.claim} on {entry.data} was removed: it uses other data now"
+            terminal.write_line(shown(said))
     elif (results.changed or results.new) and not from_evidence:
-        terminal.write_line("accept what differs from the ledger with --update-ledger")
+        terminal.write_line("accept the differences from the ledger with --update-ledger")
 
 
 def _write_some(

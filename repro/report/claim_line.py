@@ -97,11 +97,11 @@ def known_line(claims: int) -> str:
     """Return one line for further verdicts that equal the ledger's.
 
     >>> known_line(403)
-    '403 further verdicts are those of the ledger; -v shows each'
+    '403 further verdicts are the same as in the ledger; -v shows each'
     """
     if claims == 1:
-        return "1 further verdict is that of the ledger; -v shows it"
-    return f"{claims} further verdicts are those of the ledger; -v shows each"
+        return "1 further verdict is the same as in the ledger; -v shows it"
+    return f"{claims} further verdicts are the same as in the ledger; -v shows each"
 
 
 def counted_line(claims: Iterable[ClaimLine]) -> str:
