@@ -53,7 +53,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of the public face when it is first asked for: a claim file needs no torch."""
+    """Import a public name when it is first used, so that a claim file does not import torch."""
     if name not in _PLACES:
         raise AttributeError(f"module 'repro' has no attribute {name!r}")
     return getattr(import_module(f"repro.{_PLACES[name]}"), name)

@@ -24,9 +24,9 @@ from repro.store import StoreError
 from repro.text import shown
 
 COMMANDS = (badge, data, diff, evidence, new, recorded, rekey, run, store, table)
-"""Modules with an `add_to`, which adds a command whose `run` takes the arguments.
+"""Modules whose `add_to` adds a command; the command's `run` takes the arguments.
 
-`goes_on` names an argument that is a list and may go on behind options.
+`goes_on` names a list argument that may continue after options.
 """
 
 
@@ -46,14 +46,14 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code.
+    """Run one command; return its exit code.
 
     >>> main(["data", "fetch", "nothing"])
     1
     """
     parser = command_line()
     chosen, later = parser.parse_known_args(arguments)
-    if later:  # argparse ends a list at the first option, pytest does not
+    if later:  # argparse ends a list at the first option, unlike pytest
         if "goes_on" not in chosen or any(each.startswith("-") for each in later):
             parser.error(f"unrecognized arguments: {' '.join(later)}")
         vars(chosen)[chosen.goes_on] += later
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read has seen enough, such as `head`
+    except BrokenPipeError:  # the reader, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """Arms and runs: an arm is a study with its settings fixed, a run is an arm and a seed.
 
-Arms are plain frozen data, so that they can be compared, hashed, written to disk and read at
-collection time without importing torch.
+Arms are plain frozen data: they can be compared, hashed, written to disk, and used while pytest
+collects tests, without importing torch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     AnyArm = TypeVar("AnyArm", bound="Arm", covariant=True, default="Arm")
-else:  # without what makes a bare `Run` a `Run[Arm]`, which only type checkers read
+else:  # only type checkers need the default, by which a bare `Run` is a `Run[Arm]`
     from typing import TypeVar
 
     AnyArm = TypeVar("AnyArm", covariant=True)
@@ -32,7 +32,7 @@ Values = dict[str, Any]
 
 
 def _with_types(value: object) -> object:
-    """Return a setting with the types in it, for `repr` to show."""
+    """Return a setting with the types of all its parts, for `repr`."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         return type(value), [_with_types(getattr(value, field.name)) for field in fields]
@@ -54,11 +54,11 @@ def _given(settings: Any, plain: Settings) -> Settings:
 
 
 class Needs(Exception):
-    """Raised where a claim cannot be run because something is missing; says how to provide it."""
+    """A claim cannot be run because something is missing; the message says what."""
 
 
 class Untestable(Needs):
-    """Raised by a claim that nobody can run: its source does not say enough.
+    """A claim cannot be tested by anybody: its source does not say enough.
 
     >>> raise Untestable("the GPU is not named")
     Traceback (most recent call last):
@@ -71,10 +71,10 @@ class Untestable(Needs):
 
 @dataclass(frozen=True)
 class Metric:
-    """The scale, and further properties, by which a measure is compared between runs.
+    """The scale and other properties of a metric.
 
-    Choose the `scale` on which differences are alike: `log` for what multiplies (perplexity,
-    ratios), `log-odds` for shares (accuracy), `identity` for the rest.
+    Choose the `scale` on which equal differences mean the same: `log` for factors (perplexity,
+    time), `log-odds` for shares (accuracy), `identity` for others.
 
     >>> METRICS = {
     ...     "perplexity": Metric("log"),
@@ -86,24 +86,24 @@ class Metric:
 
     scale: Literal["identity", "log", "log-odds"]
     examples: int | None = None
-    """The number of examples that a share is counted on, for shares that can be 0 or 1."""
+    """The number of examples behind a share, for shares that can be 0 or 1."""
     listed: bool = False
-    """True where a run has several values of it, such as one a block."""
+    """True where a run has several values, such as one for each block."""
     exact: bool = False
-    """True where no seed can change it, as of counts of parameters or operations: it is read off.
+    """True where no seed can change it, such as a number of parameters or operations.
 
-    Anything else that is the same on every seed is no evidence: a seed that does not reach the
-    training looks just like that.
+    Any other metric that is the same on every seed is no evidence: perhaps the seed does not reach
+    the training.
     """
     sampled: str | None = None
-    """The name of the measure that lists one value an example, of which this one is the mean.
+    """The name of the measure with one value for each example; this metric is its mean.
 
-    Comparisons then count the error of having drawn these examples and no others."""
+    Comparisons then count the error of having measured only these examples."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A study with its settings fixed, all but the seed; each study declares its own subclass.
+    """A study with all its settings fixed, except the seed; each study has its own subclass.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Network(Arm):
@@ -132,7 +132,7 @@ class Arm:
     """Names of the settings that may differ between runs trained as one program."""
 
     keeps_weights: ClassVar[bool] = False
-    """True where the parameters that its runs end with are stored, for other runs to start from."""
+    """True where the final parameters of its runs are stored, for other runs to start from."""
 
     data: str
     """The name of the data set."""
@@ -145,14 +145,15 @@ class Arm:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name in ("__eq__", "__hash__"):  # else each subclass would get those of a data class
+        for name in ("__eq__", "__hash__"):  # or the dataclass decorator would make its own
             if name not in cls.__dict__:
                 setattr(cls, name, getattr(Arm, name))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two arms are the same, also in the types of their settings.
+        """Return whether two arms are equal, also in the types of their settings.
 
-        Python calls `1`, `1.0` and `True` equal, and `0.0` and `-0.0`; they may train differently.
+        In Python `1`, `1.0` and `True` are equal, and so are `0.0` and `-0.0`, but they may train
+        differently.
         """
         return isinstance(other, Arm) and self._exact == other._exact
 
@@ -178,7 +179,7 @@ class Arm:
         return dataclasses.replace(self, **changes)
 
     def at(self, profile: str) -> Self:
-        """Return this arm at the size of a profile: as documented for `paper`, `at_ci` for `ci`."""
+        """Return this arm at the size of a profile: itself for `paper`, `at_ci()` for `ci`."""
         if profile == "paper":
             return self
         if profile == "ci":
@@ -186,9 +187,9 @@ class Arm:
         raise ValueError(f"{type(self).__name__} has no profile {profile!r}; it has ci and paper.")
 
     def at_ci(self) -> Self:
-        """Return this arm at a size that a CPU can train; raise `Needs` where none will do.
+        """Return this arm at a size for a CPU; raise `Needs` if there is none.
 
-        Each subclass says it; this one is small enough as it is.
+        Each subclass defines it; this one is small enough already.
 
         >>> DEEP.at_ci() == DEEP
         True
@@ -196,7 +197,7 @@ class Arm:
         raise NotImplementedError(f"{type(self).__name__} does not say how small ci makes it.")
 
     def content(self) -> str:
-        """Return the content hash of the data set, without importing torch; a subclass says it.
+        """Return the content hash of the data set, without importing torch; a subclass defines it.
 
         >>> DEEP.content()
         'digits'
@@ -205,15 +206,15 @@ class Arm:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """Names of the data sets that its runs read: a run elsewhere gets the files of these.
+        """The names of the data sets that its runs read.
 
-        Names that `repro.data.registry` does not know, such as those of twins, need no files.
+        Names that `repro.data.registry` does not know, such as twins, need no files.
         """
         return (self.data,)
 
     @property
     def steps(self) -> int:
-        """The number of optimiser steps of a run; a subclass says it.
+        """The number of optimiser steps of a run; a subclass defines it.
 
         >>> DEEP.steps
         300
@@ -221,35 +222,35 @@ class Arm:
         raise NotImplementedError(f"{type(self).__name__} does not say how long it trains.")
 
     def epochs_known(self, *, measured: bool) -> list[int]:
-        """Return the epochs, counted from 1, whose loss is known; or those that are measured."""
+        """Return the epochs (from 1) with a known loss; with `measured`, those with metrics."""
         recipe = self.recipe
         return [n + 1 for n in range(recipe.epochs) if recipe.measures(n) or not measured]
 
     def epochs_of(self, metric: str) -> list[int]:
-        """Return the epochs, counted from 1, at which a metric is known, or its `loss`."""
+        """Return the epochs (from 1) at which a metric, or the `loss`, is known."""
         return self.epochs_known(measured=metric != "loss")
 
     @property
     def pairing(self) -> object:
-        """The runs that its seeds pair with: None for those of every other arm."""
+        """Arms with equal values are paired by seed; None for all trained arms."""
         return None
 
     def is_exact(self, metric: str, index: int | None = None) -> bool:
-        """Return True where no seed can change a metric of this arm, so that it is read off.
+        """Return True where no seed can change a metric of this arm.
 
-        Of a listed metric, `index` says which of its values is meant.
+        `index` selects a value of a list metric.
         """
         return type(self).metrics[metric].exact
 
     @property
     def stops_early(self) -> bool:
-        """True if a run may end before its last step."""
+        """True if a run may end early."""
         return self.recipe.patience is not None
 
     def stacks_on(self, device: str) -> bool:
-        """Return whether the study trains this arm in its stacked form on a kind of device.
+        """Return whether the study stacks runs of this arm on a kind of device.
 
-        A study may stack more on an accelerator, which one small network does not fill.
+        A study may stack more on an accelerator, since one small network does not fill it.
         """
         return False
 
@@ -259,9 +260,9 @@ class Arm:
         return None
 
     def located(self) -> Self:
-        """Return this arm on the data that is here: the real set, else its generated twin.
+        """Return this arm with the data on this machine: the real set, or else its generated twin.
 
-        Raises `Needs` where neither will do.
+        Raises `Needs` where neither can be used.
         """
         return self
 
@@ -270,10 +271,10 @@ class Arm:
         return {"arm": type(self).__name__, **dataclasses.asdict(self)}
 
     def given(self) -> Settings:
-        """Return the settings that are not at their defaults: the arm's part of a run's identity.
+        """Return the settings that are not at their defaults, for the identity of a run.
 
-        What a default is, is code. So a setting that is added later leaves the keys of stored runs
-        as they are.
+        Defaults are part of the code. So a setting that is added later does not change the keys of
+        stored runs.
 
         >>> DEEP.but(depth=4).given()
         {'arm': 'Network', 'depth': 4}
@@ -293,7 +294,7 @@ class Arm:
     def effort(self) -> float:
         """The rough number of multiplications of one step on one example.
 
-        It orders programs, and estimates the time of those that were never timed.
+        It orders programs, and estimates their time before any was measured.
         """
         return 1.0
 
@@ -303,15 +304,15 @@ class Arm:
         return self.steps * self.recipe.batch * self.effort
 
     def trained_as(self) -> Self:
-        """Return this arm with each setting that only its evaluation reads at one usual value.
+        """Return this arm with a fixed value for each setting that only its evaluation reads.
 
-        Runs that differ in nothing else are trained once and measured apart.
+        Runs that differ only in such settings are trained once and measured apart.
         """
         return self
 
     @cached_property
     def program(self) -> str:
-        """A text that is the same for all arms that can be trained as one program."""
+        """A text that is equal for all arms that can be trained as one program."""
         settings = self.trained_as().settings()
         shared = {name: x for name, x in settings.items() if name not in self.per_run}
         recipe = {
@@ -335,7 +336,7 @@ class Run(Generic[AnyArm]):
 
     @property
     def training(self) -> Run[AnyArm]:
-        """The run that is trained for this one; runs that share it differ in evaluation alone."""
+        """The run that is trained for this one; runs that share it differ only in evaluation."""
         return Run(self.arm.trained_as(), self.seed)
 
 
@@ -371,7 +372,7 @@ def require_plain(arm: Arm) -> None:
 
 
 def _is_endless(value: object) -> bool:
-    """Return whether a setting is nan or an infinity, or has one in it."""
+    """Return whether a setting is or contains nan or infinity."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return any(_is_endless(getattr(value, field.name)) for field in dataclasses.fields(value))
     if isinstance(value, tuple):
@@ -380,10 +381,10 @@ def _is_endless(value: object) -> bool:
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether a setting is made of what every file can hold."""
+    """Return whether a setting consists of plain values that any file can hold."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return all(_is_plain(getattr(value, field.name)) for field in dataclasses.fields(value))
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
-    is_numpy = type(value).__module__ == "numpy"  # whose float64 is a float, and shown otherwise
+    is_numpy = type(value).__module__ == "numpy"  # numpy.float64 is a float with another repr
     return value is None or (isinstance(value, bool | int | float | str) and not is_numpy)

@@ -1,4 +1,4 @@
-"""Environment variables that are set for a while."""
+"""Sets environment variables for a while."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def environment_with(settings: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables within the block, and give them back what they had after it.
+    """Set environment variables within the block, and restore them after it.
 
     >>> with environment_with({"OMP_NUM_THREADS": "1"}):
     ...     subprocess.run(["./train"])

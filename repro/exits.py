@@ -1,4 +1,4 @@
-"""Keeps a session from ending in the middle as if all were well."""
+"""Keeps code under test from ending the session by `os._exit`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import NoReturn
 
 @contextmanager
 def exit_refused() -> Iterator[None]:
-    """Raise within the block where something calls `os._exit`, which no session survives.
+    """Raise within the block if code calls `os._exit`, which would end the whole session.
 
-    With `os._exit(0)` it would even end as if all were well. A forked child may exit, and so may
-    another thread that says by its status that something is wrong, as a time limit does.
+    With `os._exit(0)` the session would even look successful. A forked child may exit. So may
+    another thread with a nonzero status, as a time limit does.
 
     >>> with exit_refused():
     ...     os._exit(0)

@@ -22,29 +22,29 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 POLL_SECONDS = 0.01
-"""Seconds between two attempts to take a lock that somebody holds."""
+"""Seconds between two attempts to take a lock."""
 
 UNKNOWN = "another process"
-"""A holder that has left no word."""
+"""Stands for a holder that is not known."""
 
 _ATTEMPTS = 100
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _IN_PLACE = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
-"""A file where a folder should be, or the other way about: which one has to be said."""
+"""Errors of a file where a folder should be, or the reverse; the message must name its path."""
 
 
 class Lock:
-    """A lock that is held, until `release` or the end of its `with` block."""
+    """A lock, held until `release` or the end of its `with` block."""
 
     def __init__(self, held: FileLock) -> None:
         self._held = held
 
     def release(self) -> None:
-        """Let others in; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._held.is_locked:  # never in a forked child: the lock is its parent's
-            # The file is removed while the lock is held. A process that has opened it already sees,
-            # once it has locked it, that the file has no name any more, and opens the next one. A
-            # file that cannot be removed now stays; it does no harm.
+            # The file is removed while the lock is held. If another process has opened it already,
+            # it notices after locking that the file has no name any more, and opens a new one. A
+            # file that cannot be removed stays, and does no harm.
             with contextlib.suppress(OSError):
                 os.unlink(self._held.lock_file)
             self._held.release()
@@ -62,7 +62,7 @@ class Lock:
 
 
 def try_lock(path: Path) -> Lock | None:
-    """Take the lock of this file without waiting; None where somebody holds it.
+    """Take the lock of this file without waiting; None if it is held.
 
     >>> with try_lock(folder / "a.lock"):
     ...     print(try_lock(folder / "a.lock"))
@@ -75,14 +75,14 @@ def try_lock(path: Path) -> Lock | None:
 
 
 def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
-    """Take the lock of this file; `TimeoutError` where it is held for longer than `timeout`.
+    """Take the lock of this file; raises `TimeoutError` if it is held for longer than `timeout`.
 
     >>> wait_for_lock(folder / "a.lock").release()
     """
     attempts = 0
     while True:
         attempts += 1
-        # Separate instances exclude each other. A lock without the kernel (`fallback_to_soft`)
+        # Separate instances exclude each other within one process. A soft lock, without the kernel,
         # would outlive a killed process.
         lock = FileLock(
             path.absolute(), thread_local=False, is_singleton=False, fallback_to_soft=False
@@ -95,13 +95,13 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
         except (FileNotFoundError, FileExistsError):
             if attempts == _ATTEMPTS:
                 raise
-            continue  # its last user has just removed the empty folder
+            continue  # another process has just removed the empty folder
         _sign(path)
         return Lock(lock)
 
 
 def holder(path: Path) -> str:
-    """Return who holds the lock of this file, in words.
+    """Return the holder of the lock of this file, in words.
 
     >>> with try_lock(folder / "a.lock"):
     ...     holder(folder / "a.lock").startswith("process ")
@@ -114,7 +114,7 @@ def holder(path: Path) -> str:
 
 
 def _sign(path: Path) -> None:
-    """Leave a word of who holds the lock of this file; without room there is none."""
+    """Write this process into the lock file as its holder; on a full disk, write nothing."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         try:
@@ -125,10 +125,10 @@ def _sign(path: Path) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Yield a fresh path beside `path`; the file or folder written there replaces it at the end.
+    """Yield a new path beside `path`; the file or folder written there replaces it at the end.
 
-    After an error `path` is as before and nothing else is left. A folder cannot be replaced in one
-    step: for a moment there is none, and one that another process puts there meanwhile stays.
+    After an error `path` is unchanged and the new file is removed. A folder cannot be replaced in
+    one step: for a moment there is none. If another process puts one there, that one stays.
 
     >>> with beside(folder / "numbers") as fresh:
     ...     _ = fresh.write_text("1 2 3")
@@ -153,7 +153,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def write_beside(path: Path, content: bytes | str) -> None:
-    """Write a file so that readers see the old content or the new one, never a part.
+    """Write a file so that readers see the old or the new content, never a part.
 
     >>> write_beside(folder / "numbers", "1 2 3")
     >>> (folder / "numbers").read_text()
@@ -164,7 +164,7 @@ def write_beside(path: Path, content: bytes | str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there and may be removed.
+    """Remove a file or a folder, if it exists and the system allows it.
 
     >>> remove(folder / "nothing of that name")
     """
@@ -181,7 +181,7 @@ def explained(
 ) -> Iterator[None]:
     """Turn an `OSError` into one sentence: what happened, the system's reason, and what to do.
 
-    `full` says this for a disk without room, `refused` for everything else.
+    `full` has these words for a full disk, `refused` for any other error.
 
     >>> with explained(ValueError, full=("", ""), refused=("It cannot be read", "make it a file")):
     ...     Path("/nowhere/at/all").read_text()

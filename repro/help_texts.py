@@ -1,4 +1,4 @@
-"""The help of each command beside its options: a description, and an example to copy."""
+"""The help texts of commands: a description, and an example to copy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "badge": (
-        "Draw the number of findings that the ledgers have as an SVG picture.",
+        "Draw the number of findings in ledgers as an SVG picture.",
         "badge claims/ledger --into claims/badge.svg",
     ),
     "data": (
@@ -18,13 +18,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "data fetch wikitext-2 sms-spam",
     ),
     "diff": (
-        "Compare the verdicts of two reports, ledgers or files of evidence, claim by claim. From"
-        " evidence the claims are judged. The exit code is 1 where a verdict differs.",
+        "Compare the verdicts of two reports, ledgers or files of evidence, claim by claim. The"
+        " claims of evidence are judged first. The exit code is 1 if a verdict differs.",
         "diff old-report report",
     ),
     "evidence": (
-        "Evidence is a file with the results behind verdicts. Others judge from it by"
-        " pytest --evidence=FILE, without training.",
+        "Evidence is a file with the results behind verdicts. With pytest --evidence=FILE others"
+        " judge claims from it without training.",
         "evidence pack results.jsonl.gz claims",
     ),
     "evidence pack": (
@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "evidence audit": (
         "Draw runs of a file at random, train them again here, and compare the results. The exit"
-        " code is 1 where one differs by more than rounding can explain.",
+        " code is 1 if a result differs by more than rounding.",
         "evidence audit results.jsonl.gz --runs 5",
     ),
     "new": (
@@ -45,27 +45,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "new my_study --kind script",
     ),
     "recorded": (
-        "Recorded runs are results that exist already, such as a CSV file. This command is about"
-        " those of them that are missing.",
+        "Recorded runs are results that exist already, such as a CSV file. This command lists"
+        " missing ones.",
         "recorded wanted claims",
     ),
     "recorded wanted": (
-        "List as CSV the runs that would settle claims which are open, for somebody to train.",
+        "List the runs that would settle open claims, as CSV.",
         "recorded wanted claims",
     ),
     "rekey": (
-        "Take stored runs over to the keys of today's code, after training some of each kind again."
-        " Without files it takes over those of the store. The exit code is 1 where a kind of runs"
-        " gives other results now.",
+        "Give stored runs the keys of today's code, after training some of each kind again. Without"
+        " files it does so for the store. The exit code is 1 if a kind of runs gives other results"
+        " now.",
         "rekey results.jsonl.gz",
     ),
     "run": (
-        "Train one run of each arm of a claim in this process, where it prints and breakpoint()"
-        " stops. Nothing is stored. The exit code is 1 where a run fails.",
+        "Train one run of each arm of a claim in this process. Its output is shown, and"
+        " breakpoint() works. Nothing is stored. The exit code is 1 if a run fails.",
         "run claims/test_depth_ladder.py -k bp_climbs --seed 1",
     ),
     "store": (
-        "Show how much the store holds, how old it is, and its runs by arm and code.",
+        "Show the size and the age of the store, and its runs by arm and code.",
         "store",
     ),
     "store prune": (
@@ -74,16 +74,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "store prune --older-than 90",
     ),
     "table": (
-        "Write the runs behind claims as CSV, a row for each number: the claim, the arm and its"
-        " settings, the seed, the epoch (none at a run's end), the metric and the value.",
+        "Write the runs behind claims as CSV. Each number has a row: the claim, the arm and its"
+        " settings, the seed, the epoch (empty for the final value), the metric and the value.",
         "table claims -k 004 --into runs.csv",
     ),
 }
-"""The description of each command, and an example of it behind `python -m repro`."""
+"""The description of each command, and an example for `python -m repro`."""
 
 
 def describe(parser: argparse.ArgumentParser, command: str = "") -> None:
-    """Give a parser, and those of its commands, their descriptions and examples.
+    """Add descriptions and examples to a parser and to its commands.
 
     >>> parser = argparse.ArgumentParser()
     >>> _ = parser.add_subparsers().add_parser("badge")

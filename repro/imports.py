@@ -1,4 +1,4 @@
-"""Holds Ctrl-C back where it would leave work half done, such as the import of a module."""
+"""Delays Ctrl-C where it would leave work half done, such as the import of a module."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block, where it is raised.
+    """Delay Ctrl-C to the end of the block.
 
     >>> with interrupts_held():
-    ...     event = connection.recv()  # else the next reader would begin in the middle of it
+    ...     event = connection.recv()  # an interrupt would leave half of a message
     """
     heard = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
@@ -33,10 +33,10 @@ def interrupts_held() -> Iterator[None]:
 
 
 def import_whole(name: str) -> None:
-    """Import a module; Ctrl-C meanwhile is raised once the module is there.
+    """Import a module, and delay Ctrl-C until it is imported.
 
-    In the middle of an import it may become something else: torch's C++ aborts the process, which
-    prints a hundred lines of addresses, and a dataclass makes a RuntimeError of it.
+    Within an import, Ctrl-C may turn into another error: torch's C++ aborts the process with a
+    hundred lines of addresses, and a dataclass raises a RuntimeError.
 
     >>> import_whole("torch")
     """

@@ -1,4 +1,4 @@
-"""Tells libraries that were installed from code of a project."""
+"""Tells installed libraries from the code of a project."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def is_installed(place: str) -> bool:
-    """Return whether an installer has put a package, or the file of a module, where it is.
+    """Return whether an installer has put a package, or the file of a module, at a place.
 
-    A checkout has no record of that, though a folder with its own name may lie beside it.
+    Installers keep a record of their files; a checkout has none.
 
     >>> is_installed(pytest.__file__)
     True
@@ -22,7 +22,7 @@ def is_installed(place: str) -> bool:
 
 @cache
 def _recorded_in(folder: str) -> set[str]:
-    """Return the names that installers have recorded in a folder."""
+    """Return the names of packages and modules that installers have recorded in a folder."""
     found = distributions(path=[folder])
     texts = [x.read_text("RECORD") or x.read_text("installed-files.txt") or "" for x in found]
     lines = [line.removeprefix("../") for text in texts for line in text.splitlines()]

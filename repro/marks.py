@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Test = TypeVar("Test", bound=Callable[..., None])
 
 Looks: TypeAlias = tuple[int, ...] | Mapping[str, tuple[int, ...]]
-"""Growing numbers of seeds, for every profile or by its name."""
+"""Growing numbers of seeds, for every profile or by the profile's name."""
 
 
 def claim(
@@ -26,18 +26,18 @@ def claim(
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
-    `source` is its name, or its name and year, and then the place in it: `"Smith, 2023, Table 2"`.
-    The name and the test's make the claim's name in the ledger.
+    `source` is the name of the source, maybe with its year, and then the place in it: `"Smith,
+    2023, Table 2"`. The name of the source and the name of the test make the claim's name.
 
-    `documented` is the result that the source reports; parameters of the test are filled in, as in
-    `"{perplexity:.2f}"`. `kind` says whose the sentence is: what the
-    source claims, a `"question"` of ours about it, or a `"control"` of ours. `only_at` names the
-    one profile at which the sentence can be judged, such as `paper` for a number that belongs to
-    the documented size. `looks` are the numbers of seeds at which this claim is judged, where its
-    effect is known to be small or its source used few: `(5, 12, 40)`, or by profile
-    `{"ci": (5, 12, 40), "paper": (3, 5)}`. Choose them before anything is trained: changed after
-    a look, they do not keep the level. `after=20` leaves the first 20 seeds of each arm to whoever
-    chose the claim or its looks by them, and judges it on seeds that nobody has seen.
+    `documented` is the result that the source reports; it may contain parameters of the test, as in
+    `"{perplexity:.2f}"`. `kind` is `"source"` for a claim of the source, `"question"` for a
+    question of ours about it, or `"control"`. `only_at` names the only profile at which the
+    sentence can be judged, such as `paper` for a number that belongs to the documented size.
+
+    `looks` are the numbers of seeds for this claim, for a small effect, or a source with few seeds:
+    `(5, 12, 40)`, or by profile `{"ci": (5, 12, 40), "paper": (3, 5)}`. Choose them before you
+    train: looks that change later do not keep the level. `after=20` judges the claim on new seeds:
+    it leaves out the first 20 seeds of each arm, for a claim that was chosen by their results.
 
     >>> @claim("Accuracy climbs with depth", source="Ours, Table 2", documented="0.70 → 0.82")
     ... def test_depth_helps(trials):
@@ -60,8 +60,8 @@ def claim(
 def figure(title: str, *, source: str, x: str, y: str) -> Callable[[Test], Test]:
     """Mark a test as a figure of a source, drawn from the store.
 
-    It runs only where `--report` is given, and trains nothing. `x` labels the horizontal axis and
-    `y` is the metric drawn.
+    It runs only with `--report`, and trains nothing. `x` is the label of the horizontal axis, and
+    `y` is the metric.
 
     >>> @figure("Accuracy by depth", source="Ours", x="blocks", y="accuracy")
     ... def test_figure(plot):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 Stages = tuple[tuple[int, float], ...]
-"""A number that changes with the epoch: (first epoch counted from 0, number), in order."""
+"""A number that changes with the epoch: pairs (first epoch from 0, number), in order."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of training, which schedules depend on.
+    """A step of training and its place in the run, for schedules.
 
     >>> Moment(step=30, per_epoch=25, total=100).epoch
     1
@@ -28,7 +28,7 @@ class Moment:
 
     @property
     def epoch(self) -> int:
-        """The epoch that the step belongs to, counted from 0."""
+        """The epoch of the step, counted from 0."""
         return self.step // self.per_epoch
 
 
@@ -44,11 +44,11 @@ _CHOICES = {
 _WHOLE = {
     "epochs": 0, "batch": 1, "warmup": 0, "measure_every": 1, "patience": 0, "drop_every": 1,
 }  # fmt: skip
-"""The settings that are whole numbers, with the least that each may be."""
+"""The settings that are whole numbers, with their smallest allowed value."""
 
 WARM, DIVIDED, FINALLY = 0.3, 25.0, 1e4
-"""The numbers of torch's `OneCycleLR`: the share of steps that the rate rises for, what it starts
-from below its highest, and what it ends at below its start."""
+"""The defaults `pct_start`, `div_factor` and `final_div_factor` of torch's `OneCycleLR`: the share
+of steps with a rising rate, highest rate / first rate, and first rate / last rate."""
 
 
 def _is_number(value: object) -> bool:
@@ -86,26 +86,26 @@ class Recipe:
     clip: float | Stages | None = None
     """The largest gradient norm over all parameters of one run; None does not limit it.
 
-    A tuple gives one for each stage of training: ((0, 0.5), (10, 1.0)) is 0.5 in the first ten
-    epochs and 1.0 after."""
+    A tuple gives a norm for each stage: ((0, 0.5), (10, 1.0)) is 0.5 in the first ten epochs and
+    1.0 later."""
     measure_every: int = 1
     """Epochs between two measurements; the last epoch is always measured."""
     patience: int | None = None
-    """Number of measurements in a row without a better monitored value that a run may have.
+    """The allowed number of measurements in a row without a better monitored value.
 
-    The next such measurement stops it; None never stops it."""
+    The next such measurement stops the run; None never stops it."""
     least_gain: float = 0.0
-    """The amount by which a monitored value must be below the last better one to be better."""
+    """A monitored value is better only if it is below the best one by more than this."""
     precision: Precision = "float32"
     """The type of matrix products; `float16` also scales the loss to keep small gradients.
 
-    `tf32` is float32 whose factors an NVIDIA card rounds to 10 bits; elsewhere it is float32."""
+    With `tf32` an NVIDIA card rounds factors to 10 bits; on other devices it is float32."""
     momentum: float = 0.0
     """The momentum of SGD."""
     nesterov: bool = False
     """True for Nesterov's momentum."""
     drop_every: int = 30
-    """Epochs after which a step schedule drops the rate, and again after as many."""
+    """Epochs between two drops of a step schedule."""
     drop_to: float = 0.1
     """The factor by which a step schedule drops the rate."""
 

@@ -1,25 +1,25 @@
-"""Text from elsewhere, made fit to be shown: it cannot steer a terminal, hide, or run on and on."""
+"""Makes foreign text safe to show: it cannot control the terminal, be invisible, or be endless."""
 
 from __future__ import annotations
 
 import re
 
 LONGEST = 2000
-"""Characters of one text that are shown."""
+"""The most characters of one text that are shown."""
 
 HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and newline
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
 )
-"""A character that steers what shows it, turns its direction, is invisible, or is half of one.
+"""A control character, a change of direction, an invisible character, or a lone surrogate.
 
-The two invisible joiners that scripts and emoji need (U+200C, U+200D) are none of these.
+The two joiners that scripts and emoji need (U+200C, U+200D) are allowed.
 """
 
 
 def shown(text: str, *, most: int = LONGEST) -> str:
-    r"""Return a text on one line, cut after so many characters, with what is hidden written out.
+    r"""Return a text on one line, cut after `most` characters, with hidden characters escaped.
 
     >>> print(shown("red \x1b[31m\nand turned \u202e"))
     red \x1b[31m and turned \u202e
@@ -28,7 +28,7 @@ def shown(text: str, *, most: int = LONGEST) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Return what an error says; that it has no words where its `__str__` raises.
+    """Return the message of an error, or a substitute if its `__str__` raises.
 
     >>> said(ValueError("too few"))
     'too few'
@@ -37,12 +37,12 @@ def said(error: BaseException) -> str:
         return str(error)
     except KeyboardInterrupt:
         raise
-    except BaseException as another:  # also sys.exit, and what ends a test of pytest
+    except BaseException as another:  # also sys.exit, and pytest's own exceptions
         return f"(its own __str__ raised {type(another).__name__})"
 
 
 def said_in_full(error: BaseException) -> str:
-    """Return the type of an error and what it says.
+    """Return the type and the message of an error.
 
     >>> said_in_full(ValueError("too few"))
     'ValueError: too few'
@@ -51,7 +51,7 @@ def said_in_full(error: BaseException) -> str:
 
 
 def counted(number: int, name: str, plural: str = "") -> str:
-    """Return a number with the name of what is counted, in the plural but for one.
+    """Return a number with a noun, in the plural unless the number is 1.
 
     >>> counted(1, "claim"), counted(3, "claim"), counted(2, "entry", "entries")
     ('1 claim', '3 claims', '2 entries')
@@ -60,7 +60,7 @@ def counted(number: int, name: str, plural: str = "") -> str:
 
 
 def shown_lines(text: str, *, most: int = 50 * LONGEST) -> str:
-    """Return a text as `shown` does, in its own lines."""
+    """Return a text as `shown` does, but keep its lines."""
     start = text[:most].replace("\r\n", "\n")
     seen = HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), start)
     return f"{seen}… (cut)" if len(text) > most else seen

@@ -1,4 +1,4 @@
-"""The pool that a name on the command line stands for."""
+"""Returns the pool that the command line names."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pool_named(
 ) -> Pool[Any]:
     """Return the pool of that name; raises ValueError.
 
-    Without a number of `trainers` there are as many as cores; with 0 this process trains itself,
-    and `shows` what training prints.
+    Without a number of `trainers` there is one for each core. With 0 this process trains itself,
+    and `shows` the output of training.
 
     >>> pool_named("local", store, device="cpu", trainers=4, project=folder)
     """

@@ -1,6 +1,6 @@
-"""Parts that the pools of Slurm and of Ray share: looking for a cluster, and what is wished of it.
+"""The parts that the pools of Slurm and of Ray share: finding a cluster, and its settings.
 
-Needs neither submitit nor Ray: both are looked for before anything of theirs is imported.
+It imports neither submitit nor Ray, since it first checks whether they are installed.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ CONNECT_SECONDS = 5.0
 
 
 class ClusterError(ValueError):
-    """There is no Ray cluster to train on; says why and what to do."""
+    """There is no Ray cluster to train on; the message says why and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmSettings:
-    """The wishes that a session has about its jobs with Slurm: their resources, number and logs."""
+    """The settings of a session's Slurm jobs: resources, number and logs."""
 
     partition: str | None = None
     account: str | None = None
     minutes: int = 60
-    """The time limit of a job; one that needs longer goes on in the next, from a checkpoint."""
+    """The time limit of a job; a longer training goes on in the next job, from a checkpoint."""
 
     memory: float | None = None
-    """Gigabytes; without it a job has what the cluster gives by default."""
+    """Gigabytes; None for the default of the cluster."""
 
     gpus: int = 0
     max_jobs: int = 100
-    """Jobs that a session has in the queue at once."""
+    """The most jobs of a session in the queue at once."""
 
     folder: Path | None = None
-    """The folder of submitit's files and of logs, on a disk that all nodes share.
+    """The folder for submitit's files and logs, on a disk that all nodes share.
 
-    Without it, one in the store.
+    None for a folder in the store.
     """
 
     def require_sound(self) -> None:
-        """Raise ValueError where a number can be none of a job."""
+        """Raise ValueError where a number is impossible for a job."""
         least = {"time": (self.minutes, 1), "max-jobs": (self.max_jobs, 1), "gpus": (self.gpus, 0)}
         for name, (value, smallest) in least.items():
             if value < smallest:
@@ -52,9 +52,9 @@ class SlurmSettings:
 
 
 def require_executor(name: str) -> str:
-    """Return the address of a cluster; raises ValueError where there is none to train on.
+    """Return the address of a cluster; raises ValueError where there is no cluster.
 
-    Slurm has no address: its commands know where it is.
+    Slurm has no address, since its commands know the cluster.
     """
     if name == "slurm":
         _require_installed("submitit", name=name, extra="slurm")
@@ -90,7 +90,7 @@ def _require_installed(library: str, *, name: str, extra: str) -> None:
 
 
 def device_of_nodes(where: str, name: str, *, has_gpus: bool) -> str:
-    """Return the device of a cluster's nodes; raises ValueError for one that they do not have.
+    """Return the device of a cluster's nodes; raises ValueError for any but cpu, cuda and auto.
 
     >>> device_of_nodes("A Slurm cluster", "auto", has_gpus=True)
     'cuda'
@@ -103,7 +103,7 @@ def device_of_nodes(where: str, name: str, *, has_gpus: bool) -> str:
 
 
 def require_somebody(address: str) -> None:
-    """Raise `ClusterError` where nobody answers at the address of a Ray cluster."""
+    """Raise `ClusterError` where no server answers at the address of a Ray cluster."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         raise ClusterError(

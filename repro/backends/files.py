@@ -1,4 +1,4 @@
-"""The files of a batch in its session's store, and its results."""
+"""The files and results of a batch in the session's store."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from repro.runs.pool import Batch, Failed, Stored, Trained
 from repro.store import Store
 
 SAVE_SECONDS = 5.0
-"""Seconds between two checkpoints, if they cost little."""
+"""Seconds between two checkpoints, if writing them is fast."""
 
 SHARE_OF_SAVING = 0.02
-"""The share of the time that checkpoints may take: large ones are written less often."""
+"""The share of the time that checkpoints may take, so large ones are written less often."""
 
 
 class StoreFiles(Files):
-    """Checkpoints and folders by the keys of a batch's runs, and the parameters they start from."""
+    """The checkpoints and folders of a batch's runs, and the parameters that they start from."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class StoreFiles(Files):
         self.devices, self.root = devices, store.root
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self._cost = 0.0
-        """The seconds that the last checkpoint of all runs has taken."""
+        """The seconds that the last checkpoint of all runs took."""
         self.has_saved_last = False
-        """True once a checkpoint was saved because training is to stop."""
+        """True after the last checkpoint before a stop."""
 
     @property
     def _mark(self) -> bytes:
@@ -80,7 +80,7 @@ class StoreFiles(Files):
     def stored(
         self, events: Iterable[Progress | Trained | Failed]
     ) -> Iterator[Progress | Stored | Failed]:
-        """Yield events, and put the result of each run that is trained into the store."""
+        """Yield events, and put each trained run into the store."""
         for event in events:
             if isinstance(event, Trained):
                 yield stored(event, self._batch, self._store)
@@ -89,7 +89,7 @@ class StoreFiles(Files):
 
 
 def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
-    """Put the result of a run into the store; it fails if no file can hold a value of it."""
+    """Put the result of a run into the store; the run fails if a value cannot be written."""
     how = {**event.provenance, **batch.origin}
     try:
         store.put(batch.runs[event.run], event.values, how, weights=event.weights)
@@ -99,7 +99,7 @@ def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
 
 
 def stored_weights(store: Store, batch: Batch) -> bytes:
-    """Return the parameters that a batch starts from; raises ValueError if there are none."""
+    """Return the stored parameters that a batch starts from; raises ValueError without them."""
     [start] = {run.arm.starts_from for run in batch.runs}
     [key] = {identity["starts_from"] for identity in batch.runs.values()}
     assert start is not None

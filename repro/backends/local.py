@@ -1,7 +1,7 @@
 """The pools of this machine: trainers in processes of their own, or the session's own process.
 
-A session with trainers imports no torch, and survives whatever ends one of them. What a black box
-says that it needs (cores, or accelerators) is free before it begins.
+A session with trainers does not import torch, and survives the crash of a trainer. A black box
+starts when the cores or accelerators that it asks for are free.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Pool, St
 from repro.store import Store, StoreError
 
 SECONDS_TO_STOP = 30.0
-"""The time that trainers have for a last checkpoint; a step may take long."""
+"""The time for trainers to write a last checkpoint, since a step may take long."""
 
 RETRY = "it is not tried again in this session; the same command tries it again"
 
 
 @dataclass(eq=False)
 class LocalJob(Job):
-    """A job, with the places and the trainer that it has; none while it waits for places."""
+    """A job with its places and its trainer; it has none while it waits for places."""
 
     content: bytes = b""
     places: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class LocalJob(Job):
 
 
 class LocalPool(Pool[LocalJob]):
-    """A pool on this machine: its kind of device, and the places to train at."""
+    """A pool on this machine, with its device and its places to train at."""
 
     def __init__(self, store: Store, device: str, trainers: int) -> None:
         super().__init__(resolve_device(device), trainers)
@@ -67,15 +67,15 @@ class LocalPool(Pool[LocalJob]):
 
     @cached_property
     def _places(self) -> Places:
-        """The places of this session; one that trains nothing needs none."""
+        """The places to train at, made when the first batch comes."""
         return places_on(self.device)
 
     def _sent(self, batch: Batch) -> bytes:
-        """Return what a trainer is sent of a batch; raises ValueError where it cannot be sent."""
+        """Return a batch as bytes for a trainer; raises ValueError where it cannot be sent."""
         return b""
 
     def _take_places(self, job: LocalJob) -> bool:
-        """Take the places that a job asks for, of cores at most all; return whether it has them."""
+        """Take the places for a job, at most all cores; return whether it got them."""
         arm, most = job.batch.arm, len(self._places.names)
         on_cpu = self.device == "cpu"
         count = min(cores_of(arm, "cpu"), most) if on_cpu else devices_of(arm)
@@ -84,9 +84,9 @@ class LocalPool(Pool[LocalJob]):
 
 
 class ProcessPool(LocalPool):
-    """A pool of at most so many trainers, and no more than there are cores or accelerators.
+    """A pool of trainer processes, at most one for each core or accelerator.
 
-    Trainers are kept from batch to batch.
+    A trainer stays for the next batch.
 
     >>> pool = ProcessPool(store, device="cpu", trainers=4)
     >>> pool.submit(batch)
@@ -105,7 +105,7 @@ class ProcessPool(LocalPool):
         return max(1, min(self._trainers, len(self._places.names)))
 
     def room(self) -> int:
-        if any(not job.places for job in self._jobs):  # they wait, and nothing overtakes them
+        if any(not job.places for job in self._jobs):  # no job overtakes a waiting one
             return 0
         return super().room()
 
@@ -117,7 +117,7 @@ class ProcessPool(LocalPool):
         self._begin()
         if not self._events:
             wait([job.trainer.connection for job in self._jobs if job.trainer], seconds)
-        with interrupts_held():  # a message that is half read would be lost, and all after it
+        with interrupts_held():  # a Ctrl-C within a message would lose it and all later ones
             for job in list(self._jobs):
                 if job.trainer is not None:
                     self._hear(job, job.trainer)
@@ -130,7 +130,7 @@ class ProcessPool(LocalPool):
                 if job.trainer is not None:
                     _ask_to_stop(job.trainer, job.batch)
             _wait_for_ends(trainers)
-        except KeyboardInterrupt:  # a second Ctrl-C: not even a last checkpoint
+        except KeyboardInterrupt:  # a second Ctrl-C: end without a last checkpoint
             pass
         for trainer in [*trainers, *self._idle]:
             trainer.kill()
@@ -144,7 +144,7 @@ class ProcessPool(LocalPool):
         return packed(batch)
 
     def _begin(self) -> None:
-        """Begin the jobs that wait, in their order, as there are trainers and places for them."""
+        """Begin waiting jobs in their order, while there are trainers and places for them."""
         with interrupts_held():
             for job in self._jobs:
                 under_way = sum(other.trainer is not None for other in self._jobs)
@@ -156,7 +156,7 @@ class ProcessPool(LocalPool):
                 job.trainer.send(job.content)
 
     def _trainer_at(self, places: Sequence[str]) -> TrainerProcess:
-        """Return an idle trainer, or a new one; no two share an accelerator."""
+        """Return an idle trainer, or a new one; no two trainers share an accelerator."""
         visible = ",".join(places) if self.device == "cuda" else None
         for trainer in list(self._idle):
             is_free = trainer.visible == visible and not trainer.has_ended
@@ -168,7 +168,7 @@ class ProcessPool(LocalPool):
         return TrainerProcess(visible, root=self._store.root, device=self.device)
 
     def _hear(self, job: LocalJob, trainer: TrainerProcess) -> None:
-        """Take in what a job's trainer has sent."""
+        """Handle the messages of a job's trainer."""
         try:
             for event in trainer.received():
                 if event is None:
@@ -206,7 +206,7 @@ class ProcessPool(LocalPool):
 
 
 def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
-    """Ask for an end after one checkpoint, or at once where a black box would never hear it."""
+    """Ask for an end after one checkpoint; interrupt a black box that would never check."""
     if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_reported:
         trainer.interrupt()
     else:
@@ -220,7 +220,7 @@ def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
         wait([trainer.connection for trainer in left], seconds)
         for trainer in list(left):
             try:
-                for _ in trainer.received():  # what they have trained, they have stored
+                for _ in trainer.received():  # trainers store their results themselves
                     pass
             except EOFError:
                 left.remove(trainer)
@@ -229,9 +229,8 @@ def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
 class InProcessPool(LocalPool):
     """A pool that trains in `events`, in the session's own process.
 
-    For whoever wants to see what training prints, if it `shows` that, or to stop in the middle of
-    it with a debugger. A run that Ctrl-C ends goes on from its last checkpoint, which is some
-    seconds old.
+    It is for users who want to see the output of training (`shows`) or to debug it. After Ctrl-C a
+    run goes on from its last checkpoint, which is some seconds old.
 
     >>> pool = InProcessPool(store, device="cpu")
     >>> pool.submit(batch)
@@ -245,7 +244,7 @@ class InProcessPool(LocalPool):
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._pending()
-        if not self._jobs or not seconds:  # what is ready is judged before
+        if not self._jobs or not seconds:  # 0: claims that are ready are judged first
             return
         [job] = self._jobs
         if not self._take_places(job):

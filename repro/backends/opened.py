@@ -1,7 +1,7 @@
-"""The files of its project that a run opens while it trains, for what it does not name to be told.
+"""Finds project files that a run opens while it trains, but that its arm does not name.
 
-Code that a run imports is part of its key, and so are the files that its arm names in `reads`. What
-it opens besides may change without a run being trained again.
+Code that a run imports is part of its key, and so are the files in its arm's `reads`. Other files
+may change without training the run again, so a remark names them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOREIGN = frozenset({"__pycache__", "site-packages", "node_modules"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 _taken: list[set[Path]] = []
-"""The sets that take what is opened; the last one does."""
+"""The sets for the names of opened files; the last one is in use."""
 
 
 @contextmanager
@@ -36,10 +36,10 @@ def _taking(files: set[Path]) -> Iterator[None]:
 
 
 class Opened:
-    """Sees which files an arm's training opens.
+    """Notes which files the training of an arm opens.
 
-    Of arms of `repro.own` alone: other studies say what their data is. What lies below `but`, such
-    as a run's own folder and its checkpoint, needs no name.
+    Only for arms of `repro.own`, since the data of other studies is known. Files below `but`, such
+    as a run's own folder and its checkpoint, are not noted.
 
     >>> opened = Opened(arm, but=store.root)
     >>> with opened.watching():
@@ -55,16 +55,16 @@ class Opened:
         if isinstance(arm, OwnArm):
             _listen()
             self._named.update(file.resolve() for file in arm.files_read())
-            with _taking(self._named):  # what decides the data's content is named by that
+            with _taking(self._named):  # the data's content, part of the key, covers these files
                 arm.content()
 
     def watching(self) -> AbstractContextManager[None]:
-        """Take note of what is opened within a block."""
+        """Note the files that are opened within a block."""
         return _taking(self._files)
 
     @property
     def unnamed(self) -> list[str]:
-        """The files of the arm's project that were opened and that it does not name."""
+        """The opened files of the arm's project that the arm does not name."""
         if not isinstance(self._arm, OwnArm):
             return []
         files = (each for each in self._files - self._named if not each.is_relative_to(self._but))
@@ -73,7 +73,7 @@ class Opened:
 
 @cache
 def project_of(module: str) -> Path:
-    """Return the folder of the project that a module belongs to, or else the module's own."""
+    """Return the folder of a module's project, or else the folder of the module."""
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
@@ -98,7 +98,7 @@ def _in_project(files: Iterable[Path], project: Path) -> list[str]:
 
 @cache
 def _listen() -> None:
-    """Have Python tell of every file that is opened; it cannot be asked to stop."""
+    """Add an audit hook for opened files; Python has no way to remove it."""
     sys.addaudithook(_take)
 
 
@@ -110,10 +110,10 @@ def _take(event: str, arguments: tuple[Any, ...]) -> None:
         is_read = not (flags & _WRITES if isinstance(flags, int) else mode and "r" not in mode)
         if is_read and isinstance(path, str | bytes | os.PathLike):
             name = os.fsdecode(path)
-            if not name.endswith((".py", ".pyc")):  # an import, which is followed as code
+            if not name.endswith((".py", ".pyc")):  # imported code is covered by the key
                 _taken[-1].add(Path(name).resolve())
         return
-    _, words, folder, _ = arguments  # what a command opens cannot be seen, but what it is given
+    _, words, folder, _ = arguments  # the files that a command opens are unknown, but not its words
     for word in [words] if isinstance(words, str | bytes) else words or ():
         if isinstance(word, str | bytes | os.PathLike):
             name = os.fsdecode(word)

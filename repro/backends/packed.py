@@ -1,8 +1,8 @@
-"""Batches as bytes for another process, with the files that their classes are defined in.
+"""Packs batches as bytes for another process, with the files in which their classes are defined.
 
-pytest, a script and a second `conftest.py` give modules names that no import finds again, or finds
-another file by. So a class goes as its module's name and file and its own name, and the process
-that unpacks it loads that file under that name.
+pytest, a script and a second `conftest.py` give modules names by which an import finds nothing, or
+another file. So a class is packed as the name and file of its module, and its own name. The other
+process loads that file under that name.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from repro.runs.pool import Batch
 
 MAIN = "__main__"
 LOADED_MAIN = "__mp_main__"
-"""The name that a script is loaded by, as `multiprocessing` does: its guard then keeps it quiet."""
+"""The name of a loaded script, as in `multiprocessing`: its `__main__` guard is then false."""
 
 _being_loaded: list[str] = []
 _loaded: dict[tuple[str, str], ModuleType] = {}
 
 
 class Unsendable(ValueError):
-    """Raised where a batch cannot be sent to another process; says what to change."""
+    """A batch cannot be sent to another process; the message says what to change."""
 
 
 def packed(batch: Batch) -> bytes:
@@ -41,13 +41,13 @@ def packed(batch: Batch) -> bytes:
     kind, buffer = type(batch.arm), io.BytesIO()
     study = batch.arm.study
     try:
-        # a study that is not imported yet will be found there as it would be here
+        # a study that is not imported here can be imported there in the usual way
         loaded = getattr(sys.modules.get(study), "__file__", None)
         file = _file_of(kind) if study == kind.__module__ else loaded
         _ByFile(buffer).dump((study, file, batch))
     except Unsendable:
         raise
-    except Exception as error:  # whatever the parts of an arm raise
+    except Exception as error:  # settings of an arm may raise any error
         raise Unsendable(
             f"cannot be sent to a trainer process ({error}); give its arm plain data, or use -s to"
             " train in pytest's own process"
@@ -56,7 +56,7 @@ def packed(batch: Batch) -> bytes:
 
 
 def unpacked(content: bytes) -> Batch:
-    """Return a batch from bytes, and load the modules of its study and its classes."""
+    """Return a batch from bytes; loads the modules of its study and its classes."""
     importlib.invalidate_caches()  # files may be newer than this process
     study, file, batch = pickle.loads(content)
     if file is not None:
@@ -66,7 +66,7 @@ def unpacked(content: bytes) -> Batch:
 
 
 def load(name: str, file: str) -> ModuleType:
-    """Return the module of a file under a name, which is that module's from now on."""
+    """Return the module of a file, and register it under a name."""
     if (name, file) not in _loaded:
         _being_loaded.append(file)
         try:
@@ -78,16 +78,16 @@ def load(name: str, file: str) -> ModuleType:
 
 
 def require_not_loading() -> None:
-    """Raise RuntimeError where this process is loading a script that goes on to train."""
+    """Raise RuntimeError where this process is loading a script that trains when imported."""
     if _being_loaded:
         raise RuntimeError(
-            f"{_being_loaded[0]} trains as soon as it is imported, which a trainer process has to"
-            ' do; put what it does under `if __name__ == "__main__":`'
+            f"{_being_loaded[0]} trains when it is imported, and a trainer process has to import"
+            ' it; put the training under `if __name__ == "__main__":`'
         )
 
 
 class _ByFile(pickle.Pickler):
-    """Writes the classes of settings by the files that they are defined in."""
+    """Pickles data classes by the files in which they are defined."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, type) and dataclasses.is_dataclass(value):
@@ -96,9 +96,9 @@ class _ByFile(pickle.Pickler):
 
 
 def _file_of(kind: type) -> str:
-    """Return the file that a class is defined in; raises `Unsendable` where that cannot be told.
+    """Return the file in which a class is defined; raises `Unsendable` if it is not known.
 
-    By the module that the methods of a data class were made in: another one may have its name now.
+    It is found by the globals of the class's methods, since another module may now have the name.
     """
     if "<locals>" in kind.__qualname__:
         raise Unsendable(
@@ -124,17 +124,17 @@ def _class_in(module: str, file: str, qualname: str) -> type:
         found = getattr(found, part)
     assert isinstance(found, type)
     if found.__module__ == LOADED_MAIN:
-        found.__module__ = module  # two arms are the same if they say the same of their class
+        found.__module__ = module  # so that arms compare equal across processes
     return found
 
 
 def _imported(name: str, file: str) -> ModuleType | None:
-    """Import a module in the usual way, where that leads to this file."""
+    """Import a module in the usual way, if that finds this file."""
     if name == MAIN:
         return None
     try:
         spec = find_spec(name)
-    except (ModuleNotFoundError, ValueError):  # no such package, or a module that has no spec
+    except (ModuleNotFoundError, ValueError):  # no such package, or a module without a spec
         return None
     if spec is None or spec.origin is None or not Path(spec.origin).exists():
         return None
@@ -142,7 +142,7 @@ def _imported(name: str, file: str) -> ModuleType | None:
 
 
 def _executed(name: str, file: str) -> ModuleType:
-    """Make a module of a file, whatever else has its name or could be found by it."""
+    """Make a module from a file, even if another module has its name."""
     name = LOADED_MAIN if name == MAIN else name
     _load_parents(name, Path(file))
     spec = spec_from_file_location(name, file)
@@ -154,7 +154,7 @@ def _executed(name: str, file: str) -> ModuleType:
 
 
 def _load_parents(name: str, file: Path) -> None:
-    """Load the packages that a module lies in, for what it imports from beside itself."""
+    """Load the parent packages of a module, for its relative imports."""
     parent = name.rpartition(".")[0]
     folder = file.parents[1] if file.name == "__init__.py" else file.parent
     if not parent or str(folder) in getattr(sys.modules.get(parent), "__path__", ()):

@@ -1,9 +1,9 @@
 """The places to train at: one for each accelerator or core of this machine.
 
-Neighbours on an accelerator would add up to its memory, so everybody on the machine shares its
-lock. More trainers than cores push each other's numbers out of the caches (four on two cores took
-1.1 to 1.2 times as long as two). Cores are not shared between sessions: another session must not
-have to wait for the end of a long batch.
+Two trainers on one accelerator could exceed its memory, so all sessions of a user lock it. More
+trainers than cores evict each other's data from the caches (four on two cores took 1.1 to 1.2 times
+as long as two). Cores have no locks between sessions, or one session would wait for a long batch of
+another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from repro.store.locks import Lock, Locks
 
 
 class Places:
-    """Places by name, which are taken for batches; with `locks` other processes take them too.
+    """Places by name, to take for batches; with `locks` they are shared with other processes.
 
     >>> places = Places(["0", "1"])
     >>> places.take(2)
@@ -34,7 +34,7 @@ class Places:
         self._taken: dict[str, Lock | None] = {}
 
     def take(self, count: int) -> list[str]:
-        """Take so many places, or none: who waits holds nothing that another one waits for.
+        """Take this number of places, or none; so a waiting batch holds no place.
 
         >>> Places(["0"]).take(2)
         []
@@ -52,7 +52,7 @@ class Places:
         return list(taken)
 
     def give_back(self, names: Iterable[str]) -> None:
-        """Let other batches and processes have places that were taken."""
+        """Release places."""
         for name in list(names):
             if (lock := self._taken.pop(name)) is not None:
                 lock.release()
@@ -82,9 +82,9 @@ def places_on(device: str) -> Places:
 
 
 def places_folder() -> Path:
-    """Return the folder of this user's locks; raises `TrainingStopped` where another one made it.
+    """Return the folder of this user's locks; raises `TrainingStopped` if another user made it.
 
-    Anybody may make a folder in the temporary one, of whatever name, or a link to somewhere else.
+    Any user may make a folder of this name, or a link, in the temporary folder.
     """
     folder = Path(tempfile.gettempdir()) / f"repro-places-{os.getuid()}"
     with suppress(OSError):
@@ -98,7 +98,7 @@ def places_folder() -> Path:
 
 
 def cores() -> int:
-    """Return how many cores this process may run on."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
@@ -108,7 +108,7 @@ def cores() -> int:
 def accelerators(kind: str) -> list[str]:
     """Return the names of the accelerators that this process may use, by number.
 
-    CUDA's are as `CUDA_VISIBLE_DEVICES` has them, for processes that are started.
+    CUDA devices have names for `CUDA_VISIBLE_DEVICES` of a new process.
 
     >>> accelerators("cuda")
     ['0', '1']
@@ -124,7 +124,7 @@ def accelerators(kind: str) -> list[str]:
 
 
 def numbered_accelerators(device: str) -> dict[str, str]:
-    """Return the CUDA devices that a job was given: torch's names, and those for other processes.
+    """Return the CUDA devices of a job: torch's names, and the names for new processes.
 
     >>> numbered_accelerators("cuda")
     {'cuda:0': '2', 'cuda:1': '3'}
@@ -134,12 +134,12 @@ def numbered_accelerators(device: str) -> dict[str, str]:
 
 
 def devices_of(arm: Arm) -> int:
-    """Return the devices that a run asks for; those of the core train on one."""
+    """Return the number of devices for a run: one, except for black boxes."""
     return arm.devices if isinstance(arm, OutsideArm) else 1
 
 
 def cores_of(arm: Arm, device: str) -> int:
-    """Return the cores that a run asks for: on a CPU each device is one.
+    """Return the number of cores for a run; on a CPU each device is one core.
 
     >>> cores_of(Mine(devices=4, threads=2), "cpu"), cores_of(Mine(devices=4, threads=2), "cuda")
     (4, 2)
@@ -149,7 +149,7 @@ def cores_of(arm: Arm, device: str) -> int:
 
 
 def require_devices(arm: Arm, most: int, *, where: str, device: str) -> None:
-    """Raise ValueError where so many devices are fewer than a run asks for."""
+    """Raise ValueError where a run asks for more than `most` devices."""
     if devices_of(arm) <= most:
         return
     cores = "core" if most == 1 else "cores"

@@ -1,7 +1,7 @@
-"""Ray as a pool: each batch is a task, whose results come back through Ray.
+"""Ray as a pool: each batch is a task, and its results come back through Ray.
 
-Where a task runs, and that it begins again when its node is lost, is Ray's. Nothing is started
-here: a cluster that somebody else runs is joined, and left at the end.
+Ray decides where a task runs, and starts it again if its node is lost. The pool starts no cluster:
+it joins an existing one, and leaves it at the end.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from repro.runs.pool import Batch, Event, Failed, Job, Pool, Trained, TrainingSt
 from repro.store import Store
 
 TASKS_A_TRAINER = 2
-"""Under way at once: one in training, and one that is there when it ends."""
+"""Tasks submitted at once: one in training, and the next one."""
 
 RETRIES = 3
-"""The number of nodes or processes that a batch may lose before its runs fail."""
+"""How often Ray starts a batch again after it lost a node or a process."""
 
 LOOK_SECONDS = 2.0
-"""Between two looks whether the head is still there."""
+"""Seconds between two checks that the head node answers."""
 
 PATIENCE_SECONDS = 10.0
-"""The silence of a cluster's head after which the cluster is taken for lost."""
+"""Seconds without an answer of the head node after which the cluster counts as lost."""
 
 NO_CODE = (".git", ".repro", "**/__pycache__", "**/.pytest_cache", "**/.mypy_cache")
-"""Patterns of what no node needs."""
+"""Patterns of files that no node needs."""
 
 
 @dataclass(eq=False)
 class RayJob(Job):
-    """A job, and Ray's task of it."""
+    """A job and its Ray task."""
 
     task: Any = None
 
 
 class RayPool(Pool[RayJob]):
-    """A cluster, as a session sees it.
+    """The tasks of a session on a Ray cluster.
 
     >>> pool = RayPool(store, address="10.0.0.1:6379", device="auto", project=folder)
     """
@@ -76,7 +76,7 @@ class RayPool(Pool[RayJob]):
         return TASKS_A_TRAINER * self.trainers - len(self._jobs)
 
     def submit(self, batch: Batch, *, is_last_try: bool = True) -> None:
-        job = RayJob(batch, is_last_try)  # Ray itself tries again what a node was lost with
+        job = RayJob(batch, is_last_try)  # Ray itself retries the tasks of a lost node
         with self._explained():
             self._join()
             try:
@@ -87,7 +87,7 @@ class RayPool(Pool[RayJob]):
                 self._jobs.append(job)
                 self._refuse(job, str(error))
                 return
-            # packed by us: Ray would look for the modules of arms before their folders are known
+            # pickled here: Ray would import the modules of arms before the paths are set
             sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
             options = {"max_retries": RETRIES, **self._resources(batch)}
             job.task = _train.options(**options).remote(*sent)
@@ -105,7 +105,7 @@ class RayPool(Pool[RayJob]):
     def stop(self) -> None:
         with suppress(RayError, ConnectionError):
             for job in self._ended(0):
-                for _ in self._come_of(job):  # which stores it
+                for _ in self._come_of(job):  # stores the results
                     pass
             for job in self._jobs:
                 ray.cancel(job.task, force=True)
@@ -113,11 +113,11 @@ class RayPool(Pool[RayJob]):
         ray.shutdown()
 
     def _join(self) -> None:
-        """Join the cluster; raises `ClusterError` where that cannot be done."""
+        """Join the cluster; raises `ClusterError` where it fails."""
         if ray.is_initialized():
             return
         require_somebody(self._address)
-        # on where Ray has it; who runs a cluster without it has to say so
+        # authentication is on by default; a cluster without it needs RAY_AUTH_MODE
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         try:
             ray.init(
@@ -126,19 +126,19 @@ class RayPool(Pool[RayJob]):
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        except Exception as error:  # Ray raises whatever it met, of a dozen kinds
+        except Exception as error:  # Ray raises a dozen kinds of errors
             raise ClusterError(
-                f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); its"
-                " token and its version of Ray have to be those here."
+                f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); it needs"
+                " the same token and the same version of Ray as here."
             ) from error
 
     def _resources(self, batch: Batch) -> dict[str, Any]:
-        """Return what a task is given: all devices that it asks for, of cores what a node has."""
+        """Return the resources of a task: all devices of its arm, but no more cores than a node."""
         cores = max(1, min(cores_of(batch.arm, self.device), most("CPU")))
         return {"num_cpus": cores, "num_gpus": devices_of(batch.arm) * (self.device == "cuda")}
 
     def _ended(self, seconds: float) -> list[RayJob]:
-        """Return the jobs that have ended; wait for the first of them for some seconds at most."""
+        """Return the jobs that have ended; wait for the first for at most this many seconds."""
         jobs = {job.task: job for job in self._jobs}
         if jobs:
             ray.wait(list(jobs), timeout=seconds)
@@ -158,7 +158,7 @@ class RayPool(Pool[RayJob]):
         yield from self._over(job, why)
 
     def _require_head(self) -> None:
-        """Raise `ClusterError` where the head is silent for long: Ray would wait for it."""
+        """Raise `ClusterError` if the head has not answered for long; Ray itself would wait."""
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return
@@ -185,7 +185,7 @@ class RayPool(Pool[RayJob]):
 def _train(
     packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
 ) -> list[Trained | Failed]:
-    """Train a batch on a node, and return what has come of it."""
+    """Train a batch on a node, and return its results and failures."""
     here = Path.cwd()  # where Ray has unpacked the project
     for path in reversed([str(here / place) for place in paths]):
         if path not in sys.path:
@@ -197,9 +197,9 @@ def _train(
 
 
 def environment_of(project: Path, store: Path) -> dict[str, Any]:
-    """Return what Ray brings to the nodes: the project as it is, with uncommitted changes.
+    """Return Ray's runtime environment: the project with its uncommitted changes.
 
-    Left out are what `.gitignore` names, the store, data, and virtual environments.
+    It leaves out files in `.gitignore`, the store, data, and virtual environments.
     """
     folders = [store, data_folder(), *(mark.parent for mark in project.glob("*/pyvenv.cfg"))]
     below = [each.absolute() for each in folders if each.absolute().is_relative_to(project)]
@@ -213,9 +213,9 @@ def environment_of(project: Path, store: Path) -> dict[str, Any]:
 
 
 def code_paths(project: Path) -> list[str]:
-    """Return where Python finds modules below a project, in the order in which it looks.
+    """Return the entries of `sys.path` below a project, as relative paths, in their order.
 
-    Folders of virtual environments are no part of it.
+    Folders of virtual environments are left out.
 
     >>> code_paths(Path.cwd())
     ['.', 'claims']
@@ -227,14 +227,14 @@ def code_paths(project: Path) -> list[str]:
 
 
 def most(unit: str) -> int:
-    """Return how many of a unit, `CPU` or `GPU`, the largest node of the joined cluster has."""
+    """Return the number of CPUs or GPUs (`unit`) of the largest node of the cluster."""
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     return max((int(node["Resources"].get(unit, 0)) for node in nodes if node["Alive"]), default=0)
 
 
 def in_short(error: BaseException) -> str:
-    """Return what was wrong as one line of what Ray prints of it."""
-    cause = getattr(error, "cause", None)  # of a task's own error, which Ray prints as a traceback
+    """Return the message of an error of Ray as one line."""
+    cause = getattr(error, "cause", None)  # the error of the task; Ray's text is a traceback
     if isinstance(cause, BaseException):
         return f"{type(cause).__name__}: {in_short(cause)}"
     line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__

@@ -1,8 +1,8 @@
-"""Slurm as a pool: each batch is a job of submitit's, which stores its results itself.
+"""Slurm as a pool: each batch is a job of submitit, which itself stores its results.
 
-Where and when a job runs, and that it runs again when its node is lost or its time is up, is the
-matter of Slurm and submitit. A session that is killed leaves its jobs. The next one on the same
-store finds them in the queue, by the name that all jobs of a store have, and waits for them.
+Slurm and submitit decide where and when a job runs, and start it again if its node is lost or its
+time is up. A killed session leaves its jobs in the queue. The next session on the same store finds
+them there, since all jobs of a store have one name, and waits for them.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingSto
 from repro.store import Store
 
 POLL_SECONDS = 0.5
-"""Between two looks for results in the store."""
+"""Seconds between two looks for results in the store."""
 
 LOOK_SECONDS = 10.0
-"""Between two looks at Slurm's queue, which others ask too."""
+"""Seconds between two looks at Slurm's queue, which other users query, too."""
 
 PATIENCE_SECONDS = 60
-"""Seconds that one of Slurm's commands may take."""
+"""The most seconds for a command of Slurm."""
 
 TIME_LIMITS = 1000
-"""Time limits that a job may come to, each time further than before."""
+"""How often a job may reach its time limit and be started again."""
 
 SHARE_OF_LIMIT = 0.5
-"""The part of its time limit after which a job should have kept something to go on from."""
+"""The part of its time limit after which a job should have a checkpoint."""
 
 SIGNAL_SECONDS = 90
-"""Seconds before its time limit at which a job is told to end; fewer where the limit is short."""
+"""Seconds before its time limit at which a job is told to end; fewer for a short limit."""
 
 LOG_LINES = 30
 KEY_LETTERS = 16
-"""Letters of a key in a job's comment, by which the next session knows its runs."""
+"""Letters of a key in the comment of a job; by them the next session finds its runs."""
 
 ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"),
 }
-"""The states of jobs that are over, unless Slurm starts them again."""
+"""The states of ended jobs; Slurm may still start some of them again."""
 
 
 class JobState(NamedTuple):
-    """The state of a job in Slurm's words, the reason why it waits, and what it trains.
+    """The state of a job in Slurm's words, the reason why it waits, and its comment.
 
-    A job that Slurm has forgotten has a state without a name.
+    If Slurm has forgotten a job, the state has no name.
     """
 
     name: str = ""
@@ -73,12 +73,12 @@ class JobState(NamedTuple):
         return self.name in ENDED or not self.name
 
     def has(self, key: str) -> bool:
-        """Tell whether the job trains the run of a key."""
+        """Tell whether the job trains the run with this key."""
         return key[:KEY_LETTERS] in self.comment.split(",")
 
 
 PENDING = JobState("PENDING")
-"""The state of a job that was just submitted."""
+"""The state of a new job."""
 
 
 @dataclass(eq=False)
@@ -91,7 +91,7 @@ class QueuedJob(Job):
 
 
 class SlurmPool(Pool[QueuedJob]):
-    """The jobs of a store, as a session sees them.
+    """The Slurm jobs of a store.
 
     >>> pool = SlurmPool(store, SlurmSettings(gpus=1), device="auto", project=folder)
     """
@@ -142,17 +142,17 @@ class SlurmPool(Pool[QueuedJob]):
         self._jobs.clear()
 
     def _come(self) -> Iterator[Event]:
-        """Yield what has come since the last time."""
+        """Yield new events."""
         if self._jobs:
             self._look()
         for job in list(self._jobs):
             failed = {each.run: each for each in self._queue.failed(job.id)}
-            for run in list(job.left):  # a job that has said its end has stored the others
+            for run in list(job.left):  # a job that reports failures has stored all other runs
                 is_stored = self._store.measured(job.batch.keys[run]) is not None
                 if is_stored or run in failed:
                     job.left.remove(run)
                     yield Stored(run) if is_stored else failed[run]
-            # a job that Slurm starts again seems over for a moment
+            # a job that Slurm starts again looks ended for a moment
             if not job.left:
                 yield from self._over(job)
             elif job.looks_after_end > 1:
@@ -162,7 +162,7 @@ class SlurmPool(Pool[QueuedJob]):
                 yield from self._over(job, why, self._queue.end_of_log(job.id))
 
     def _look(self) -> None:
-        """Ask Slurm for the states of the store's jobs, now and then."""
+        """Ask Slurm for the states of the store's jobs, every `LOOK_SECONDS`."""
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
         self._looked = time.monotonic()
@@ -176,11 +176,10 @@ class SlurmPool(Pool[QueuedJob]):
 
 @dataclass
 class BatchJob:
-    """Trains a batch on a node, into the store that all share; returns what failed.
+    """Trains a batch on a node, and puts it into the shared store; returns the failed runs.
 
-    submitit calls it, and calls it again where the job starts again: after a time limit, a
-    preemption or a lost node. What was stored by then is left alone, the rest goes on from its
-    checkpoints.
+    submitit calls it, and calls it again after a time limit, a preemption or a lost node. Runs that
+    are stored by then are left out, the others go on from their checkpoints.
 
     >>> BatchJob(store.root, batch, device="cpu", minutes=60)()
     []
@@ -204,16 +203,16 @@ class BatchJob:
         files = StoreFiles(store, self.batch, show=lambda progress: None, devices=devices)
         failed = []
         for event in files.stored(train_here(self.batch, device=self.device, files=files)):
-            if self._is_ending:  # the exit of submitit was taken for one of the training
+            if self._is_ending:  # submitit's exit was caught as an error of the training
                 sys.exit(-1)
             if isinstance(event, Failed):
                 failed.append(event)
         return failed
 
     def checkpoint(self) -> DelayedSubmission:
-        """Return the job again, for Slurm to start it once more: submitit asks when time is up.
+        """Return the job, for Slurm to start it again; submitit calls this when time is up.
 
-        Raises TimeoutError, in the middle of training, where that would come no further.
+        Raises TimeoutError if a new start would get no further, since there is no checkpoint.
         """
         took = time.monotonic() - self._began
         if took > SHARE_OF_LIMIT * 60 * self.minutes and not self._has_kept_something():
@@ -233,7 +232,7 @@ class BatchJob:
 
 
 class SlurmQueue:
-    """The jobs of one store, which all have the same name: submitit's way in, and their states."""
+    """Submits, lists and cancels the jobs of one store, which all have the same name."""
 
     def __init__(self, store: Store, settings: SlurmSettings, *, project: Path) -> None:
         self.folder = (settings.folder or store.root / "slurm").absolute()
@@ -242,7 +241,7 @@ class SlurmQueue:
         self._name = f"repro-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
     def submit(self, batch: Batch, device: str) -> str:
-        """Submit a batch as a job; return its number with Slurm."""
+        """Submit a batch as a job; return the job's number."""
         self.folder.mkdir(parents=True, exist_ok=True)
         executor = SlurmExecutor(self.folder, max_num_timeout=TIME_LIMITS, python=self._python())
         executor.update_parameters(**self._parameters(batch))
@@ -254,7 +253,7 @@ class SlurmQueue:
             raise TrainingStopped(f"Slurm did not take the jobs ({why})") from error
 
     def states(self) -> dict[str, JobState] | None:
-        """Return the states of the store's jobs, whoever submitted them; None without an answer."""
+        """Return the states of the store's jobs, of all sessions; None if Slurm does not answer."""
         command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%k|%r"]
         try:
             said = subprocess.run(
@@ -270,7 +269,7 @@ class SlurmQueue:
         return {job: JobState(state, why, keys) for job, state, keys, why in found}
 
     def failed(self, job: str) -> Sequence[Failed]:
-        """Return what a job said at its end; nothing before, or where it ended by an error."""
+        """Return the failed runs of an ended job; none before its end, or if it crashed."""
         known: SlurmJob[Sequence[Failed]] = SlurmJob(self.folder, job)
         try:
             return known.result() if known.paths.result_pickle.exists() else ()
@@ -278,12 +277,12 @@ class SlurmQueue:
             return ()
 
     def cancel(self, jobs: Iterable[str]) -> None:
-        """Cancel jobs; Slurm complains of those that have ended."""
+        """Cancel jobs; ignore Slurm's complaints about ended ones."""
         if jobs := sorted(jobs):
             subprocess.run(["scancel", *jobs], capture_output=True, timeout=PATIENCE_SECONDS)
 
     def end_of_log(self, job: str) -> str:
-        """Return the last lines that a job wrote; or that there are none."""
+        """Return the last lines of a job's log, or say that there is no log."""
         path = SlurmJob(self.folder, job).paths.stdout
         if not path.exists():
             return f"It left no log at {path}; that has to be on a disk that all nodes share."
@@ -291,7 +290,7 @@ class SlurmQueue:
         return "\n".join([f"The end of its log, {path}:", *lines])
 
     def _python(self) -> str:
-        """Return Python as a command of the shell, which finds the modules that are found here."""
+        """Return a shell command for Python with this process's module path."""
         path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
         given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]
         return shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
@@ -307,7 +306,7 @@ class SlurmQueue:
             "nodes": 1,
             "ntasks_per_node": 1,
             "cpus_per_task": cores,
-            "srun_args": [f"--cpus-per-task={cores}"],  # which srun does not take over
+            "srun_args": [f"--cpus-per-task={cores}"],  # srun does not inherit it from sbatch
             "signal_delay_s": min(SIGNAL_SECONDS, 15 * wishes.minutes),
             "stderr_to_stdout": True,
             "additional_parameters": {"requeue": True},

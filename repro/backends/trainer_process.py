@@ -1,8 +1,8 @@
-"""A trainer: a process of this machine that trains what its session sends, until one of them ends.
+"""A trainer: a process of this machine that trains the batches of its session.
 
-`TrainerProcess` is the session's side of it, and `serve` runs in it. It leads a process group of
-its own. The terminal's Ctrl-C goes to the session alone, which asks for a last checkpoint; and
-whatever a black box has started ends together with its trainer.
+`TrainerProcess` is the session's side, and `serve` runs in the trainer. A trainer has a process
+group of its own. So Ctrl-C in the terminal reaches only the session, which asks for a last
+checkpoint, and the processes that a black box has started end together with their trainer.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from repro.store import Store, StoreError
 from repro.text import said_in_full
 
 SECONDS_BETWEEN_LOOKS = 1.0
-"""Between two looks whether the session is still there, where its pipe does not tell."""
+"""Seconds between two checks that the session still runs, since the pipe does not always tell."""
 
 SECONDS_BETWEEN_WORDS = 0.2
-"""Between two words of how far a batch is: a session that is busy would not read more."""
+"""Seconds between two progress messages; a busy session would not read more."""
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from repro.backends.trainer_process import serve; serve(*sys.argv[2:])"
 )
-"""Python's own processes would import the session's script once more, and share its terminal."""
+"""`multiprocessing` would import the session's script again, and share its terminal."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A batch could not be read: its modules, say, cannot be loaded in the trainer."""
+    """A batch could not be unpacked; its modules, say, cannot be loaded in the trainer."""
 
     why: str
     details: str
 
 
 class TrainerProcess:
-    """A process that trains on the accelerators that it was given, or on a CPU.
+    """A process that trains on given accelerators, or on a CPU.
 
-    It sends events, with the place of a run in its batch instead of the run: the session need not
-    be able to load what a run consists of. None comes at the end of a batch.
+    It sends events. Instead of a run, an event has the run's index in the batch, since the session
+    may not be able to unpickle a run. At the end of a batch it sends None.
 
     >>> trainer = TrainerProcess("0,1", root=store.root, device="cuda")
     >>> trainer.send(packed(batch))
@@ -102,21 +102,21 @@ class TrainerProcess:
         return self._process.poll() is not None
 
     def send(self, content: bytes | None) -> None:
-        """Give it a batch to train, or None to stop; it finds the modules that this process does.
+        """Send a batch to train, or None to stop, with the module path of this process.
 
-        Where it has ended meanwhile, `received` says so.
+        If the trainer has ended, `received` says so.
         """
         self._begins_at = os.fstat(self._printed.fileno()).st_size
         with suppress(OSError):
             self.connection.send(content if content is None else (content, sys.path[:]))
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in it, and in the commands that it has started."""
+        """Interrupt the trainer and the processes that it has started."""
         self._signal(signal.SIGINT)
 
     def received(self) -> Iterator[Any]:
-        """Yield what it has sent; raises EOFError where it has ended and nothing more will come."""
-        has_ended = self.has_ended  # asked before the last look at what it has left
+        """Yield new messages; raises EOFError if the trainer has ended and all were read."""
+        has_ended = self.has_ended  # before the last messages are read
         try:
             while self.connection.poll():
                 yield self.connection.recv()
@@ -126,7 +126,7 @@ class TrainerProcess:
             raise EOFError
 
     def kill(self) -> str:
-        """End it and all that it has started; return how it ended, in words."""
+        """Kill the trainer and all processes that it has started; return how it ended, in words."""
         self._signal(signal.SIGKILL)
         code = self._process.wait()
         self.connection.close()
@@ -137,22 +137,22 @@ class TrainerProcess:
         return f"{name}: a crash in native code, or killed for memory?"
 
     def printed(self) -> str:
-        """Return the end of what it has printed since its last task, but for what Python did."""
+        """Return the end of the output since the last task, outside of Python's own streams."""
         size = os.fstat(self._printed.fileno()).st_size
         first = max(self._begins_at, size - MOST)
         return os.pread(self._printed.fileno(), size - first, first).decode(errors="replace")
 
     def _signal(self, number: signal.Signals) -> None:
-        with suppress(OSError):  # there is nobody left
+        with suppress(OSError):  # the process group has ended
             os.killpg(self._process.pid, number)
 
 
 class Stopped(BaseException):
-    """Ends training for good, past a user's `except Exception`."""
+    """Ends training; a user's `except Exception` does not catch it."""
 
 
 class _NoInput(io.TextIOBase):
-    """Stands for the terminal, which a trainer does not have."""
+    """Replaces the terminal's input, which a trainer does not have."""
 
     def readline(self, size: int | None = -1, /) -> NoReturn:
         raise RuntimeError(
@@ -164,7 +164,7 @@ class _NoInput(io.TextIOBase):
 
 
 def serve(handle: str, session: str, root: str, device: str) -> None:
-    """Train what comes over a connection from a session's process, until it says stop or ends."""
+    """Train the batches that come over a connection, until the session says stop or ends."""
     os.set_inheritable(int(handle), False)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.enable()
@@ -182,7 +182,7 @@ def serve(handle: str, session: str, root: str, device: str) -> None:
 
 
 def _listen(connection: Connection, session: int, tasks: SimpleQueue[Any], stopping: Event) -> None:
-    """Take tasks in; end this process, and all that it has started, if the session is gone."""
+    """Receive tasks; if the session is gone, kill this process and all that it has started."""
     with suppress(EOFError, OSError):
         while os.getppid() == session:
             if connection.poll(SECONDS_BETWEEN_LOOKS):
@@ -196,7 +196,7 @@ def _listen(connection: Connection, session: int, tasks: SimpleQueue[Any], stopp
 def _train(
     content: bytes, store: Store, device: str, send: Callable[[Any], None], stopping: Event
 ) -> None:
-    """Train a batch, and tell what comes of it; raises `Stopped` after a last checkpoint."""
+    """Train a batch and send its events; raises `Stopped` after a last checkpoint."""
     printed = Printed()
     try:
         with printed.taking():
@@ -214,7 +214,7 @@ def _train(
 
     def show(progress: Progress) -> None:
         tell(progress)
-        if stopping.is_set():  # a black box has kept what it needs when it says how far it is
+        if stopping.is_set():  # a black box has written its checkpoint when it reports progress
             raise Stopped
 
     files = StoreFiles(
@@ -236,5 +236,5 @@ def _train(
                 send(replace(event, run=places[event.run]))  # type: ignore[arg-type]
     except StoreError as error:
         send(error)
-    if device == "cuda":  # others may train there before this process does again
+    if device == "cuda":  # another process may train there next
         free_memory(device)

@@ -1,4 +1,4 @@
-"""The source that a run reaches, read and never imported, so that a changed study trains again."""
+"""Finds the code that a run reaches by reading source, so that a changed study trains again."""
 
 from repro.code.reached import Modules, Root, digest, libraries, reached
 from repro.code.source import Definition

@@ -1,4 +1,4 @@
-"""The files of its project that a script imports, read and never run."""
+"""Finds the project files that a script imports, by reading them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from repro.code.source import parse
 
 
-@cache  # a session asks for the settings of an arm often
+@cache  # called for each use of an arm's settings
 def imported_by(script: Path, *, places: tuple[Path, ...]) -> list[Path]:
-    """Return the Python files below some places that a script imports, and that those import.
+    """Return the Python files below `places` that a script imports, directly or indirectly.
 
-    What is loaded by a name that is put together while running is not seen.
+    Modules whose names are computed at run time are not found.
 
     >>> (folder / "train.py").write_text("from lib.model import build")
     >>> imported_by(folder / "train.py", places=(folder,))  # and lib/__init__.py, if there is one
@@ -30,19 +30,19 @@ def imported_by(script: Path, *, places: tuple[Path, ...]) -> list[Path]:
 
 
 def _imported(file: Path, places: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that one file names in its imports, wherever in it these stand."""
+    """Yield the files that one file names in any of its import statements."""
     around = min((p for p in places if file.is_relative_to(p)), key=lambda p: len(p.parts))
     package = ".".join(file.parent.relative_to(around).parts)
     try:
         names = parse(file.read_bytes(), package).executed
     except (OSError, SyntaxError, ValueError, ImportError):
-        return  # it is said where it is hashed, or run
-    for name in names:  # which may be one of a module, or of a module of a package
+        return  # reported when the file is hashed, or run
+    for name in names:
         yield from _files(places, name)
 
 
 def _files(places: Sequence[Path], name: str) -> Iterator[Path]:
-    """Yield the files of a module and of the packages around it, as far as they are there."""
+    """Yield the existing files of a module and of its parent packages."""
     parts = name.split(".")
     for place in places:
         for count in range(1, len(parts) + 1):

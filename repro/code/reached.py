@@ -1,15 +1,15 @@
-"""The definitions that a run reaches: from its study on, through names, imports and members.
+"""Finds the definitions that a run reaches from its study, through names, imports and members.
 
-A module, function, class or constant is reached where reached code names it. A member of a class
-(a method, a field's default) is reached where reached code mentions an attribute of its name, or
-where code that is not followed may call it. So a label, a preset or another study's arms do not
-count, and neither do the types that only annotations of functions name.
+A module, function, class or constant is reached if reached code names it. A member of a class (a
+method, a field's default) is reached if reached code mentions an attribute of its name, or if
+foreign code may call it. So a label, a preset or another study's arms do not count, and neither do
+types that only annotations of functions name.
 
 Code that looks names up (`globals()`, `sys.modules`, `eval`) reaches all of its module. A class
 that collects its subclasses reaches those in the modules that are imported.
 
-Not seen: modules that `importlib.import_module` loads by a name that is put together, compiled
-modules, and files that are read.
+Not found: modules that `importlib.import_module` loads by a name computed at run time, compiled
+modules, and files that code reads.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from repro.code.source import EFFECTS, Definition, Module, parse
 from repro.installed import is_installed
 
 _CLOSED_BASES = {"Protocol", "Generic", "NamedTuple", "TypedDict", "ABC", "Enum", "StrEnum"}
-"""Bases that call no method of a subclass but those with two underscores, beside the built-in."""
+"""Bases that, like built-in classes, call only methods with two underscores of a subclass."""
 
 
 class Root(NamedTuple):
-    """A name in a module that a run starts from; without a name, all of the module."""
+    """A name in a module where the search begins; without a name, the whole module."""
 
     module: str
     name: str = ""
 
 
 Place = tuple[str, str]
-"""A module and a name in it; no name is the module itself."""
+"""A module and a name in it; an empty name is the module itself."""
 
 
 class Modules(dict[str, Module]):
-    """The modules that can be reached, parsed when they are first asked for.
+    """The modules that can be reached, parsed when they are first needed.
 
-    `packages` are followed wherever they are installed; others where they are no installed library.
+    It follows the `packages`, also installed ones, and all other code that is not installed.
     """
 
     def __init__(self, packages: Iterable[str] = ()) -> None:
         self.packages = {"repro", *packages}
 
     def __missing__(self, name: str) -> Module:
-        """Parse a module; one without source, or that is not followed, is empty."""
+        """Parse a module; it is empty if it has no source, or is not followed."""
         top, *rest = name.split(".")
         paths = [Path(place, *rest) for place in self._places(top)]
         files = [f for path in paths for f in (path / "__init__.py", path.with_suffix(".py"))]
@@ -60,7 +60,7 @@ class Modules(dict[str, Module]):
         return self[name]
 
     def _places(self, top: str) -> list[str]:
-        """Return the folders of a top-level package, or the file of a module, if followed."""
+        """Return the folders of a top-level package, or a module's file; none if not followed."""
         try:
             spec = find_spec(top)
         except (ImportError, ValueError):
@@ -82,13 +82,13 @@ def reached(roots: Iterable[Root], modules: Modules) -> dict[str, Definition]:
 
 
 def digest(definitions: Mapping[str, Definition]) -> str:
-    """Return one digest of them all, and of where they stand."""
+    """Return one digest of all definitions and their full names."""
     lines = [f"{name} {each.digest}" for name, each in sorted(definitions.items())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def libraries(roots: Iterable[Root], modules: Modules, *, besides: str) -> set[str]:
-    """Return the installed libraries that what is reached outside of `besides` imports."""
+    """Return the installed libraries that reached modules import, without modules of `besides`."""
     imported = _Walk(roots, modules).imported
     own = [module for module in imported if not f"{module}.".startswith(besides)]
     tops = {name.partition(".")[0] for module in own for name in modules[module].executed}
@@ -102,10 +102,10 @@ class _Walk:
         self.modules = modules
         self.definitions: dict[Place, Definition] = {}
         self.imported: set[str] = set()
-        """The modules of all that is reached, and those that these import."""
+        """The modules of reached code, and the modules that they import."""
         self.mentions: set[str] = set()
         self.members: list[tuple[str, str, Definition]] = []
-        """The members of reached classes, which count once somebody mentions them."""
+        """The members of reached classes; they count when reached code mentions them."""
         self.waiting: list[tuple[str, Definition]] = []
         for root in roots:
             if not modules[root.module].is_here:
@@ -166,7 +166,7 @@ class _Walk:
                 self._take(module, member)
 
     def _import(self, path: str) -> None:
-        """Take in what acts when a module is imported, its packages and its imports with it."""
+        """Take the statements that act when a module, its packages and imports are imported."""
         paths = [path]
         while paths:
             parts = paths.pop().split(".")
@@ -179,7 +179,7 @@ class _Walk:
                     self._take(module, content.definitions[EFFECTS])
 
     def _is_open(self, module: str, definition: Definition) -> bool:
-        """Return whether others may call a class's methods, as torch calls `forward`."""
+        """Return whether foreign code may call a class's methods, as torch calls `forward`."""
         for base in definition.bases or ():
             last = base.rpartition(".")[2]
             if last not in _CLOSED_BASES and not hasattr(builtins, last):
@@ -187,10 +187,10 @@ class _Walk:
                 others = [each for each in found if each[1] is not definition]
                 if not others or any(self._is_open(*each) for each in others):
                     return True
-        return definition.bases is None  # no class, but something that one is made from
+        return definition.bases is None  # no class statement: it may be made in any way
 
     def _resolve(self, module: str, reference: str) -> list[tuple[str, Definition]]:
-        """Return what a dotted name stands for in a module; for no name, all that is in it."""
+        """Return the definitions of a dotted name in a module; for an empty name, all of them."""
         found = [(module, "")]
         for part in reference.split(".") if reference else ():
             inside = [self._lookup(at, part) if not name else [(at, name)] for at, name in found]
@@ -202,7 +202,7 @@ class _Walk:
         ]
 
     def _lookup(self, module: str, name: str, seen: frozenset[Place] = frozenset()) -> list[Place]:
-        """Return the places that a name in a module stands for."""
+        """Return the places of a name in a module, also through its imports."""
         if (module, name) in seen:
             return []
         seen |= {(module, name)}

@@ -1,8 +1,8 @@
-"""Python source as data: the definitions of a module, what they compute, and the names they read.
+"""Python source as data: the definitions of a module, their hashes, and the names that they read.
 
-Comments, docstrings, messages of errors and annotations of functions compute nothing. The text that
-stands for a definition is our own, not `ast.dump`'s: that changes with the minor version of Python,
-and a run's key must not.
+Comments, docstrings, error messages and annotations of functions do not count. The text for a hash
+is not from `ast.dump`, whose output changes with the minor version of Python: keys must not change
+with it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from functools import cached_property
 from importlib.util import resolve_name
 
 EFFECTS = "<module>"
-"""The name of the statements that act when a module is imported."""
+"""The name of the statements that have effects when a module is imported."""
 
 _HARMLESS_DECORATORS = {
     *("abstractmethod", "cache", "cached_property", "claim", "classmethod", "contextmanager"),
     *("dataclass", "dataclasses", "figure", "final", "functools", "lru_cache", "override"),
     *("property", "pytest", "runtime_checkable", "staticmethod", "torch", "wraps"),
 }
-"""Decorators that change what they decorate and nothing else. Another one may register it."""
+"""Decorators without an effect elsewhere; any other decorator may register its function."""
 
 _LOOKUPS = {"globals", "locals", "eval", "exec", "sys.modules", "modules"}
 _IMPORTERS = {"import_module", "importlib.import_module", "__import__"}
@@ -35,10 +35,10 @@ _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 @dataclass(frozen=True)
 class Definition:
-    """Statements that bind one name. The members of a class are definitions of their own."""
+    """The statements that bind one name; members of a class are definitions of their own."""
 
     name: str
-    """The name of a member has that of its class before it."""
+    """The name; for a member, after the name of its class."""
 
     statements: list[ast.stmt] = field(repr=False)
     members: Mapping[str, Definition] = field(default_factory=dict, repr=False)
@@ -47,18 +47,18 @@ class Definition:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what the statements compute."""
+        """A hash of the statements, without prose."""
         return hashlib.sha256(meaning([self.name, *self.statements]).encode()).hexdigest()[:16]
 
     @cached_property
     def references(self) -> set[str]:
-        """The dotted names that the statements read, such as `entry.read`, each one whole."""
+        """The whole dotted names that the statements read, such as `entry.read`."""
         inner = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
         return {_dotted(node) for node in self._nodes if id(node) not in inner} - {""}
 
     @cached_property
     def mentions(self) -> set[str]:
-        """The attributes that the statements name, of whatever object; texts may name some too."""
+        """The attributes that the statements name on any object; texts count, for `getattr`."""
         attributes = {node.attr for node in self._nodes if isinstance(node, ast.Attribute)}
         values = [node.value for node in self._nodes if isinstance(node, ast.Constant)]
         return attributes.union(value for value in values if isinstance(value, str))
@@ -85,20 +85,20 @@ class Definition:
 
 @dataclass
 class Module:
-    """The parts of one module; nothing, where there is no source."""
+    """The parts of one module; empty without source."""
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     imports: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """The dotted paths behind each local name; behind a star, the modules with `.*`."""
 
     executed: list[str] = field(default_factory=list)
-    """The dotted paths of all that its import statements name."""
+    """The dotted paths of all names in its import statements."""
 
     is_here: bool = False
 
 
 def parse(text: str | bytes, package: str = "") -> Module:
-    """Return the parts of a module in a package, whose file has this text."""
+    """Return the parts of a module from its text and the name of its package."""
     tree = _without_prose(ast.parse(text))
     statements = list(_run(tree.body))
     module = Module(_definitions(statements), is_here=True)
@@ -117,7 +117,7 @@ def parse(text: str | bytes, package: str = "") -> Module:
 
 
 def _run(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield what importing a module runs; of imports, those that give another name."""
+    """Yield the statements that run on import; of imports, only those that rename."""
     for each in statements:
         if isinstance(each, ast.Import | ast.ImportFrom):
             renamed = [alias for alias in each.names if alias.asname not in (None, alias.name)]
@@ -134,7 +134,7 @@ def _is_false_on_import(test: ast.expr) -> bool:
 
 
 def _definitions(statements: Iterable[ast.stmt], owner: str = "") -> dict[str, Definition]:
-    """Return the definitions among statements; those in a class are owned by it."""
+    """Return the definitions among statements; `owner` is the prefix of a class's members."""
     parts: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for name in dict.fromkeys(_bound(statement)):
@@ -155,7 +155,7 @@ def _definition(name: str, statements: list[ast.stmt]) -> Definition:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement binds where it stands."""
+    """Yield the names that a statement binds in its own scope."""
     if isinstance(node, _NAMED):
         yield node.name
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -168,7 +168,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _acts(statement: ast.stmt) -> bool:
-    """Return whether importing a statement does more than bind names."""
+    """Return whether a statement does more on import than bind names."""
     if isinstance(statement, _NAMED):
         if statement.name.startswith("test"):  # only pytest registers these
             return False
@@ -180,7 +180,7 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _dotted(node: ast.AST) -> str:
-    """Return a chain of names as text; no text, where the node is none."""
+    """Return a dotted name as text; empty for any other node."""
     if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):
         return f"{before}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
@@ -198,7 +198,7 @@ def meaning(value: object) -> str:
 
 
 def _without_prose(tree: ast.Module) -> ast.Module:
-    """Take away docstrings, the messages of errors, and the annotations of functions."""
+    """Remove docstrings, error messages, and annotations of functions."""
     for node in ast.walk(tree):
         vars(node).pop("msg", None)
         vars(node).pop("returns", None)
@@ -214,7 +214,7 @@ def _without_prose(tree: ast.Module) -> ast.Module:
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Return whether an expression is a text written in the source, also one put together."""
+    """Return whether an expression is a text, also one made by `+`, `%` or `.format`."""
     while isinstance(node, ast.BinOp | ast.Call | ast.Attribute):  # "{} of {}".format(few, all)
         node = next(ast.iter_child_nodes(node))
     is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)

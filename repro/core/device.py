@@ -1,7 +1,7 @@
-"""The devices of this machine, and what of it the bits of a result depend on.
+"""The devices of this machine, and the properties of it that the bits of a result depend on.
 
-All of it is read without importing torch wherever that is possible, so that a session whose results
-are stored already costs no import.
+Where possible they are read without importing torch, so that a session with stored results starts
+quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_TORCH = "none"
 
 @cache
 def resolve_device(name: str) -> str:
-    """The device kind that a name stands for: `auto` is the best one there is."""
+    """Return the kind of device for a name; `auto` is the best one of this machine."""
     if name not in DEVICES:
         raise ValueError(f"There is no device {name!r}; choose one of {', '.join(DEVICES)}.")
     if name == "cpu" or (name == "auto" and _has_plainly_none()):
@@ -44,11 +44,11 @@ def resolve_device(name: str) -> str:
 
 
 def _has_plainly_none() -> bool:
-    """Return whether there can be no accelerator: torch was built without, or has no driver."""
+    """Return whether there can be no accelerator: torch is a CPU build, or there is no driver."""
     try:
         build = metadata.version("torch").partition("+")[2]
     except metadata.PackageNotFoundError:
-        return True  # it is torch that trains on one
+        return True  # torch alone trains on a device
     if build == "cpu":
         return True
     if sys.platform != "linux" or build.startswith("rocm"):
@@ -61,9 +61,9 @@ def _has_plainly_none() -> bool:
 
 
 def one_thread() -> None:
-    """Have torch, if it is installed, use one thread.
+    """Make torch, if it is installed, use one thread.
 
-    Processes that share cores slow each other down by far more than threads would gain.
+    The threads of several trainers would slow each other down by far more than they gain.
     """
     if has_torch():
         import torch
@@ -72,7 +72,7 @@ def one_thread() -> None:
 
 
 def compute_alike(device: str) -> None:
-    """Let CUDA's kernels compute the same numbers again, wherever they have a way to.
+    """Make CUDA's kernels deterministic, where they can be.
 
     >>> compute_alike("cuda")
     """
@@ -80,13 +80,13 @@ def compute_alike(device: str) -> None:
         return
     import torch
 
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read with the first product
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS reads it at first use
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def free_memory(device: str) -> None:
-    """Give back what this process holds of a device's memory and does not use."""
+    """Release the unused memory that this process holds on a device."""
     gc.collect()
     if device == "cuda":
         import torch
@@ -95,7 +95,7 @@ def free_memory(device: str) -> None:
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Return whether a device says that it is full; torch says it in plain words."""
+    """Return whether an error means a full memory; torch says so only in the message."""
     if isinstance(error, MemoryError):
         return True
     words = ("can't allocate memory", "not enough memory", "out of memory")
@@ -104,7 +104,7 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 @cache
 def torch_version() -> str:
-    """The version of torch, without the name of its build, or `none`; read without importing it."""
+    """Return the version of torch without its build, or `none`, and without importing torch."""
     try:
         return metadata.version("torch").partition("+")[0]
     except metadata.PackageNotFoundError:
@@ -124,7 +124,7 @@ def require_torch() -> None:
 
 @cache
 def machine(device: str) -> str:
-    """The chip that trains: another one rounds differently, so its bits are other bits."""
+    """Return the name of the chip that trains; another chip rounds differently."""
     if device == "cuda":
         import torch
 
@@ -133,7 +133,7 @@ def machine(device: str) -> str:
 
 
 def _processor() -> str:
-    """Maker, family and model: matrix libraries choose their code, hence their rounding, by it."""
+    """Return maker, family and model: by them matrix libraries choose their code and rounding."""
     try:
         lines = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0].splitlines()
     except OSError:

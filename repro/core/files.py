@@ -1,4 +1,4 @@
-"""The files of runs in training, wherever they train: checkpoints, and parameters to start from."""
+"""The interface for the files of runs in training: checkpoints, and parameters to start from."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from repro.arm import Run
 
 
 class RunFiles(Protocol):
-    """Reads and keeps the files of the runs of one program."""
+    """Reads and writes the files of the runs of one program."""
 
     def load_checkpoint(self, run: Run) -> bytes | None:
-        """Return what an unfinished run goes on from; None where it starts at the beginning."""
+        """Return the checkpoint of an unfinished run; None if it starts at the beginning."""
 
     def wants_checkpoint(self) -> bool:
-        """Return whether the runs are to be saved now; asked after every step."""
+        """Return whether to write checkpoints now; called after every step."""
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        """Keep a checkpoint in place of the run's last one."""
+        """Write a checkpoint in place of the run's last one."""
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
-        """Forget a checkpoint that nothing can go on from, and say so."""
+        """Remove a checkpoint that cannot be used, and report it."""
 
     def load_weights(self, run: Run) -> bytes:
-        """Return the parameters of a finished run, which other runs start from."""
+        """Return the final parameters of a run that other runs start from."""

@@ -1,4 +1,4 @@
-"""Initial parameters of transformers by convention, each from a random stream of its own."""
+"""The usual initial parameters of transformers, each from its own random stream."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ GPT2_STD = 0.02
 
 @torch.no_grad()
 def as_gpt2(module: nn.Module, seed: int, *, layers: int) -> None:
-    """Initialise a module as GPT-2 was: small normal weights, zero biases, norms' scales of 1.
+    """Initialise a module like GPT-2: small normal weights, zero biases, and norms with scale 1.
 
-    Weights of layers that add to their input, which are named `out` or `down`, are smaller still.
+    The weights of layers that add to the residual, named `out` or `down`, are smaller still.
     """
     for name, parameter in module.named_parameters():
         if parameter.ndim == 2:

@@ -1,4 +1,4 @@
-"""Base classes of models, with the answers that most studies give; see `repro.core.study`."""
+"""Base classes of models, with the methods that most studies share; see `repro.core.study`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReferenceBase:
 
 
 class StackedBase:
-    """A stacked model that trains every parameter of every run, with one learning rate a run."""
+    """A stacked model that trains all parameters of all runs, with one learning rate per run."""
 
     parameters: dict[str, Tensor]
 
@@ -55,7 +55,7 @@ Model = TypeVar("Model", bound=Measurable)
 
 
 class StackOfModels(StackedBase, Generic[Model]):
-    """Reference models whose parameters are one stack; each gets its own back to be measured."""
+    """Reference models with stacked parameters; each gets its own row back to be measured."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         self.models = list(models)
@@ -84,5 +84,5 @@ def stacked(
 
 
 def picked(tensors: Mapping[str, Tensor], rows: Sequence[int]) -> dict[str, Tensor]:
-    """Pick rows of stacked tensors."""
+    """Return these rows of stacked tensors."""
     return {name: tensor[list(rows)] for name, tensor in tensors.items()}

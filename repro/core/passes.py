@@ -1,4 +1,4 @@
-"""The order of lines in training whose epochs are not passes over the data."""
+"""The data order of trainings whose epochs are not passes over the data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from repro.core.streams import stream
 
 
 def shuffled_passes(seed: int, *, lines: int, first: int, size: int) -> torch.Tensor:
-    """Return the next `size` lines of one shuffled pass after another, from the place `first` on.
+    """Return `size` lines from a sequence of shuffled passes, starting at the index `first`.
 
     >>> shuffled_passes(42, lines=3, first=0, size=6).sort().values.tolist()
     [0, 0, 1, 1, 2, 2]

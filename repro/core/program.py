@@ -1,7 +1,7 @@
-"""Runs in training: one step at a time, by the plain loop or stacked into one program.
+"""The two engines: programs that train runs step by step, in a plain loop or stacked.
 
-`train` drives both kinds through the same few operations, so that schedules, checks, checkpoints
-and stopping exist once. A program holds one row a run; rows leave when their run is done.
+`train` drives both by the same few methods, so that schedules, checks, checkpoints and early
+stopping exist once. A program has one row for each run; a row leaves when its run is done.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from repro.core.study import Data, Measures, Study
 from repro.recipe import Moment, Recipe
 
 RunState = dict[str, Tensor]
-"""Everything a run needs to go on from a step, as tensors by name, without the run axis."""
+"""All tensors that a run needs to go on from a step, by name, without the run axis."""
 
 CLIP_EPSILON = 1e-6  # as in torch.nn.utils.clip_grad_norm_
 
 
 def parameters_of(state: RunState) -> dict[str, Tensor]:
-    """The parameters in a run's state, by the names that its module gives them."""
+    """Return the parameters in a run's state, by their names in the module."""
     mark = "parameter/"
     return {name.removeprefix(mark): x for name, x in state.items() if name.startswith(mark)}
 
 
 class Program(Protocol):
-    """Runs that take their steps together."""
+    """Trains several runs step by step together."""
 
     runs: list[Run]
 
     def advance(self, batch: tuple[Tensor, ...], at: Moment) -> Tensor:
-        """Take one optimiser step on a batch [R, B, ...]; the losses before it, [R]."""
+        """Take one optimiser step on a batch [R, B, ...]; return the losses before it, [R]."""
 
     def measure(self) -> list[Measures]:
         """Evaluate every run."""
 
     def states(self) -> list[RunState]:
-        """Return the states that `restore` goes on from, one a run."""
+        """Return the state of each run, for `restore`."""
 
     def restore(self, states: Sequence[RunState]) -> None:
-        """Go on from these states."""
+        """Set the state of each run."""
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
+        """Go on with only these rows."""
 
 
 class LoopProgram:
     """One training, as a researcher would write it: a module, autograd, a `torch.optim` optimiser.
 
-    Its runs differ in how they are measured, if at all: each measures the same parameters.
+    Several runs may share it if they differ only in their evaluation of the same parameters.
     """
 
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
@@ -148,7 +148,7 @@ def _optimiser(groups: list[dict[str, Any]], recipe: Recipe) -> torch.optim.Opti
 
 
 class StackedProgram:
-    """Many runs as one: batched matrix products, and an optimiser over row spans."""
+    """Many runs as one program: batched matrix products, and an optimiser over spans of rows."""
 
     def __init__(self, study: Study, runs: Sequence[Run], data: Data, device: torch.device) -> None:
         self.runs = list(runs)
@@ -164,7 +164,7 @@ class StackedProgram:
         self._prepare()
 
     def _prepare(self) -> None:
-        """After the tensors that a step works on were made, or made anew."""
+        """Set up the parts that depend on the rows; called again when rows leave."""
         self.clips = any(recipe.clip is not None for recipe in self._recipes())
         self.limits = torch.zeros(len(self.runs), device=self.device)  # [R] of gradient norms
         self.limits_now: list[float] = []
@@ -189,7 +189,7 @@ class StackedProgram:
             return self.replay(self.take_step, *batch)
 
     def _set_limits(self, at: Moment) -> None:
-        """Write the limits of an epoch to the device, which waits for it, where they are others."""
+        """Copy the limits of an epoch to the device; only if they changed, since a copy waits."""
         limits = [recipe.clip_at(at.epoch) for recipe in self._recipes()]
         now = [math.inf if x is None else x for x in limits]
         if now != self.limits_now:
@@ -197,7 +197,7 @@ class StackedProgram:
             self.limits_now = now
 
     def take_step(self, *batch: Tensor) -> Tensor:
-        """Carry out a step on the device; all that changes from step to step is in tensors."""
+        """Take a step on the device; all numbers that change between steps are in tensors."""
         losses, gradients = self.model.gradients(*batch)
         if self.clips:
             self._clip(gradients)
@@ -242,7 +242,7 @@ class StackedProgram:
 
 @runtime_checkable
 class BringsLoop(Protocol):
-    """A study whose runs are trained one at a time in a way of its own."""
+    """A study with its own training loop for single runs."""
 
     def loop(self, runs: Sequence[Run], data: Data, device: torch.device) -> Program:
         """Return the program of one training."""

@@ -9,7 +9,7 @@ from repro.arm import Run, Values
 
 
 class Progress(NamedTuple):
-    """The number of runs that train together, the steps they have taken, and how many there are."""
+    """The number of runs that train together, their steps so far, and all their steps."""
 
     runs: int
     step: int

@@ -1,7 +1,7 @@
 """Checks that a study draws its random numbers from the streams of its runs.
 
-What is drawn from torch's global generator depends on whatever ran before in the same process. A
-run that used it could not be resumed, trained in other company, or trained again to the same bits.
+Numbers from torch's global generator depend on earlier code in the same process. A run that uses
+them could not be resumed, batched with other runs, or trained again to the same bits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from repro.arm import Arm, Run
 from repro.core.study import Data, Study
 
 _LOOKED_AT: set[Arm] = set()
-"""Arms whose initialisation this process has looked at."""
+"""Arms whose initialisation this process has checked."""
 
 
 class BadRandomness(Exception):
-    """A study draws where it must not, or nothing where it should; says what to do."""
+    """A study uses the wrong random numbers, or none; the message says what to do."""
 
 
 def _uses_cuda() -> bool:
@@ -29,8 +29,8 @@ def _uses_cuda() -> bool:
 
 @contextmanager
 def drawing_from(seed: int) -> Iterator[None]:
-    """Let torch's global generators draw from a seed; afterwards they are as before."""
-    # where nothing has used CUDA it draws nothing, as in a process that was forked to load data
+    """Seed torch's global generators within the block, and restore them after it."""
+    # without use of CUDA its generator is left out: a forked loader process must not touch CUDA
     cuda = [torch.cuda.current_device()] if _uses_cuda() else []
     with torch.random.fork_rng(devices=cuda):
         torch.manual_seed(seed)
@@ -39,7 +39,7 @@ def drawing_from(seed: int) -> Iterator[None]:
 
 @contextmanager
 def no_global_draws(arm: Arm, doing: str, device: torch.device) -> Iterator[None]:
-    """Raises `BadRandomness` where the block drew from torch's global generators."""
+    """Raise `BadRandomness` if the block draws from torch's global generators."""
     before = _states_of_generators(device)
     yield
     if not _same(before, _states_of_generators(device)):
@@ -51,7 +51,7 @@ def no_global_draws(arm: Arm, doing: str, device: torch.device) -> Iterator[None
 
 
 def look_at_initialisation(study: Study, run: Run, data: Data, device: torch.device) -> None:
-    """Raises `BadRandomness` where the first state of a run is not decided by its seed."""
+    """Raise `BadRandomness` if the seed does not determine the first state of a run."""
     if run.training.arm in _LOOKED_AT:
         return
     with drawing_from(1):

@@ -1,9 +1,9 @@
-"""A step that is recorded once and then replayed, so that an accelerator does not wait for Python.
+"""Records a training step once and replays it, so that an accelerator does not wait for Python.
 
-A step of a small network is hundreds of kernels, each of which takes longer to start from Python
-than to run. CUDA records them as a graph and starts all of them at once. A graph reads and writes
-the memory that it was recorded with: a step's inputs are copied to where they lay then, and numbers
-that change, such as learning rates, have to be in tensors.
+A step of a small network is hundreds of kernels, and Python needs longer to start each one than it
+runs. CUDA records them as a graph and starts them all at once. A graph reads and writes fixed
+memory. So the inputs of a step are copied to fixed tensors, and numbers that change, such as
+learning rates, must be in tensors, too.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from torch import Tensor
 from repro.core.device import ran_out_of_memory
 
 Step = Callable[..., Tensor]
-"""The losses of a step [R] from its batch."""
+"""A function from a batch to the losses of a step, [R]."""
 
 Recorder = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
-"""Records work without doing it: how to do it, and where its result is found then.
+"""Records work without doing it; returns a function that does it, and the tensor of its result.
 
-Raises `RuntimeError` for work that cannot be recorded, because Python waits for the device in it.
+Raises `RuntimeError` for work in which Python waits for the device: it cannot be recorded.
 """
 
 
 def replay_on(device: torch.device) -> Replay | None:
-    """Return what replays the steps of a program on a device, or None where nothing does."""
+    """Return a `Replay` for a program on a device; None for devices without graphs."""
     return Replay(cuda_graph) if device.type == "cuda" else None
 
 
 class Replay:
-    """Takes the steps of a program whose tensors stay where they are; else make it anew.
+    """Takes the steps of a program; make a new one if the program's tensors are replaced.
 
-    It does not keep the step, which belongs to the program that keeps this: a program that is let
-    go then frees its memory at once.
+    It holds no reference to the step, a method of the program: without the cycle, a deleted program
+    frees its memory at once.
 
     >>> replay = Replay(cuda_graph)
     >>> losses = replay(program.take_step, x, y)
@@ -50,7 +50,7 @@ class Replay:
     def __call__(self, step: Step, *batch: Tensor) -> Tensor:
         if self.rehearsed and self.record is not None and self.replay is None:
             self._record(self.record, step, batch)
-        self.rehearsed = True  # what libraries do the first time alone would be recorded too
+        self.rehearsed = True  # a recording would include the one-time work of libraries
         if self.replay is None:
             return step(*batch)
         for place, part in zip(self.inputs, batch, strict=True):
@@ -65,7 +65,7 @@ class Replay:
         except RuntimeError as error:
             if ran_out_of_memory(error):
                 raise
-            self.record = None  # kernel by kernel, then
+            self.record = None  # without a graph, then
 
 
 def cuda_graph(work: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
@@ -75,5 +75,5 @@ def cuda_graph(work: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
         with torch.cuda.graph(graph):
             result = work()
     finally:
-        torch.cuda.set_stream(stream)  # where recording fails, torch leaves its own stream current
+        torch.cuda.set_stream(stream)  # after a failure torch would leave its recording stream
     return graph.replay, result

@@ -1,11 +1,11 @@
 """Adam and AdamW over many runs at once.
 
-The parameters of R runs are tensors [R, ...]. Neighbouring runs that train a parameter by the same
-rates form a span of rows, and a span is one tensor to torch's fused update. Runs that do
+The parameters of R runs are tensors [R, ...]. Neighbouring runs that train a parameter with the
+same rates form a span of rows, and torch's fused update treats a span as one tensor. Runs that do
 not train a parameter are in no span: their rows are never written.
 
-The update is called without `torch.optim` around it, which takes longer than the update itself
-where networks are small.
+The fused update is called directly, since for small networks `torch.optim` takes longer than the
+update itself.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from repro.recipe import Moment, Recipe
 CACHE_LINE = 64  # bytes
 
 STEPS_AHEAD = 256
-"""Steps whose learning rates are copied to the device at once: each copy waits for the device."""
+"""The learning rates of this number of steps are copied at once, since each copy waits."""
 
 UPDATES = {
     "adam": torch.ops.aten._fused_adam_.tensor_lr,
     "adamw": torch.ops.aten._fused_adamw_.tensor_lr,
 }
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # torch.optim's own
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # the defaults of torch.optim
 
 Kind = tuple[float, float, int]
-"""Learning rate, weight decay and steps of warm-up: rows alike in these are updated as one."""
+"""Learning rate, weight decay and steps of warm-up; rows of one kind are updated together."""
 
 
 class Rates:
-    """The learning rates of a step, in a tensor that stays where it is.
+    """The learning rates of a step, in a fixed tensor.
 
     >>> rates = Rates(lambda step, total: [1e-3 * (1 - step / total)], torch.zeros(1))
     >>> rates.set(Moment(step=30, per_epoch=25, total=100))
@@ -58,7 +58,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Span:
-    """Rows of one parameter that are updated as one tensor."""
+    """Neighbouring rows of one parameter that are updated as one tensor."""
 
     name: str
     start: int
@@ -83,7 +83,7 @@ class StackedAdam:
         self.rebuild(model, recipes)
 
     def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
-        """Lay the spans out anew, after rows have gone."""
+        """Make the spans again, after rows have left."""
         self.groups: dict[Kind, list[Span]] = {}
         for name, (m, v) in self.moments.items():
             parameter, scales = model.parameters[name], model.lr_scales(name)
@@ -100,7 +100,7 @@ class StackedAdam:
                 self.groups.setdefault(kind, []).append(Span(name, start, stop, *rows))
         schedules = {recipe.warmup: recipe for recipe in recipes}
         groups = list(self.groups)
-        # CUDA's update reads the rate as float32; on a CPU it is as exact as a Python number
+        # CUDA's update takes a float32 rate; a CPU uses float64, as exact as a Python float
         exact = torch.float64 if self.steps.device.type == "cpu" else torch.float32
         self.rates = Rates(
             lambda step, total: [
@@ -110,13 +110,13 @@ class StackedAdam:
         )
 
     def step(self, gradients: Mapping[str, Tensor]) -> None:
-        """Update every trained row, by the rates that were set."""
+        """Update every trained row with the current rates."""
         self.steps += 1
         rates = self.rates.now.unbind()
         for ((_, decay, _), spans), rate in zip(self.groups.items(), rates, strict=True):
             self.update(
                 [span.rows for span in spans],
-                # the fused update reads memory in order, whatever the strides say
+                # the fused update ignores strides
                 [gradients[span.name][span.start : span.stop].contiguous() for span in spans],
                 [span.exp_avg for span in spans],
                 [span.exp_avg_sq for span in spans],
@@ -132,28 +132,28 @@ class StackedAdam:
             )
 
     def state(self, row: int) -> dict[str, Tensor]:
-        """Return what a run goes on from."""
+        """Return the optimiser's state of a run."""
         first = {f"exp_avg/{name}": m[row] for name, (m, _) in self.moments.items()}
         second = {f"exp_avg_sq/{name}": v[row] for name, (_, v) in self.moments.items()}
         return first | second | {"step": self.steps}
 
     def restore(self, row: int, state: Mapping[str, Tensor]) -> None:
-        """Go on from what was kept of a run."""
+        """Set the optimiser's state of a run."""
         for name, (m, v) in self.moments.items():
             m[row], v[row] = state[f"exp_avg/{name}"], state[f"exp_avg_sq/{name}"]
         self.steps.copy_(state["step"])
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone; call `rebuild` after."""
+        """Go on with only these rows; call `rebuild` afterwards."""
         index = list(rows)
         self.moments = {name: (m[index], v[index]) for name, (m, v) in self.moments.items()}
 
 
 def _spans(kinds: Sequence[Kind | None], parameter: Tensor) -> list[tuple[int, int]]:
-    """Neighbouring rows of equal kind, as (start, stop).
+    """Return spans of neighbouring rows of one kind, as (start, stop).
 
-    A row that is not a whole number of cache lines stands alone: the last elements of a tensor go
-    through other instructions than the rest, so its bits would depend on which rows share it.
+    A row that is not a whole number of cache lines is a span of its own: other instructions compute
+    the last elements of a tensor, so the bits of a row would depend on the rows beside it.
     """
     row_bytes = parameter[0].numel() * parameter.element_size() if len(parameter) else 0
     joined = row_bytes % CACHE_LINE == 0

@@ -1,8 +1,8 @@
-"""SGD over many runs at once: with momentum, Nesterov's too, and weight decay.
+"""SGD over many runs at once, with momentum (also Nesterov's) and weight decay.
 
-Every operation is one multiplication or one addition for each element, so that the bits of a row do
-not depend on the rows beside it: where two are joined in one instruction, the last elements of a
-tensor are rounded in another way than the rest.
+Every operation is one multiplication or one addition per element, so that the bits of a row do not
+depend on the rows beside it. A fused multiply-add would round the last elements of a tensor in
+another way than the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repro.recipe import Recipe
 
 
 class StackedSgd:
-    """One update for all runs of a program, row by row as `torch.optim.SGD`."""
+    """One update for all runs of a program; each row is updated as by `torch.optim.SGD`."""
 
     def __init__(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
         self.moments = {
@@ -29,7 +29,7 @@ class StackedSgd:
         self.rebuild(model, recipes)
 
     def rebuild(self, model: StackedModel, recipes: Sequence[Recipe]) -> None:
-        """Take the rows anew, after some have gone."""
+        """Make the rates again, after rows have left."""
         self.model, self.recipes = model, list(recipes)
         device = next(iter(model.parameters.values())).device
         self.rates = Rates(
@@ -51,7 +51,7 @@ class StackedSgd:
         }
 
     def step(self, gradients: Mapping[str, Tensor]) -> None:
-        """Update every trained row, by the rates that were set."""
+        """Update every trained row with the current rates."""
         momentum, nesterov = self.recipes[0].momentum, self.recipes[0].nesterov
         for name, buffer in self.moments.items():
             if name not in gradients:
@@ -67,15 +67,15 @@ class StackedSgd:
             parameter.sub_(rates.view(by_row) * gradient)
 
     def state(self, row: int) -> dict[str, Tensor]:
-        """Return what a run goes on from."""
+        """Return the optimiser's state of a run."""
         return {f"momentum/{name}": buffer[row] for name, buffer in self.moments.items()}
 
     def restore(self, row: int, state: Mapping[str, Tensor]) -> None:
-        """Go on from what was kept of a run."""
+        """Set the optimiser's state of a run."""
         for name, buffer in self.moments.items():
             buffer[row] = state[f"momentum/{name}"]
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone; call `rebuild` after."""
+        """Go on with only these rows; call `rebuild` afterwards."""
         index = list(rows)
         self.moments = {name: buffer[index] for name, buffer in self.moments.items()}

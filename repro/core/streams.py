@@ -1,8 +1,8 @@
 """Random streams of a run, derived from its seed by name.
 
-A stream depends on the seed and its name alone: not on what was drawn before, on what else is
-trained, or on the device. So runs may be batched, interrupted and resumed in any way, and two
-arms of one seed share their initialisation and data order (which is what pairs them).
+A stream depends only on the seed and its name: not on earlier draws, on other runs, or on the
+device. So runs may be batched, interrupted and resumed in any way. Two arms with the same seed
+share their initialisation and data order, which makes them a pair.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def stream_seed(seed: int, name: str) -> int:
 
 
 def stream(seed: int, name: str) -> torch.Generator:
-    """Return the generator of a run's named stream, at its beginning.
+    """Return a new generator for a run's named stream.
 
     >>> torch.randperm(4, generator=stream(42, "order/0"))
     """

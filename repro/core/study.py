@@ -1,10 +1,10 @@
-"""The contract between a study and the core: its data, and its model in one or two forms.
+"""The interface between a study and the core: its data, and its model in one or two forms.
 
 The `reference` is the plain single model that a reader recognises from the paper, trained by
 autograd. The optional `stacked` form holds many runs at once, with a leading run axis on every
-tensor. Tests hold the two against each other, so that the readable one vouches for the fast one.
+tensor. Tests compare the two, so that the readable form shows that the fast one is right.
 
-`repro.core.models` has base classes with the answers that most models give.
+`repro.core.models` has base classes with the methods that most models share.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from torch import Tensor, nn
 from repro.arm import Run
 
 Measures = dict[str, float | list[float]]
-"""The measures of one run at one time by name: numbers, and lists such as one value a block.
+"""The measures of one run at one time by name: numbers, or lists, such as one value per block.
 
-A measure that has no value in a run is left out there."""
+A measure without a value in a run is left out."""
 
 
 class Data(Protocol):
     """The examples that the runs of one program train on."""
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return the examples of an epoch in a run's order: int64 [N, columns], one line each.
+        """Return the examples of an epoch in a run's order, as lines: int64 [N, columns].
 
-        The columns are the study's own: which example it is, and how it is augmented.
+        The study defines the columns: the index of the example, its augmentation.
         """
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines of epochs [R, B, columns] into tensors [R, B, ...], inputs first."""
+        """Turn lines of an epoch [R, B, columns] into tensors [R, B, ...], inputs first."""
 
 
 class ReferenceModel(Protocol):
@@ -41,16 +41,16 @@ class ReferenceModel(Protocol):
 
     @property
     def module(self) -> nn.Module:
-        """Holds every parameter; those with `requires_grad` are trained."""
+        """The module with all parameters; those with `requires_grad` are trained."""
 
     def loss(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective to differentiate, and the loss to report; both scalars."""
 
     def lr_scales(self) -> Mapping[str, float]:
-        """Return the factor of the learning rate by parameter name, where it is not 1."""
+        """Return a factor of the learning rate by parameter name; the default is 1."""
 
     def measure(self) -> Measures:
-        """Evaluate the model as it stands."""
+        """Evaluate the current model."""
 
 
 class StackedModel(Protocol):
@@ -60,7 +60,7 @@ class StackedModel(Protocol):
 
     @property
     def can_be_recorded(self) -> bool:
-        """True where Python waits for nothing that a step computes, so that CUDA can replay it."""
+        """True where Python does not wait for results within a step, so that CUDA can replay it."""
 
     def trained_rows(self, name: str) -> Sequence[bool]:
         """Return for each of the R runs whether it trains this parameter."""
@@ -69,32 +69,32 @@ class StackedModel(Protocol):
         """Return the factor of this parameter's learning rate in each of the R runs."""
 
     def gradients(self, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return losses [R], and gradients [r, ...] for the first r <= R runs of each parameter.
+        """Return losses [R], and for each parameter gradients [r, ...] of the first r <= R runs.
 
-        Rows past r, and parameters left out, are not trained by any run.
+        Rows past r, and parameters that are left out, are not trained.
         """
 
     def measure(self) -> list[Measures]:
-        """Evaluate the R models as they stand."""
+        """Evaluate the R current models."""
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these runs alone, in this order."""
+        """Go on with only these runs, in this order."""
 
 
 class Study(Protocol):
     """An experiment that can be trained."""
 
     monitor: str | None
-    """The measure that early stopping watches (lower is better), for recipes that stop early."""
+    """The measure for early stopping (lower is better); None without one."""
 
     def load(self, arm: Any, device: torch.device) -> Data:
         """Load the data of an arm onto the device."""
 
     def reference(self, run: Run[Any], data: Any, device: torch.device) -> ReferenceModel:
-        """Build one run as plain PyTorch, at its initialisation."""
+        """Return the initial model of one run as plain PyTorch."""
 
     def stacked(self, runs: Sequence[Run[Any]], data: Any, device: torch.device) -> StackedModel:
-        """Build runs of one program as one model, at their initialisation; row r is `runs[r]`.
+        """Return the initial models of several runs as one; row r is `runs[r]`.
 
         Called only where the arm `stacks_on` the device.
         """
@@ -102,7 +102,7 @@ class Study(Protocol):
 
 @runtime_checkable
 class TrainsOutside(Protocol):
-    """An experiment whose training is a black box that only its measures come out of."""
+    """A study whose training is a black box: it only returns measures."""
 
     def train_outside(self, run: Run[Any]) -> Measures:
         """Train a run to its end, and measure it."""

@@ -1,6 +1,6 @@
-"""Runs that start from the parameters that another run ended with, such as finetuning.
+"""Runs that start from the final parameters of another run, such as finetuning.
 
-The other run is one like any other: planned, trained once, stored, shared. Its parameters are kept
+The other run is an ordinary run: planned, trained once, stored, shared. Its parameters are stored
 beside its result, and its key is part of the key of each run that starts from it.
 """
 
@@ -17,19 +17,19 @@ from repro.core.study import Data, Study
 from repro.data.safetensors import Arrays, read_tensors, write_tensors
 
 Parameters = dict[str, Tensor]
-"""Parameters by the names that their module gives them."""
+"""Parameters by their names in the module."""
 
 
 @runtime_checkable
 class StartsFromRuns(Protocol):
-    """A study with arms that start from another run, named by their `starts_from`."""
+    """A study with arms whose `starts_from` is another run."""
 
     def load_from(self, arm: Any, parameters: Parameters, device: torch.device) -> Data:
         """Return the data of an arm that starts from these parameters."""
 
 
 def load_data(study: Study, arm: Arm, device: torch.device, files: RunFiles | None) -> Data:
-    """Return the data of an arm, loaded with the parameters that it starts from, if any."""
+    """Return the data of an arm, with the parameters that it starts from, if any."""
     base = arm.starts_from
     if base is None:
         return study.load(arm, device)
@@ -44,5 +44,5 @@ def as_parameters(arrays: Arrays) -> Parameters:
 
 
 def to_file(parameters: Parameters) -> bytes:
-    """Write parameters as a safetensors file; equal ones are equal bytes."""
+    """Return parameters as a safetensors file; equal parameters give equal bytes."""
     return write_tensors({name: p.detach().cpu().numpy() for name, p in parameters.items()})

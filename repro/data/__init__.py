@@ -1,1 +1,1 @@
-"""Data sets: the real ones, and generated twins that stand in for them under their own names."""
+"""Data sets: the real ones, and generated twins with names of their own, which replace them."""

@@ -1,8 +1,8 @@
-"""Opens addresses of files. A server's answer is bounded in time and bytes, content or not.
+"""Opens addresses of files, with limits on the time and the bytes of a server's answer.
 
-The timeout of a socket bounds the silence between two bytes, and no more: a server that sends a
-byte now and then, or headers without end, would hold a reader for ever. Here every stretch of a
-timeout has to bring content, and what is none may have a megabyte.
+The timeout of a socket only limits the silence between two bytes. So a server that sends a byte now
+and then, or endless headers, would block a reader for ever. Here every timeout must bring content,
+and at most a megabyte of other bytes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any
 SCHEMES = ("http", "https", "file")
 
 SLOWEST = 1000
-"""Bytes of content that a server has to send in a second, on average over a timeout."""
+"""The least bytes of content per second, on average over a timeout."""
 
 OVERHEAD = 2**20
-"""Bytes that a stretch of an answer may have beside its content: headers, sizes of chunks."""
+"""The most bytes that are no content within a timeout: headers, sizes of chunks."""
 
 
 class Dripping(TimeoutError):
@@ -33,7 +33,7 @@ class Dripping(TimeoutError):
 
 
 def answer(address: str, headers: Mapping[str, str], timeout: float) -> Any:
-    """Open an address; raises `OSError`, `HTTPException` or `ValueError` where that fails.
+    """Open an address; raises `OSError`, `HTTPException` or `ValueError` if it fails.
 
     >>> with answer((folder / "five.txt").as_uri(), {}, 9.0) as opened:
     ...     opened.read()
@@ -58,7 +58,7 @@ def answer(address: str, headers: Mapping[str, str], timeout: float) -> Any:
 
 
 class _Metered(io.RawIOBase):
-    """The bytes from a socket; raises where too little of them is content."""
+    """The bytes from a socket; raises where too few of them are content."""
 
     def __init__(self, source: Any, timeout: float | None) -> None:
         self._source, self._seconds = source, math.inf if timeout is None else timeout
@@ -79,7 +79,7 @@ class _Metered(io.RawIOBase):
         return count
 
     def bring(self, content: int) -> None:
-        """Note that so many bytes of content were read; with enough, a new stretch begins."""
+        """Note that bytes of content were read; if they are enough, the time starts again."""
         self._content += content
         if self._content >= SLOWEST * min(self._seconds, self._waited):
             self._waited, self._sent, self._content = 0.0, 0, 0
@@ -90,7 +90,7 @@ class _Metered(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer that is metered."""
+    """An answer with these limits."""
 
     def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
@@ -122,7 +122,7 @@ class _Https(urllib.request.HTTPSHandler):
 
 
 class _PlainFiles(urllib.request.FileHandler):
-    """Opens files that end: no pipe, and no device."""
+    """Opens plain files only: pipes and devices may not end."""
 
     def open_local_file(self, request: urllib.request.Request) -> Any:
         path = Path(urllib.request.url2pathname(request.selector))

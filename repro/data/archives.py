@@ -1,7 +1,7 @@
 """Unpacks archives that are not trusted.
 
-Files are written under names and with sizes that are known beforehand, so no archive can write
-elsewhere or without end. One that tries is refused as a whole.
+The names and sizes of files are known before, so no archive can write elsewhere or without end. An
+archive that tries is refused as a whole.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from repro.data.registry import File
 from repro.text import shown
 
 MOST_MEMBERS = 10_000
-"""Members that an archive may have; the sets' own have a hundred."""
+"""The most members of an archive; real ones have a hundred."""
 
 _CHUNK = 2**20
 
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The ways of compression that are unpacked; others may ask for gigabytes of memory."""
+"""The allowed ways of compression; others may need gigabytes of memory."""
 
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -43,19 +43,19 @@ _DAMAGE = (
     LookupError,
     RuntimeError,  # an encrypted member
 )
-"""The errors of the standard library's readers on bytes that are no archive."""
+"""The errors that the standard library raises for bytes that are no archive."""
 
 
 class Stream(Protocol):
-    """Bytes that can be read, at most so many at a time; none at their end."""
+    """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 def unpack(archive: Path, wanted: Iterable[File], into: Path, *, at_most: int) -> None:
-    """Unpack the wanted files, by their names, from any folder of a zip or tar.gz archive.
+    """Unpack the wanted files, by name, from any folder of a zip or tar.gz archive.
 
-    It may unpack to `at_most` bytes in all.
+    The archive may unpack to `at_most` bytes.
 
     >>> unpack(folder / "set.zip", [File("five.txt", bytes=5)], folder, at_most=100)
     >>> (folder / "five.txt").read_text()
@@ -155,7 +155,7 @@ def _creating(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _refuse(name: str, is_special: bool) -> None:
-    """Refuse the archive where a member is no plain file or leads outside."""
+    """Refuse an archive with a member that is no plain file, or leads outside."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or name[1:2] == ":":
         raise SourceFailed(f"it is hostile: '{_shown(name)}' leads outside its folder")
@@ -182,7 +182,7 @@ def _base(name: str) -> str:
 
 
 class _Bounded:
-    """A stream that raises where it yields more bytes than it may."""
+    """A stream that raises after `at_most` bytes."""
 
     def __init__(self, stream: gzip.GzipFile, at_most: int) -> None:
         self._stream, self._left, self._at_most = stream, at_most, at_most
@@ -195,7 +195,7 @@ class _Bounded:
 
 
 class _Modest(io.FileIO):
-    """A file of which only so much may be read at once: a zip's list of members lies in memory."""
+    """A file with a limit on one read, since a zip's list of members is read as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > _CHUNK:

@@ -1,9 +1,9 @@
 """GPT-2's byte-pair tokenizer: text to token numbers and back.
 
-The published pattern asks for letters and numbers in Unicode's sense, which Python's `re` cannot.
-Every character outside ASCII is therefore replaced by an ASCII one of its kind, the text is split
-by an ASCII pattern, and the pieces are cut from the original. The Unicode tables of the running
-Python say which characters are letters and numbers; later ones count as neither.
+The published pattern uses Unicode's classes of letters and numbers, which Python's `re` does not
+have. So every character outside ASCII is replaced by an ASCII character of its kind. An ASCII
+pattern splits this text, and the pieces are cut from the original. The Unicode tables of the
+running Python define letters and numbers; characters that it does not know are neither.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECES = re.compile(
 
 
 class _Kinds(dict[int, str]):
-    """Maps characters outside ASCII to an ASCII one of their kind, each when it is first met."""
+    """Maps each character outside ASCII to an ASCII character of its kind, at its first use."""
 
     def __missing__(self, code: int) -> str:
         if code < 0x80:
@@ -36,7 +36,7 @@ class _Kinds(dict[int, str]):
         elif chr(code).isspace():
             kind = "\t"
         else:
-            # "a" begins no contraction, "\x00" is neither white space, letter nor number
+            # no contraction begins with "a"; "\x00" is no white space, letter or number
             kind = {"L": "a", "N": "0"}.get(unicodedata.category(chr(code))[0], "\x00")
         self[code] = kind
         return kind
@@ -46,7 +46,7 @@ _KINDS = _Kinds()
 
 
 class Tokenizer:
-    """A byte-pair vocabulary, with the pieces of text that it has encoded so far.
+    """A byte-pair vocabulary, with a cache of encoded pieces of text.
 
     >>> tokenizer = load_tokenizer("gpt2-bpe-twin")
     >>> tokenizer.decode(tokenizer.encode("any text at all"))
@@ -71,7 +71,7 @@ class Tokenizer:
 
     @property
     def end_of_text(self) -> int:
-        """The token between texts; no text is encoded to it."""
+        """The token between texts, which no text contains."""
         return self._encoder[END_OF_TEXT]
 
     def encode(self, text: str) -> list[int]:
@@ -118,10 +118,10 @@ class Tokenizer:
 
 @cache
 def load_tokenizer(name: str) -> Tokenizer:
-    """Load the tokenizer of `gpt2-bpe` or its twin from verified files, once a process.
+    """Load the tokenizer of `gpt2-bpe` or its twin from verified files, once in a process.
 
-    `gpt2-bpe:1024` is a smaller vocabulary of so many tokens in all, made by the first merges only.
-    It can still encode every text.
+    `gpt2-bpe:1024` is a smaller vocabulary of 1,024 tokens, made by the first merges only. It can
+    still encode every text.
 
     >>> load_tokenizer("gpt2-bpe-twin").end_of_text
     1023
@@ -156,7 +156,7 @@ def tokenizer_hash(name: str) -> str:
 
 
 def pieces_of(text: str) -> list[str]:
-    """Cut a text into the pieces that are encoded one by one.
+    """Cut a text into the pieces that are encoded separately.
 
     >>> pieces_of("It's  1 word")
     ['It', "'s", ' ', ' 1', ' word']

@@ -1,7 +1,7 @@
-"""Text as single characters: source 000's training text, and the text that was meant.
+"""Text as single characters: the training text of source 000, and the text that it names.
 
-The source says WikiText-2, but its loader silently fell back to two repeated sentences, and all of
-its numbers were made on these. Both texts are here, each under its own name.
+The source names WikiText-2. But its loader silently fell back to two repeated sentences, and all of
+its numbers come from these. Both texts are here, each with its own name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from repro.data.prepared import identity, prepared
 from repro.data.windows import windows
 
 SENTENCES = "repeated-sentences"
-"""The name of the text that source 000's numbers were made on."""
+"""The name of the text behind source 000's numbers."""
 
 TRAINING, VALIDATION = 100_000, 10_000
 """Numbers of characters as documented: the first of the training and validation files."""
@@ -52,7 +52,7 @@ def load_characters(name: str, *, training: int = TRAINING) -> Characters:
 
 
 def characters_identity(name: str, *, training: int = TRAINING) -> str:
-    """Return the content hash that results on these characters are stored under.
+    """Return the content hash of these characters.
 
     >>> characters_identity("repeated-sentences") == characters_identity("wikitext-2")
     False
@@ -64,8 +64,8 @@ def characters_identity(name: str, *, training: int = TRAINING) -> str:
 def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.uint16]:
     """Cut a text into batches [batches, batch, length + 1] of windows side by side.
 
-    Each window ends with the character that follows it. Windows that do not fill a batch are left
-    out, as in source 000.
+    Each window ends with the next window's first character. Windows that do not fill a batch are
+    left out, as in source 000.
 
     >>> batches(np.arange(10, dtype=np.uint16), length=2, batch=2).tolist()
     [[[0, 1, 2], [2, 3, 4]], [[4, 5, 6], [6, 7, 8]]]

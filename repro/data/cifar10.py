@@ -1,7 +1,7 @@
-"""CIFAR-10's python version, read without running anything that a pickle can run.
+"""CIFAR-10's python version, read without running code from its pickles.
 
-Every file is compared with its published SHA-256 first. It is then unpickled by a reader that can
-rebuild arrays and nothing else.
+Every file is first compared with its published SHA-256. Then a reader unpickles it that can only
+rebuild arrays.
 """
 
 from __future__ import annotations

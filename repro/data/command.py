@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
     fetching.add_argument(
         "--mirror",
         metavar="ADDRESS",
-        help="an http or file address of a folder laid out as the data folder is, asked alone",
+        help="the http or file address of a copy of a data folder; no other source is used",
     )
     fetching.set_defaults(run=fetch_named)
 

@@ -1,4 +1,4 @@
-"""WikiText-2 as one long stream of tokens: its words, or byte pairs."""
+"""WikiText-2 as one long stream of tokens: words, or byte pairs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def load_words(name: str) -> Corpus:
 
 
 def words_identity(name: str) -> str:
-    """Return the content hash that results on these words are stored under.
+    """Return the content hash of these words.
 
     >>> words_identity("wikitext-2") == words_identity("wikitext-2-twin")
     False
@@ -66,7 +66,7 @@ def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
 
 
 def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash that results on these tokens are stored under.
+    """Return the content hash of these tokens.
 
     >>> len(byte_pairs_identity("wikitext-2", tokenizer="gpt2-bpe"))
     64
@@ -76,7 +76,7 @@ def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
 
 
 def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
-    """Load the paragraphs of `wikitext-2` or its twin as tokens, each between ends of text.
+    """Load the paragraphs of `wikitext-2` or its twin as tokens, with ends of text between them.
 
     >>> int(load_paragraphs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").train[0])
     1023
@@ -86,7 +86,7 @@ def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
 
 
 def paragraphs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash that results on these paragraphs are stored under.
+    """Return the content hash of these paragraphs.
 
     >>> len(paragraphs_identity("wikitext-2", tokenizer="gpt2-bpe"))
     64

@@ -1,4 +1,4 @@
-"""The data folder on disk: its errors in one sentence, and locks for work that is done once."""
+"""Errors of the data folder in one sentence, and locks for work that only one process should do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.data.locate import DataError
 
 
 def explained(folder: Path) -> AbstractContextManager[None]:
-    """Turn what the file system refuses below `folder` into a `DataError`.
+    """Turn an error of the file system below `folder` into a `DataError`.
 
     >>> with explained(Path("/nowhere")):
     ...     Path("/nowhere/file").touch()
@@ -32,7 +32,7 @@ def explained(folder: Path) -> AbstractContextManager[None]:
 
 
 def readable(folder: Path) -> AbstractContextManager[None]:
-    """Turn what the file system refuses to read below `folder` into a `DataError`.
+    """Turn an error of reading below `folder` into a `DataError`.
 
     >>> with readable(Path("/nowhere")):
     ...     Path("/nowhere/file").read_bytes()
@@ -48,7 +48,7 @@ def readable(folder: Path) -> AbstractContextManager[None]:
 
 @contextmanager
 def locked(path: Path, *, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock among processes; `waiting` is called once where another one holds it.
+    """Hold a lock among processes; if another process holds it, call `waiting` once and wait.
 
     >>> with locked(folder / "a.lock", waiting=lambda: print("somebody is faster")):
     ...     print("mine")

@@ -1,7 +1,7 @@
-"""Downloads one file from one address; goes on where it broke off, up to a largest size.
+"""Downloads one file from one address, up to a largest size; it continues a broken transfer.
 
-An address that fails raises `SourceFailed`, and the next one is tried. A disk that fails raises any
-other `DataError`, which ends the fetch.
+If an address fails it raises `SourceFailed`, and the next address is tried. If the disk fails it
+raises another `DataError`, which ends the fetch.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from repro.data.locate import DataError
 from repro.text import shown
 
 DownloadProgress = Callable[[int, int | None], None]
-"""A function that takes the bytes that are here and those of the file, None if not known."""
+"""A function of the bytes so far, and of the bytes of the whole file or None."""
 
 ATTEMPTS = 5
-"""Attempts at a file whose transfer breaks off, as long as each brings bytes."""
+"""Attempts at a file whose transfer breaks off, as long as each attempt brings bytes."""
 
 _CHUNK = 2**16
-_TAG = re.compile("[ -~]{1,200}")  # what a header can be sent with again
+_TAG = re.compile("[ -~]{1,200}")  # safe to send in a header
 
 
 class SourceFailed(DataError):
-    """An address did not give the file; says why."""
+    """An address did not give the file; the message says why."""
 
 
 class _BrokenOff(SourceFailed):
-    """A transfer broke off and can be taken up again."""
+    """A transfer broke off and can be continued."""
 
 
 def download(
@@ -45,9 +45,9 @@ def download(
     timeout: float,
     watch: DownloadProgress,
 ) -> None:
-    """Download a file to `to`; where the transfer breaks off, its part and a `.tag` file stay.
+    """Download a file to `to`; if the transfer breaks off, its part and a `.tag` file stay.
 
-    The server may stay silent, or nearly so, for `timeout` seconds.
+    The server may be (nearly) silent for at most `timeout` seconds.
 
     >>> address = (folder / "five.txt").as_uri()
     >>> download(address, folder / "copy", exactly=5, timeout=9.0, watch=print)
@@ -66,7 +66,7 @@ def download(
 
 
 def discard(to: Path) -> None:
-    """Remove what a download left at `to`."""
+    """Remove the files of a broken download to `to`."""
     for path in (to, _tag_of(to)):
         path.unlink(missing_ok=True)
 
@@ -142,12 +142,12 @@ def _read(response: Any, address: str, timeout: float, have: int) -> bytes:
 
 
 def _said(reason: object) -> str:
-    """Return what a server or the system said, to be quoted in a sentence."""
+    """Return the message of a server or of the system, to quote in a sentence."""
     return shown(str(reason), most=200)
 
 
 def _continues(response: Any, address: str, have: int) -> bool:
-    """Tell whether the answer goes on after `have` bytes; a server may begin again instead."""
+    """Tell whether the answer continues after `have` bytes, or begins again."""
     if response.status != 206:
         return False
     starts = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("Content-Range", ""))
@@ -166,7 +166,7 @@ def _announced(response: Any, address: str, have: int) -> int | None:
 
 
 def _remember(to: Path, response: Any) -> None:
-    """Note the server's tag of this version of the file, to ask for the rest of no other."""
+    """Note the server's tag of the file, so that a later request continues the same version."""
     tag = response.headers.get("ETag") or ""
     if not tag or tag.startswith("W/"):  # a weak tag does not promise the same bytes
         tag = response.headers.get("Last-Modified") or ""

@@ -1,7 +1,6 @@
-"""Fetches a set from its sources in turn, checks it, and only then renames it into place.
+"""Fetches a set from its sources in turn, checks it, and then renames it into place.
 
-Files that are not whole yet lie in `.fetching/` in the data folder, where the next fetch goes on
-with them.
+Incomplete files are in `.fetching/` in the data folder; the next fetch continues them.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from repro.data.locate import DataError, data_folder
 from repro.data.registry import DataSet, File, Source, find
 
 FetchProgress = Callable[[str, int, int | None], None]
-"""A function that takes a file's name, its bytes that are here, and those of the whole file."""
+"""A function of a file's name, its bytes so far, and the bytes of the whole file or None."""
 
 WAITING = ".fetching"
 TIMEOUT = 30.0
 """Seconds that a server may stay silent."""
 
 MOST_UNPUBLISHED = 2**34
-"""Bytes that a file may have whose size is not published; the largest set's has 6.4e9."""
+"""The most bytes of a file without a published size; the largest known file has 6.4e9."""
 
 
 def fetch(
@@ -41,9 +40,9 @@ def fetch(
     watch: FetchProgress = lambda label, done, total: None,
     tell: Callable[[str], None] = print,
 ) -> Path:
-    """Fetch the missing and damaged files of a set from the public, and return its folder.
+    """Fetch the missing and damaged files of a set, and return its folder.
 
-    A `mirror` is the address of a folder laid out like the data folder; no other source is asked.
+    A `mirror` is the address of a copy of the data folder; then no other source is used.
 
     >>> fetch("sms-spam", mirror="my-disk")
     Traceback (most recent call last):
@@ -84,9 +83,9 @@ class _Fetch:
                 self._place(missing)
         except SourceFailed:
             _remove_empty(self.partial, self.whole, self.beside)
-            raise  # the next attempt goes on with the parts
+            raise  # the next attempt continues the parts
         except DataError:
-            shutil.rmtree(self.beside, ignore_errors=True)  # a full disk needs the room
+            shutil.rmtree(self.beside, ignore_errors=True)  # the disk may be full
             raise
         shutil.rmtree(self.beside, ignore_errors=True)
 
@@ -161,7 +160,7 @@ class _Fetch:
             os.replace(path, self.whole / file.name)
 
     def _place(self, files: Sequence[File]) -> None:
-        """Rename the files into place: as a whole folder if there is none yet, else one by one."""
+        """Rename the files into place: the whole folder if there is none yet, or else each file."""
         folder = self.beside.parents[1] / self.known.folder
         if not folder.exists():
             os.rename(self.whole, folder)
@@ -183,7 +182,7 @@ def _check(address: str, path: Path, file: File) -> None:
 
 def _remove_empty(*folders: Path) -> None:
     for folder in folders:
-        with suppress(OSError):  # one that is not empty stays for the next fetch
+        with suppress(OSError):  # a folder with files stays for the next fetch
             folder.rmdir()
 
 

@@ -1,7 +1,7 @@
 """The verified files of a set or of its generated twin.
 
-A twin's files lie in `fixtures/` under the same names as those of the set that it stands in for, so
-the same code reads both. The caller always says by name which of them is read.
+The files of a twin are in `fixtures/`, with the same names as the files of its set, so the same
+code reads both. The caller always names the one to read.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _COUNTED: ContextVar[Collection[str] | None] = ContextVar("sets that count as he
 
 
 def resolve(name: str) -> str:
-    """Return the set's name where its folder is here, else the name of its generated twin.
+    """Return the name of a set if its folder is here, or else the name of its generated twin.
 
-    A folder with damaged or missing files counts as here: reading them says what is wrong.
+    A folder with damaged or missing files counts as here: the error comes when they are read.
 
     >>> resolve("blimp-twin")
     'blimp-twin'
@@ -41,7 +41,7 @@ def resolve(name: str) -> str:
 
 
 def is_here(name: str) -> bool:
-    """Return whether the folder of a set is in the data folder, or counts as there.
+    """Return whether the folder of a set is in the data folder, or counts as present.
 
     >>> is_here("gpt2-xl")
     False
@@ -61,7 +61,7 @@ def is_readable(name: str) -> bool:
 
 @contextmanager
 def counted_as_here(names: Collection[str]) -> Iterator[None]:
-    """Let these sets and no others count as here within the block, for whoever reads none of them.
+    """Let exactly these sets count as present within the block, for code that reads none of them.
 
     >>> with counted_as_here(["gpt2-xl"]):
     ...     resolve("gpt2-xl")
@@ -75,7 +75,7 @@ def counted_as_here(names: Collection[str]) -> Iterator[None]:
 
 
 def read_file(name: str, file: str) -> bytes:
-    """Read one file of a set or twin; a `DataError` where its bytes are not the published ones.
+    """Read one file of a set or twin; raises `DataError` if its bytes are not the published ones.
 
     >>> read_file("sms-spam-twin", "SMSSpamCollection")[:4]
     b'ham\\t'
@@ -109,7 +109,7 @@ def file_names(name: str) -> list[str]:
 def file_hashes(name: str, files: tuple[str, ...]) -> tuple[str, ...]:
     """Return the SHA-256 of files of a set or twin.
 
-    Those of a set are the published ones, which reading verifies; a twin's small files are hashed.
+    The hashes of a set are the published ones, which reading verifies; a twin's files are hashed.
 
     >>> file_hashes("sms-spam", ("SMSSpamCollection",))[0][:8]
     '7d039a24'
@@ -129,7 +129,7 @@ def content_hash(name: str, files: tuple[str, ...]) -> str:
 
 
 def twin_folder(name: str) -> Path:
-    """Return the folder of a set's twin, which is there if the set has one."""
+    """Return the folder of a set's twin; it exists if the set has a twin."""
     return fixtures() / name
 
 

@@ -1,4 +1,4 @@
-"""Image sets at the size an experiment asks for, prepared once and then mapped into memory."""
+"""Image sets at a requested size, prepared once and then mapped into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from repro.data.prepared import Arrays, identity, prepared
 
 TWIN = cifar10.NAME + TWIN_SUFFIX
 PREPARATION = 1
-"""The version of the preparation, so that sets prepared by an older one are not used."""
+"""The version of the preparation; sets from another version are not used."""
 
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -32,7 +32,7 @@ class ImageSet:
 
 
 def image_identity(name: str, *, size: int) -> str:
-    """Return the content hash that results on a set at a size are stored under.
+    """Return the content hash of a set at a size.
 
     >>> image_identity("cifar10", size=8)[:8], image_identity("cifar10-twin", size=8)[:8]
     ('7e48e968', '8b1d7cbd')
@@ -47,7 +47,7 @@ def image_identity(name: str, *, size: int) -> str:
 
 
 def load_images(name: str, *, size: int) -> ImageSet:
-    """Load a set with images of `size` x `size` pixels, each the mean of the pixels it covers.
+    """Load a set with images of `size` x `size` pixels, averaged from the original pixels.
 
     >>> load_images("cifar10-twin", size=8).train_images.shape
     (10240, 8, 8, 3)
@@ -64,7 +64,7 @@ def load_images(name: str, *, size: int) -> ImageSet:
 
 
 def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Average images [N, S, S, 3] to [N, size, size, 3] over blocks, in integers, halves up."""
+    """Average images [N, S, S, 3] over blocks to [N, size, size, 3], in integers, halves up."""
     count, side = images.shape[:2]
     if side % size:
         raise DataError(f"Images of {side} pixels cannot be averaged to {size}; choose a divisor.")

@@ -12,12 +12,12 @@ from repro.data.registry import DataSet, File, find, sum_of_sums
 from repro.data.safetensors import is_whole_file
 
 SUMS = "SHA256SUMS"
-"""The file of the hashes that files without a published one had when they were fetched."""
+"""The file with the hashes, when fetched, of files without a published hash."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """A set as it lies in the data folder."""
+    """The state of a set in the data folder."""
 
     known: DataSet
     folder: Path
@@ -26,7 +26,7 @@ class Inventory:
 
     bytes: int
     sha256: str | None
-    """The published hash, or the one that was recorded when the set was fetched."""
+    """The published hash, or the hash when the set was fetched."""
 
     @property
     def state(self) -> str:
@@ -41,7 +41,7 @@ class Inventory:
 
 
 def take_inventory(name: str) -> Inventory:
-    """Look at every file of a set.
+    """Check every file of a set.
 
     >>> take_inventory("gpt2-xl").state
     'not here'
@@ -90,7 +90,7 @@ def sha256_of(path: Path) -> str:
 
 
 def recorded_sums(folder: Path) -> dict[str, str]:
-    """Return the hashes that were recorded when files were fetched, by file."""
+    """Return the hashes of files when they were fetched, by file."""
     path = folder / SUMS
     with readable(folder):
         if not path.is_file():

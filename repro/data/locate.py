@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class DataError(Exception):
-    """Data is missing or wrong; says what is wrong and what to do."""
+    """Data is missing or wrong; the message says what is wrong and what to do."""
 
 
 def user_cache() -> Path:
@@ -22,12 +22,12 @@ def user_cache() -> Path:
 
 
 def data_folder() -> Path:
-    """Return the folder of the real data sets: `REPRO_DATA`, else one in the per-user cache."""
+    """Return the folder of the real data sets: `REPRO_DATA`, or else one in the user's cache."""
     named = os.environ.get("REPRO_DATA")
     if not named:
         return user_cache() / "data"
     try:
-        os.scandir(os.path.join(named, ".")).close()  # unreadable data would seem to be absent
+        os.scandir(os.path.join(named, ".")).close()  # an unreadable folder would look empty
     except OSError as error:
         raise DataError(
             f"REPRO_DATA names {named}, which cannot be read ({error.strerror}); create it or"

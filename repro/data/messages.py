@@ -1,10 +1,10 @@
-"""Source 003's messages: the SMS Spam Collection, balanced and split as by its author.
+"""The messages of source 003: the SMS Spam Collection, balanced and split like its author did.
 
-The author used pandas, which reads 5,572 rows from the file's 5,574 lines. By default it takes a
-double quote at the start of a message for the start of a quoted field, which runs on over tabs and
-line ends up to the next quote; Python's `csv` reader does the same. Two lines are lost this way,
-and the quotes around whole messages. `DataFrame.sample(n, random_state=s)` takes the rows that
-`numpy.random.RandomState(s).choice(rows, n, replace=False)` names.
+The author used pandas, which reads 5,572 rows from the file's 5,574 lines. It treats a double quote
+at the start of a message as the start of a quoted field, which continues over tabs and line ends to
+the next quote. Python's `csv` reader does the same. So two lines are lost, and the quotes around
+whole messages. `DataFrame.sample(n, random_state=s)` takes the rows of
+`numpy.random.RandomState(s).choice(rows, n, replace=False)`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def load_messages(name: str, *, tokenizer: str) -> MessageSet:
 
 
 def messages_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash that results on these messages are stored under.
+    """Return the content hash of these messages.
 
     >>> len(messages_identity("sms-spam", tokenizer="gpt2-bpe"))
     64
@@ -82,7 +82,7 @@ def read_rows(name: str) -> list[Row]:
 
 
 def balance(rows: list[Row]) -> list[Row]:
-    """Draw as many ham messages as there are spam ones, and append all the spam.
+    """Draw as many ham messages as there are spam messages, and append all spam.
 
     >>> balance([("ham", "a"), ("ham", "b"), ("spam", "c")])
     [('ham', 'b'), ('spam', 'c')]

@@ -47,7 +47,7 @@ def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
 
 
 def pairs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash that results on these pairs are stored under.
+    """Return the content hash of these pairs.
 
     >>> len(pairs_identity("blimp", tokenizer="gpt2-bpe"))
     64

@@ -1,7 +1,7 @@
-"""LAMBADA's passages, whose last word is to be predicted.
+"""LAMBADA's passages; a model predicts their last word.
 
-Its test set exists in two versions with the same passages, and a model scores differently on them.
-Therefore neither is a default.
+Its test set exists in two versions with the same passages, on which a model has different scores.
+So neither version is a default.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load_passages(name: str, variant: Variant, *, tokenizer: str) -> Passages:
 
 
 def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
-    """Return the content hash that results on these passages are stored under.
+    """Return the content hash of these passages.
 
     >>> len(passages_identity("lambada", "openai", tokenizer="gpt2-bpe"))
     64
@@ -65,7 +65,7 @@ def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
 
 
 def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
-    """Read each passage as its text up to the last word, and that word.
+    """Read each passage as the text before its last word, and that word.
 
     >>> len(read_passages("lambada-twin", "openai"))
     400

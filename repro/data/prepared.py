@@ -1,7 +1,7 @@
-"""Arrays that are prepared once, kept in the user's cache, and mapped into memory from then on.
+"""Arrays that are prepared once, kept in the user's cache, and mapped into memory later.
 
-The address of a preparation is a hash of what it is made of, so it is known without reading
-anything. Workers that map the same files share their memory.
+The address of a preparation is a hash of its inputs' hashes and settings, so it is known without
+reading data. Workers that map the same files share their memory.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Arrays = dict[str, Any]
 
 
 class DataWarning(UserWarning):
-    """Something in the data cache was damaged and is made again."""
+    """A damaged file in the data cache is made again."""
 
 
 def identity(*parts: object) -> str:
-    """Return the address of a preparation of these parts: hashes, settings, and its version.
+    """Return the address of a preparation from its parts: hashes, settings, and its version.
 
     >>> identity("words", 1, 64) == identity("words", 1, 32)
     False
@@ -37,7 +37,7 @@ def identity(*parts: object) -> str:
 
 
 def prepared(address: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays of an address, made and stored if they are not in the cache yet.
+    """Return the arrays at an address; make and store them if the cache lacks them.
 
     >>> prepared(identity("an example"), lambda: {"squares": np.arange(4) ** 2})["squares"].tolist()
     [0, 1, 4, 9]
@@ -69,7 +69,7 @@ def _read(folder: Path) -> Arrays | None:
 
 
 def _map(folder: Path, made: Arrays) -> Arrays:
-    """Map the arrays that were just written, to share their memory; else return them as made."""
+    """Map arrays that were just written, to share their memory; or else return `made`."""
     try:
         return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in made}
     except (OSError, ValueError):
@@ -78,7 +78,7 @@ def _map(folder: Path, made: Arrays) -> Arrays:
 
 def _write(folder: Path, arrays: Arrays) -> None:
     """Store arrays, if the cache can be written."""
-    # An error is passed over: another process was first, or there is no room.
+    # an error is ignored: another process was first, or the disk is full
     with contextlib.suppress(OSError):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with beside(folder) as fresh:

@@ -27,7 +27,7 @@ class Ragged:
 
     @classmethod
     def of(cls, sequences: Iterable[Sequence[int]]) -> Ragged:
-        """Make one from sequences of token numbers below 65,536.
+        """Make a `Ragged` from sequences of token numbers below 65,536.
 
         >>> len(Ragged.of([[5], [], [6, 7]]))
         3
@@ -69,7 +69,7 @@ class Ragged:
         return rows
 
     def arrays(self, prefix: str) -> dict[str, Any]:
-        """Return the two arrays under names with a prefix, to be stored among others.
+        """Return the two arrays, named with a prefix, to store them beside others.
 
         >>> sorted(Ragged.of([[1]]).arrays("train"))
         ['train_ends', 'train_tokens']
@@ -78,7 +78,7 @@ class Ragged:
 
     @classmethod
     def among(cls, arrays: dict[str, Any], prefix: str) -> Ragged:
-        """Make one from the two arrays with a prefix, the reverse of `arrays`.
+        """Make a `Ragged` from the two arrays with a prefix, the reverse of `arrays`.
 
         >>> len(Ragged.among(Ragged.of([[1]]).arrays("train"), "train"))
         1

@@ -1,7 +1,6 @@
 """The table of data sets: their files with hashes, licences and public addresses.
 
-The table is read from `sets.toml`. So a new mirror changes no module's source, and no stored run
-has to be trained again.
+The table is in `sets.toml`. So a new mirror changes no code, and no stored run is trained again.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class Source:
     """The source's names for the files that it has, by our names."""
 
     unpacked: int
-    """The most bytes that reading through the archive may yield."""
+    """The most bytes that the archive may unpack to."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set as it is published."""
+    """A published set."""
 
     name: str
     title: str
@@ -51,7 +50,7 @@ class DataSet:
     files: tuple[File, ...]
     sources: tuple[Source, ...] = field(repr=False)
     large: bool = False
-    """True for a set that is fetched only by name, not with all others."""
+    """True for a set that is fetched only if it is named."""
 
     def file(self, name: str) -> File:
         """Return the file of that name."""
@@ -59,12 +58,12 @@ class DataSet:
 
     @property
     def sha256(self) -> str | None:
-        """The hash over the set's files; None where none is published."""
+        """The hash over the set's files; None without published hashes."""
         return sum_of_sums({file.name: file.sha256 for file in self.files})
 
 
 def sum_of_sums(sums: Mapping[str, str | None]) -> str | None:
-    """Return one hash for files: that of their sorted `sha256sum` lines, or of one file its own.
+    """Return one hash for files, of their sorted `sha256sum` lines; one file has its own hash.
 
     >>> sum_of_sums({"a": "1f", "b": None}) is None
     True

@@ -1,4 +1,4 @@
-"""Tensors as safetensors files: the format of public weights, and of the runs' own parameters."""
+"""Tensors as safetensors files, the format of public weights and of stored parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class NotSafetensors(ValueError):
-    """Bytes that are no safetensors file; the text goes on from the file's name."""
+    """Bytes are no safetensors file; the message continues after the file's name."""
 
 
 def read_tensors(content: bytes) -> Arrays:
@@ -33,12 +33,12 @@ def read_tensors(content: bytes) -> Arrays:
 
 
 def write_tensors(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Write tensors as a file; equal tensors are equal bytes, in whatever order they are given.
+    """Return tensors as a file; equal tensors give equal bytes, in any order.
 
     >>> len(write_tensors({"bias": np.zeros(2, dtype=np.float32)}))
     80
     """
-    # The library reads an array's memory as it lies: a transposed array must be copied first.
+    # the library ignores strides, so a transposed array must be copied first
     return save({name: np.asarray(array, order="C") for name, array in arrays.items()})
 
 

@@ -11,7 +11,7 @@ Kind = TypeVar("Kind", bound=np.integer)
 
 
 def windows(text: NDArray[Kind], *, length: int) -> NDArray[Kind]:
-    """Return windows [windows, length + 1], each with the token after it, without the last rest.
+    """Return windows [windows, length + 1], each with the next token; the rest is left out.
 
     >>> windows(np.arange(6), length=2).tolist()
     [[0, 1, 2], [2, 3, 4]]

@@ -1,7 +1,7 @@
 """Source 001's windows: 64 words of a small vocabulary, from single lines of WikiText-2.
 
-The source read the raw edition; the word-level one gives the same lines and counts once its
-literal `<unk>` is taken for the unknown word.
+The source read the raw edition. The word-level edition gives the same lines and counts, if its
+literal `<unk>` is read as the unknown word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAD, UNKNOWN, BEGIN, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>")
 
 LENGTH, STRIDE, SHORTEST = 64, 32, 5
-"""Words of a window, words from one window to the next, and fewest words of a used line."""
+"""Words of a window, words between two starts of windows, and the least words of a used line."""
 
 _FILES = ("wiki.train.tokens", "wiki.valid.tokens")
 _VERSION = 1
@@ -50,7 +50,7 @@ def load_word_windows(name: str, *, vocabulary: int) -> WordWindows:
 
 
 def word_windows_identity(name: str, *, vocabulary: int) -> str:
-    """Return the content hash that results on these windows are stored under.
+    """Return the content hash of these windows.
 
     >>> len(word_windows_identity("wikitext-2", vocabulary=1000))
     64

@@ -1,9 +1,9 @@
-"""Checks a document against itself, before anything trains.
+"""Checks the printed numbers of a document for consistency, without training.
 
-Printed numbers are rounded, so a check asks one thing: are there numbers, each rounding to what is
-printed, for which the sentence holds? If there are, the document is consistent in this point
-(`reproduced`, which says no more than that); if not, it contradicts itself (`refuted`), and no
-experiment is needed to see it. The arithmetic is exact.
+Printed numbers are rounded. So a check asks: are there numbers that round to the printed ones and
+for which the sentence holds? If so, the document is consistent in this point, which is all that
+`reproduced` says here. If not, it contradicts itself (`refuted`), without any experiment. The
+arithmetic is exact.
 """
 
 from repro.document.check import Check, agrees_with, grim

@@ -1,6 +1,6 @@
-"""The checks of a printed number, and what they give: can the document be right, and why not.
+"""Checks whether a printed number can be right, and says why not.
 
-The arithmetic is shown in exact decimals that a person can check.
+The results show the arithmetic in exact decimals.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from repro.document.number import PLAIN, Interval, Number, Printed, Unit, Value,
 from repro.judge import Findings, Outcome
 
 _MOST_PLACES = 12
-"""The number of places that no exact decimal reaches; what needs more is rounded, with dots."""
+"""Decimals with fewer places are written exactly; others are rounded, with dots."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """True where the printed numbers can be roundings of numbers for which the sentence holds.
+    """The result of a check: true if the printed numbers can be rounded from fitting ones.
 
     >>> impossible = Check(False, "99.81% of 149: no count", ("148 / 149 = 99.329%",))
     >>> print(bool(impossible), impossible.outcome)
@@ -33,9 +33,9 @@ class Check:
     measured: str
     """The arithmetic in one line."""
     lines: tuple[str, ...] = ()
-    """The meanings of the numbers it rests on, and what else there is to say, line by line."""
+    """The intervals of the printed numbers, and further remarks."""
     found: Findings[Check] | None = field(default=None, repr=False, compare=False)
-    """The findings of the claim that made it; they note when a test asks for its truth."""
+    """The findings of its claim, which note when a test asserts the check."""
 
     @property
     def outcome(self) -> Outcome:
@@ -51,9 +51,9 @@ class Check:
 
 
 def agrees_with(stated: Value, other: Value, *, within: Value = 0) -> Check:
-    """Check whether a number agrees with what a formula implies, or with one printed elsewhere.
+    """Check whether a number agrees with a formula, or with a number printed elsewhere.
 
-    `within` is how far apart numbers may be that the source itself calls the same.
+    `within` is the distance up to which the source itself calls numbers the same.
 
     >>> print(agrees_with("46.9%", percent_drop("34.86", "18.52")).measured)
     46.9% printed; (34.86 - 18.52) / 34.86 = 46.851% to 46.896%: agrees
@@ -73,7 +73,7 @@ def agrees_with(stated: Value, other: Value, *, within: Value = 0) -> Check:
 
 
 def _against(formula: Number, claimed: Number) -> str:
-    """The formula and its values, written like the claimed number."""
+    """Return the formula and its values, written like the claimed number."""
     if isinstance(formula, Printed):
         return f"{formula.text} elsewhere"
     unit = claimed.unit if isinstance(claimed, Printed) else PLAIN
@@ -82,7 +82,7 @@ def _against(formula: Number, claimed: Number) -> str:
 
 
 def _instead(claimed: Number, formula: Number) -> Iterator[str]:
-    """Say what should have been printed, with as many digits."""
+    """Yield lines with the number that should have been printed, with as many digits."""
     if not isinstance(claimed, Printed) or isinstance(formula, Printed):
         return
     ends = formula.interval()
@@ -93,7 +93,7 @@ def _instead(claimed: Number, formula: Number) -> Iterator[str]:
 
 
 def grim(share: str, *, of: int) -> Check:
-    """Check whether a printed accuracy can be a count out of that many examples: the GRIM test.
+    """Check whether a printed accuracy can be a count out of `of` examples: the GRIM test.
 
     Brown and Heathers (2017), "The GRIM test: a simple technique detects numerous anomalies in the
     reporting of results in psychology".
@@ -132,7 +132,7 @@ def verdict_word(possible: bool) -> str:
 
 
 def to_decimal(value: Fraction, places: int, unit: Unit = PLAIN) -> str:
-    """Write a value in a unit, rounded to a number of places; halves to even, as Python rounds.
+    """Write a value in a unit, rounded to a number of places, halves to even.
 
     >>> print(to_decimal(Fraction(148, 149), 3, printed("1%").unit))
     99.329%
@@ -141,9 +141,9 @@ def to_decimal(value: Fraction, places: int, unit: Unit = PLAIN) -> str:
 
 
 def to_range(interval: Interval, unit: Unit = PLAIN, *, apart_from: Interval | None = None) -> str:
-    """Write an interval with as many places as its width deserves, rounded outwards.
+    """Write an interval with as many places as its width needs, rounded outwards.
 
-    `apart_from` is another interval: where the two do not meet, the decimals do not either.
+    `apart_from` is another interval; if the two do not overlap, the written ends do not either.
 
     >>> print(to_range(Interval(Fraction(1, 3), Fraction(2, 3))))
     0.33 to 0.67
@@ -161,13 +161,13 @@ def to_range(interval: Interval, unit: Unit = PLAIN, *, apart_from: Interval | N
 
 
 def meanings(*numbers: Number) -> Iterator[str]:
-    """Say what each printed number among these stands for, one line each."""
+    """Yield a line for each printed number: the interval that it stands for."""
     for each in dict.fromkeys(each for formula in numbers for each in formula.inputs):
         yield f"{each.text} stands for {_stands_for(each)}"
 
 
 def _stands_for(printed: Printed) -> str:
-    """The ends of a printed number, exactly: they have one place more than it has."""
+    """Return the interval of a printed number, with one more place, which is exact."""
     low, high = (to_decimal(end, printed.places + 1, printed.unit) for end in printed.interval())
     return f"{low} to {high}"
 

@@ -1,12 +1,11 @@
-"""Numbers as printed, and formulas over them: their values where the inputs were rounded.
+"""Printed numbers and formulas over them, as intervals of possible values.
 
-"18.52" stands for every value that rounds to it. Nobody says how a source rounds halves (Python to
-even, spreadsheets up), so both ends belong to the interval. "≈" or "~" says that nobody rounded
-with care: a whole unit of the last digit then, either way, which also covers digits that were cut
-off.
+"18.52" stands for every value that rounds to it. How a source rounds halves is not known (Python
+rounds to even, spreadsheets up), so both ends belong to the interval. "≈" or "~" stands for a whole
+unit of the last digit on either side, which also covers digits that were cut off.
 
-A formula is kept as it was written, so that a check can show it, and so that an input that occurs
-twice is one unknown and not two: in (b - a) / b both b are the same number.
+A formula keeps its text, for a check to show. It also keeps its inputs apart: in (b - a) / b both b
+are the same unknown number.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 _DIGITS = Context(prec=50)
-"""The precision of what is no fraction (exp, sqrt); no printed number has nearly as many digits."""
+"""The precision of exp and sqrt; no printed number has nearly as many digits."""
 
 _MOST_INPUTS = 12
-"""The most rounded inputs of one formula: their ends are tried in all combinations."""
+"""The most rounded inputs of one formula, since all combinations of their ends are tried."""
 
-_SUM, _PRODUCT, _ATOM = range(3)  # how tightly a formula binds, for its brackets
+_SUM, _PRODUCT, _ATOM = range(3)  # operator precedence, for brackets
 
 _OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -45,18 +44,18 @@ class Interval(NamedTuple):
 
 
 class Number(ABC):
-    """A printed number, an exact one, or a formula over such."""
+    """A printed number, an exact number, or a formula over numbers."""
 
     text: str
     """The number as a person would write it."""
     binding: int = _ATOM
-    """The tightness of its outermost operation, for brackets."""
+    """The precedence of its outermost operation, for brackets."""
     inputs: tuple[Printed, ...] = ()
     """The printed numbers in it, each once."""
 
     @abstractmethod
     def at(self, chosen: Chosen) -> Fraction:
-        """The value, where each printed number has the value chosen for it."""
+        """The value, given a value for each printed number."""
 
     def interval(self) -> Interval:
         """The smallest and largest value of a formula, which must be monotone in each input."""
@@ -108,13 +107,13 @@ class Number(ABC):
 Operand: TypeAlias = Number | int | Fraction
 
 Value: TypeAlias = str | Operand
-"""The values that checks take: text as printed, exact counts, and formulas."""
+"""The arguments of checks: printed text, exact counts, and formulas."""
 
 
 def exact(value: Operand | str) -> Number:
-    """A number that nobody rounded, such as a count of layers or a setting ("0.0004").
+    """An exact number, such as a count of layers or a setting ("0.0004").
 
-    Formulas are handed through.
+    Formulas are returned unchanged.
 
     >>> print((exact(3) * 5 * 3).text)
     3 * 5 * 3
@@ -142,7 +141,7 @@ PLAIN = Unit("", Fraction(1))
 
 
 class Printed(Number):
-    """A number as it stands in a document; made by `printed`."""
+    """A printed number of a document; made by `printed`."""
 
     def __init__(self, text: str, interval: Interval, unit: Unit, places: int) -> None:
         self.text, self.unit, self.places = text, unit, places
@@ -153,7 +152,7 @@ class Printed(Number):
         return chosen[self]
 
     def is_truncation_of(self, value: Fraction) -> bool:
-        """Return True if this is what is left of a value whose further digits are cut off."""
+        """Return True if cutting off the digits of a value gives this number."""
         step = self.unit.scale * Fraction(1, 10**self.places)
         return math.trunc(value / step) * step == (self.low + self.high) / 2
 
@@ -175,7 +174,7 @@ _NUMBER = re.compile(
 def printed(text: str) -> Printed:
     """Read a printed number, which stands for an interval of values.
 
-    Known are thousands ("51,026"), signs, "%" and "pp" (hundredths), "M" (millions), "≈" and "~".
+    It may have thousands ("51,026"), a sign, "%" or "pp" (hundredths), "M" (millions), "≈" or "~".
 
     >>> low, high = printed("0.617").interval()
     >>> print(float(low), float(high))
@@ -197,7 +196,7 @@ def printed(text: str) -> Printed:
 
 
 def number(value: Value) -> Number:
-    """Read text as a printed number, an int as an exact one; formulas are handed through.
+    """Read text as a printed number, and an int as an exact one; return formulas unchanged.
 
     >>> print(*number("51,026").interval(), *number(51026).interval())
     102051/2 102053/2 51026 51026
@@ -206,7 +205,7 @@ def number(value: Value) -> Number:
 
 
 def percent_change(before: Value, after: Value) -> Number:
-    """The rise in per cent of what was there before; for falls, say `percent_drop`.
+    """The rise in per cent of the former value; for falls, use `percent_drop`.
 
     >>> print(percent_change("22.95", "32.07").text)
     (32.07 - 22.95) / 22.95
@@ -216,7 +215,7 @@ def percent_change(before: Value, after: Value) -> Number:
 
 
 def percent_drop(before: Value, after: Value) -> Number:
-    """The fall in per cent of what was there before: sources print improvements without a sign.
+    """The fall in per cent of the former value; sources print it without a sign.
 
     >>> low, high = percent_drop("34.86", "18.52").interval()
     >>> print(f"{float(low):.3%} to {float(high):.3%}")
@@ -227,7 +226,7 @@ def percent_drop(before: Value, after: Value) -> Number:
 
 
 def points(before: Value, after: Value) -> Number:
-    """The difference of two shares, to hold against percentage points ("+22.8 pp").
+    """The difference of two shares, to compare with percentage points ("+22.8 pp").
 
     >>> print(points("0.389", "0.617").text)
     0.617 - 0.389
@@ -255,7 +254,7 @@ def root(value: Value) -> Number:
 
 
 def compute_share(exited: Value, *, after: int, of: int) -> Number:
-    """The share of a stack's compute, where some tokens leave it after some of its layers.
+    """The share of a stack's compute, if a share of tokens exits after some of its layers.
 
     >>> print(compute_share("52.3%", after=1, of=3).text)
     1 - 52.3% * 2 / 3
@@ -297,7 +296,7 @@ class _Combined(Number):
 
 
 class _Applied(Number):
-    """A function of one number whose values are no fractions, such as exp."""
+    """A function of one number that is not rational, such as exp."""
 
     def __init__(
         self, name: str, function: Callable[[Decimal, Context], Decimal], argument: Number

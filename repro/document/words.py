@@ -1,6 +1,6 @@
 """Statements about a document's numbers, as claim authors write them in an assert.
 
-They mirror those of `trials`. Every check is kept, so that a test cannot pass without evidence.
+They resemble the words of `trials`. Every check is recorded, so that no test passes without one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from repro.document.number import Number, Printed, Value, number
 from repro.judge import Findings
 
 Recorder: TypeAlias = Callable[[Check], Check]
-"""A function that keeps a check as a finding, and returns it."""
+"""A function that records a check as a finding, and returns it."""
 
 ANY_PROFILE = "any"
-"""The name that the ledger keeps these verdicts under, whatever the profile of a session."""
+"""The profile of these verdicts in the ledger."""
 
 
 class Document:
-    """The `document` fixture of one claim, which holds what a source prints against itself.
+    """The `document` fixture of one claim, which compares printed numbers of a source.
 
-    The ledger keeps its verdict once for all profiles, as that of profile `any`, since nothing is
-    trained; the data that it is about is the document.
+    Nothing is trained, so the ledger has one verdict for all profiles, with the profile `any`. Its
+    data is the document.
 
     >>> document = Document()
     >>> bool(document("46.9%").agrees_with(percent_drop("34.86", "18.52")))
@@ -44,20 +44,20 @@ class Document:
     level = 0.0
     arms_used: tuple[Any, ...] = ()
     metrics_used: tuple[str, ...] = ()
-    machine = ""  # nor was anything trained
-    design = None  # nothing in it is random
+    machine = ""  # nothing is trained
+    design = None
 
     def __init__(self) -> None:
         self._found: Findings[Check] = Findings()
 
     @property
     def findings(self) -> Sequence[Check]:
-        """The checks so far; a claim cannot take any of them back."""
+        """The checks so far."""
         return tuple(self._found.made)
 
     @property
     def asserted(self) -> Sequence[Check]:
-        """The checks whose truth was asked."""
+        """The asserted checks."""
         return tuple(self._found.asserted)
 
     @overload
@@ -65,7 +65,7 @@ class Document:
     @overload
     def __call__(self, stated: list[Value] | list[str], /) -> StatedRow: ...
     def __call__(self, stated: Value | list[Value] | list[str], /) -> StatedNumber | StatedRow:
-        """Take one number that the document states, or a list of them in its order."""
+        """Take one number of the document, or a list of numbers in its order."""
         if isinstance(stated, list):
             return StatedRow(stated, self._record)
         return StatedNumber(stated, self._record)
@@ -75,7 +75,7 @@ class Document:
 
 
 class StatedNumber:
-    """One number that a document states, as text, or a formula over such numbers.
+    """One number of a document, as text, or a formula over such numbers.
 
     >>> accuracy = Document()("96.63%")
     >>> print(accuracy.is_share_of(1040).measured)
@@ -86,7 +86,7 @@ class StatedNumber:
         self._stated, self._record = stated, record
 
     def agrees_with(self, other: Value, *, within: Value = 0) -> Check:
-        """Check whether it can be what a formula implies, or what is printed elsewhere.
+        """Check whether it can agree with a formula, or with a number printed elsewhere.
 
         >>> assert document("46.9%").agrees_with(percent_drop("34.86", "18.52"))
         >>> assert document("0.5 %").agrees_with("0.6 %", within="0.1 %")
@@ -94,7 +94,7 @@ class StatedNumber:
         return self._record(agrees_with(self._stated, other, within=within))
 
     def is_share_of(self, examples: int) -> Check:
-        """Check whether it can be a count out of that many examples (the GRIM test).
+        """Check whether it can be a count out of this number of examples (the GRIM test).
 
         >>> assert document("96.63%").is_share_of(1040)
         """
@@ -128,21 +128,21 @@ class StatedRow:
         self._stated, self._record = stated, record
 
     def climbs(self) -> Check:
-        """Check whether each can be larger than all before it.
+        """Check whether each number can be larger than all before it.
 
         >>> assert document(["0.244", "0.286", "0.301"]).climbs()
         """
         return self._record(_climb(_several(self._stated)))
 
     def falls(self) -> Check:
-        """Check whether each can be smaller than all before it: a climb when read backwards.
+        """Check whether each number can be smaller than all before it.
 
         >>> assert document(["34.86", "22.95", "18.52"]).falls()
         """
         return self._record(_climb(_several(self._stated)[::-1]))
 
     def peaks_at(self, place: int) -> Check:
-        """Check whether the one at this place, counted from 0, can be the largest.
+        """Check whether the number at this place, counted from 0, can be the largest.
 
         >>> assert document(["71.0", "71.1", "70.4"]).peaks_at(1)
         """
@@ -155,7 +155,7 @@ class StatedRow:
         )
 
     def mostly_exceeds(self, others: Sequence[Value]) -> Check:
-        """Check whether more than half of these can be larger than their counterparts.
+        """Check whether more than half of the numbers can be larger than their counterparts.
 
         >>> assert document(["0.71", "0.64", "0.80"]).mostly_exceeds(["0.70", "0.65", "0.75"])
         """
@@ -174,7 +174,7 @@ def _climb(numbers: Sequence[Number]) -> Check:
 
 
 def _all_hold(pairs: Iterable[Check], sentence: str, numbers: Sequence[Number]) -> Check:
-    """Join the checks of pairs into one, which names those that fail."""
+    """Join the checks of pairs into one, which names the failed ones."""
     failed = [pair.measured for pair in pairs if not pair.possible]
     return Check(
         not failed, f"{sentence}: {verdict_word(not failed)}", (*failed, *meanings(*numbers))
@@ -198,7 +198,7 @@ def _several(values: Sequence[Value]) -> list[Number]:
 
 
 def _shown(value: Number) -> str:
-    """Return a printed number as it is, and a formula with its values behind it."""
+    """Return a printed number as it is, and a formula followed by its values."""
     if isinstance(value, Printed):
         return value.text
     values = to_range(value.interval())

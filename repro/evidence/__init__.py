@@ -1,4 +1,4 @@
-"""Results behind verdicts in one file: packed, judged from, audited, taken over to today's keys."""
+"""Evidence files: they pack the results behind verdicts, to be judged and audited elsewhere."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from repro.text import shown
 
 
 class EvidenceError(Exception):
-    """An evidence file cannot be written, read or used; says which, why and what to do.
+    """An evidence file cannot be written, read or used; the message says which, why and what to do.
 
-    What the text quotes of a file cannot steer the terminal that shows it.
+    Hidden characters are escaped, so that text from a file cannot control the terminal.
     """
 
     def __init__(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Trains a random sample of packed runs again, and holds them against what was packed."""
+"""Trains a random sample of packed runs again, and compares the results with the packed ones."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from repro.runs.provenance import provenance
 CONFIDENCE = 0.95
 
 SHARES = (0.05, 0.1, 0.3)
-"""Shares of wrong runs of which it is said how often an audit finds one."""
+"""An audit says its chance to find a wrong run, if this share of runs is wrong."""
 
 UNKNOWN_SECONDS = 1.0
-"""The time of a run that nobody knows anything of."""
+"""The assumed time of a run without a recorded time."""
 
 
 class NotTrained(Exception):
-    """A run could not be trained again; says why."""
+    """A run could not be trained again; the message says why."""
 
 
 class Again(Files):
-    """Trains single runs, and first the runs that these start from.
+    """Trains single runs, after the runs that they start from.
 
-    `engines` has the engine of each run, and of those that they start from. With `shows` they print
-    on the screen, and can be stopped by a debugger.
+    `engines` has the engine of each of these runs. With `shows` the output goes to the terminal,
+    and a debugger can stop training.
     """
 
     def __init__(self, engines: Mapping[Run, str], *, device: str, shows: bool = False) -> None:
@@ -50,7 +50,7 @@ class Again(Files):
         self._weights: dict[Run, bytes | None] = {}
 
     def values(self, run: Run) -> Values:
-        """Train a run; return its values as a file would have them. Raises `NotTrained`.
+        """Train a run; return its values as JSON data. Raises `NotTrained`.
 
         >>> Again({run: "loop"}, device="cpu").values(run)["steps"]
         """
@@ -78,7 +78,7 @@ class Again(Files):
 
 
 class Repetition(StrEnum):
-    """The result of a packed run that was trained again, compared with what was packed."""
+    """How the result of a run that was trained again compares with the packed result."""
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"
@@ -88,12 +88,12 @@ class Repetition(StrEnum):
 
 @dataclass(frozen=True)
 class Checked:
-    """A run of the sample, and what is found of it."""
+    """A run of the sample, and how its result compares."""
 
     run: Run
     finding: Repetition
     why: str = ""
-    """The difference to what was packed, or the reason why the run could not be trained."""
+    """The difference from the packed result, or the reason why the run could not be trained."""
     seconds: float = 0.0
 
     @property
@@ -103,18 +103,18 @@ class Checked:
 
 @dataclass
 class Frame:
-    """The runs that an audit can draw, and how many it leaves out."""
+    """The runs from which an audit draws, and the number of other runs."""
 
     device: str
     records: Mapping[Run, Record]
-    """All runs that claims and figures use, with those that they start from."""
+    """All runs that claims and figures use, and the runs that these start from."""
     drawable: list[Run] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """The number of runs that are left out, by the reason."""
+    """The number of left-out runs, by the reason."""
 
 
 def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
-    """Return the runs that claims have read, by whether they can be trained here in `longest`.
+    """Return the runs of claims that can be trained here within `longest` seconds, as a `Frame`.
 
     >>> frame_of(results, device="cpu", longest=300).left_out
     Counter({'are of no claim that was read': 3})
@@ -149,10 +149,9 @@ def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
 
 
 def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:
-    """Return the seconds that each run is expected to take.
+    """Return the expected seconds of each run: the work of its arm, times its study's median rate.
 
-    They are decided by the size of its arm, in proportion to the times that the files give for most
-    runs of its study. So whoever writes false times into a few runs does not have them left out.
+    So nobody can have a few runs left out by writing false times into them.
     """
     rates: dict[str, list[float]] = {}
     for run, record in records.items():
@@ -163,9 +162,9 @@ def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:
 
 
 def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Checked]:
-    """Draw runs, each with the same chance, and train them again until their time is over.
+    """Draw runs, each with the same chance, and train them again until the time is over.
 
-    The run that is training then is finished: to drop it would spare costly runs.
+    The last run is finished after that time; without it, expensive runs would rarely be checked.
 
     >>> for checked in audit(frame, draws=29, seconds=300, seed=1):
     ...     print(checked.run.seed, checked.finding)
@@ -186,7 +185,7 @@ def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Ch
 
 
 def compare(frame: Frame, run: Run, here: Values) -> tuple[Repetition, str]:
-    """Return what is found of a run that gave these values here, and how it differs."""
+    """Return how the values of a run that was trained here compare, and the difference in words."""
     record, arm = frame.records[run], run.arm
     packed = record.result.values
     if here == packed:
@@ -202,14 +201,14 @@ def compare(frame: Frame, run: Run, here: Values) -> tuple[Repetition, str]:
 
 
 def is_of_this_machine(run: Run, record: Record, device: str) -> bool:
-    """Return whether a run was trained by this kind of machine, with the versions that are here."""
+    """Return whether a run was trained on this kind of machine, with the same versions."""
     made, here = record.result.provenance, provenance(device, 0.0, 1)
     packages = {**here["packages"], **packages_of(run.arm)}
     return (made.get("machine"), made.get("packages")) == (here["machine"], packages)
 
 
 def chance_to_find(wrong: int, *, total: int, draws: int) -> float:
-    """Return the chance that draws hit one of so many wrong runs.
+    """Return the chance that a sample contains at least one of the wrong runs.
 
     >>> round(chance_to_find(100, total=1000, draws=29), 2)
     0.96
@@ -218,9 +217,9 @@ def chance_to_find(wrong: int, *, total: int, draws: int) -> float:
 
 
 def fewest_found(*, total: int, draws: int) -> int | None:
-    """Return the smallest number of wrong runs that draws hit with `CONFIDENCE`.
+    """Return the smallest number of wrong runs that a sample finds with a chance of `CONFIDENCE`.
 
-    So after as many clean draws fewer are wrong. None where no number is hit so surely.
+    So if the sample is clean, fewer runs are wrong. None if no number is found so surely.
 
     >>> fewest_found(total=1000, draws=29)
     97
@@ -233,7 +232,7 @@ def fewest_found(*, total: int, draws: int) -> int | None:
 
 
 def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Iterator[str]:
-    """Yield the outcome of an audit: what was drawn, what was found, what follows for the rest."""
+    """Yield the outcome of an audit as lines: the sample, the results, the conclusion."""
     total, draws = len(frame.drawable), len(checked)
     yield (
         f"{draws} of {total:,} runs were drawn by seed {seed}, each with the same chance, and"
@@ -248,7 +247,7 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
             yield f"  {named}{each.why}"
     if counts[Repetition.ROUNDED]:
         yield (
-            f"those of another kind of machine, or of other versions, may differ by {HARMLESS:g} of"
+            f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
             f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"
         )
     if all(each.is_clean for each in checked):

@@ -1,11 +1,11 @@
-"""The difference of two results of one run: is it what the rounding of two processors gives?
+"""Decides whether two results of one run differ only by the rounding of two processors.
 
-Another processor adds up in another order. That changes the last digits, and training makes the
-difference grow from epoch to epoch, in some runs as far as seeds differ. What somebody edited, or
-what another run gave, differs at once. So by an epoch two results may differ by `GROWTH` times as
-much as they did before, and by `HARMLESS` in any case.
+Another processor adds in another order, which changes the last digits. Training makes this
+difference grow from epoch to epoch, in some runs until it is as large as between seeds. But an
+edited result, or the result of another run, differs from the start. So at each epoch two results
+may differ by `GROWTH` times as much as at earlier epochs, and always by `HARMLESS`.
 
-Differences are counted in the spread between the seeds of an arm, as verdicts are made of that.
+The unit is the spread between the seeds of an arm, since verdicts depend on it.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 from repro.arm import Arm, Values
 
 GROWTH = 10_000.0
-"""The most that rounding was seen to grow in an epoch is a third of it."""
+"""The largest allowed growth per epoch: three times the largest that was observed."""
 
 HARMLESS = 0.1
-"""The part of the spread between seeds that a difference may have in any case."""
+"""A difference that is always allowed, in spreads between seeds."""
 
 FEWEST_SEEDS = 3
 
 UNKNOWN = 0.01
-"""The spread of an arm with fewer seeds, as a part of the value itself."""
+"""The assumed spread of an arm with fewer seeds, relative to the value."""
 
 Place = tuple[float, str]
-"""The epoch that a metric was measured at, infinite for what a run ended with, and its name."""
+"""The epoch of a measurement (infinite for the final value), and the name of the metric."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two results at the place where it is farthest from what is allowed."""
+    """The difference of two results where it exceeds the allowed one the most."""
 
     place: Place
     found: float
@@ -61,9 +61,9 @@ class Difference:
 def difference(
     arm: Arm, one: Values, other: Values, *, seeds: Sequence[Values]
 ) -> Difference | None:
-    """Return the difference that is farthest from what rounding allows; None where none is shared.
+    """Return the worst difference, compared with rounding; None if the results share no number.
 
-    `seeds` are the results of the arm at all its seeds.
+    `seeds` are the results of all seeds of the arm.
 
     >>> difference(arm, packed, here, seeds=[]).is_rounding
     False
@@ -82,7 +82,7 @@ def difference(
 
 
 def _distance(one: Array, other: Array, seeds: Sequence[Array]) -> float:
-    """Return the largest difference of two lists of numbers, in the spread between seeds."""
+    """Return the largest difference of two lists of numbers, in spreads between seeds."""
     if len(one) != len(other):
         return math.inf
     alike = [each for each in seeds if len(each) == len(one)]
@@ -95,9 +95,9 @@ def _distance(one: Array, other: Array, seeds: Sequence[Array]) -> float:
 
 
 def _numbers(arm: Arm, values: Values) -> Mapping[Place, Array]:
-    """Return the numbers of a result, those of one place together.
+    """Return the numbers of a result by place.
 
-    Lists with a value for each example are left out: another metric is their mean.
+    Lists with a value for each example are left out, since another metric is their mean.
     """
     by_example = {metric.sampled for metric in type(arm).metrics.values()}
     found = {(math.inf, name): x for name, x in values.get("measures", {}).items()}

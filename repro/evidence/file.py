@@ -1,7 +1,7 @@
-"""One evidence file: lines of JSON, compressed by gzip, whose checksum finds what is damaged.
+"""Evidence files: lines of JSON, compressed by gzip, whose checksum reveals damage.
 
-The first line is the head. A file is checked as a whole before anything of it counts, each of its
-runs once, as far as its own words go.
+The first line is the head. A file is read and checked as a whole before it is used: the form of
+each line, and each run's key.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ FORMAT = 3
 
 LONGEST_LINE = 8 * 2**20
 MOST_BYTES = 2**30
-"""The bound of what is kept of a file. A line counts `LEAST` at least, for the memory it takes."""
+"""The most bytes of a file in memory; each line counts at least `LEAST`."""
 LEAST = 4000
 
 LEVEL = 9
-"""The compression, part of what makes equal results equal bytes."""
+"""The level of compression; it is fixed so that equal results give equal bytes."""
 
 LARGEST = 2**63
-"""The bound of whole numbers: larger ones are no count, and no float can hold all of them."""
+"""The bound of whole numbers; a float cannot hold all larger ones."""
 
 NOT_PACKED = ("host", "pid")
-"""Parts of a run's provenance that name a machine or a process, and travel nowhere."""
+"""Fields of a run's provenance that name a machine or a process; they are not packed."""
 
 Form: TypeAlias = "type | list[Form] | dict[str, Form]"
 """The form of a value in a line: a type, a list of one form, or a table with members."""
@@ -61,16 +61,16 @@ FORMS: dict[str, Form] = {
 """The members of each kind of line."""
 
 SHOWN = ("machine", "commit", "python", "finished", "engine")
-"""Texts of a provenance that reports show."""
+"""Fields of a provenance that reports show; they must be texts."""
 
 
 class Unsound(ValueError):
-    """A line or a file is not as evidence has it; the text goes on from "line 3 …"."""
+    """A line or a file is no valid evidence; the message continues "line 3 …"."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run that was packed: the line that the file has of it, and its result."""
+    """A packed run: its line in the file, and its result."""
 
     line: Line
 
@@ -85,30 +85,30 @@ class Record:
 
     @property
     def data_sets(self) -> list[str]:
-        """Names of the data sets that it read."""
+        """The names of the data sets that it read."""
         return list(self.line["data_sets"])
 
     @property
     def keeps_weights(self) -> bool:
-        """True where other runs start from the parameters that it ended with."""
+        """True where other runs start from its final parameters."""
         return bool(self.line["keeps_weights"])
 
     @cached_property
     def place(self) -> str:
-        """The text that is the same for all results of one arm and seed."""
+        """A text that is the same for all results of one arm and seed."""
         identity = self.result.identity
         return place_of(self.line["study"], identity["arm"], identity["seed"])
 
     @property
     def name(self) -> str:
-        """The run in words, as far as the file has them."""
+        """The run in words."""
         identity = self.result.identity
         return f"{identity['arm']['arm']}, seed {identity['seed']} ({self.key[:12]})"
 
 
 @dataclass
 class EvidenceFile:
-    """The runs of one file, kept as text and parsed when they are asked for.
+    """The runs of one file, kept as text; a run is parsed when it is needed.
 
     >>> EvidenceFile.read(Path("evidence/ci-generated.jsonl.gz")).profile
     'ci'
@@ -118,7 +118,7 @@ class EvidenceFile:
     profile: str = ""
     sha256: str = ""
     codes: dict[str, bytes] = field(default_factory=dict)
-    """The lines of the codes, by digest."""
+    """The lines with the definitions of a code, by its digest."""
     lines: dict[str, bytes] = field(default_factory=dict)
     """The lines of the runs, by key."""
     places: dict[str, str] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class EvidenceFile:
     def write(cls, path: Path, lines: Iterable[Line]) -> EvidenceFile:
         """Write lines and read them again; raises `EvidenceError` where they are no evidence.
 
-        The bytes depend on the lines alone, for one version of zlib.
+        With one version of zlib, equal lines give equal bytes.
         """
         with (
             explained(
@@ -190,19 +190,19 @@ class EvidenceFile:
 
     @property
     def name(self) -> str:
-        """The file in words: where it lies, its hash, and how many runs it has."""
+        """The file in words: its path, its hash, and its number of runs."""
         return f"{self.path} ({self.sha256[:12]}, {len(self.lines)} runs)"
 
     def record(self, key: str) -> Record:
-        """Return the run of a key that the file has."""
+        """Return the run with this key."""
         return Record(decoded(self.lines[key]))
 
     def at(self, place: str) -> Record | None:
-        """Return the run of an arm and seed; None where the file has none."""
+        """Return the run of an arm and seed; None if the file has none."""
         return self.record(self.places[place]) if place in self.places else None
 
     def definitions(self, code: str) -> dict[str, str]:
-        """Return the definitions that a code reaches, each with a hash of its text."""
+        """Return the definitions of a code (a digest), each with a hash of its text."""
         found: dict[str, str] = decoded(self.codes[code])["definitions"]
         return found
 
@@ -237,7 +237,7 @@ class EvidenceFile:
 
 
 def texts(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file as they are, none of them longer than it may be."""
+    """Yield the lines of a file, each cut just above the longest allowed length."""
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise EvidenceError(f"The evidence file {path} cannot be read: it is not a file.")
     refused = (f"The evidence file {path} cannot be read", "name a file that you may read")
@@ -253,7 +253,7 @@ def texts(path: Path) -> Iterator[bytes]:
 
 
 def encoded(line: Line) -> bytes:
-    """Return a line as it is written.
+    """Return a line as bytes for a file.
 
     >>> encoded({"b": 1, "a": 0.5})
     b'{"a":0.5,"b":1}\\n'
@@ -265,7 +265,7 @@ def encoded(line: Line) -> bytes:
 
 
 def decoded(text: bytes) -> Line:
-    """Return what a line says; raises `Unsound`.
+    """Return the content of a line; raises `Unsound`.
 
     >>> decoded(b"[1]")
     Traceback (most recent call last):
@@ -283,9 +283,9 @@ def decoded(text: bytes) -> Line:
 
 
 def _require_head(line: Line, path: Path) -> None:
-    """Raise where the first line of a file is no head, or one of another format."""
+    """Raise where the first line of a file is no head, or has another format."""
     if line["kind"] != "head" or line["name"] != NAME:
-        raise Unsound("is not that of evidence")
+        raise Unsound("is not the head of evidence")
     if line["format"] != FORMAT:
         raise EvidenceError(
             f"The evidence file {path} has format {line['format']} where this version of"
@@ -294,7 +294,7 @@ def _require_head(line: Line, path: Path) -> None:
 
 
 def _require(value: Any, form: Form, name: str) -> None:
-    """Raise where a value, of this name, is not of a form."""
+    """Raise `Unsound` where a value does not have a form; `name` is its name in the message."""
     if isinstance(form, dict):
         _require(value, dict, name)
         for member, inner in form.items():
@@ -305,7 +305,7 @@ def _require(value: Any, form: Form, name: str) -> None:
         _require(value, list, name)
         for each in value:
             _require(each, form[0], name)
-    elif type(value) is not form:  # to Python True is an int
+    elif type(value) is not form:  # isinstance(True, int) is true
         raise Unsound(f"has a {name} that is no {form.__name__}")
 
 
@@ -330,7 +330,7 @@ def record_of(run: Run, result: Result) -> Record:
 
 
 def place_of(study: str, arm: Mapping[str, Any], seed: int) -> str:
-    """Return the text that is the same for all results of one arm and seed, whatever their key.
+    """Return a text that is the same for all results of one arm and seed, with any key.
 
     >>> place_of("spirals", {"arm": "Spiral", "width": 8}, 3)
     '["spirals",{"arm":"Spiral","width":8},3]'
@@ -366,7 +366,7 @@ def sound_record(line: Line) -> Record:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Return whether these are numbers, None, or lists of such; to the judge True is 1."""
+    """Return whether the values are numbers, None, or lists of these; True counts as 1."""
     return all(
         each is None
         or isinstance(each, float)

@@ -1,4 +1,4 @@
-"""Packs stored runs into a file, and adds those of a file to a store."""
+"""Packs stored runs into an evidence file, and adds the runs of a file to a store."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from repro.runs.results import Results
 from repro.store import Store
 
 PART = 2**20
-"""Bytes of weights in one line."""
+"""Bytes of parameters in one line."""
 
 MOST_WEIGHTS = 2**33
-"""Bytes of the parameters of one run, at most."""
+"""The most bytes of the parameters of one run."""
 
 
 def pack(
@@ -32,9 +32,9 @@ def pack(
     results: Results,
     weights_of: Store | None = None,
 ) -> EvidenceFile:
-    """Write the stored ones among runs into a file; the same results give the same bytes.
+    """Write those of the runs that are stored into a file; equal results give equal bytes.
 
-    Where a store is given to take the parameters from that other runs start from, they are packed.
+    With a store `weights_of`, the parameters that other runs start from are packed, too.
 
     >>> pack(path, runs, profile="ci", claims=names, results=results)
     """
@@ -52,7 +52,7 @@ def pack(
 
 
 def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[Line]:
-    """Yield the line of each run, and after it those of its weights where a store is given."""
+    """Yield the line of each run; with a store, followed by the lines of its parameters."""
     for record in records:
         yield record.line
         stored = store.at(record.key) if store is not None and record.keeps_weights else None
@@ -64,15 +64,15 @@ def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[Line]
 
 @dataclass
 class Added:
-    """The runs of a file by what became of them."""
+    """The numbers of runs that were added, or left out."""
 
     added: int = 0
     stored: int = 0
-    """Runs that the store had already."""
+    """The number of runs that the store had already."""
     others: list[str] = field(default_factory=list)
-    """Runs of which the store has another result, in words; the store's stays."""
+    """The names of runs with another result in the store, which stays."""
     without_weights: int = 0
-    """Runs that were left out: others start from their parameters, which the file does not have."""
+    """The number of runs left out because the file lacks the parameters that others start from."""
 
 
 def add(file: EvidenceFile, store: Store) -> Added:
@@ -98,7 +98,7 @@ def add(file: EvidenceFile, store: Store) -> Added:
 
 
 def _with_weights(file: EvidenceFile) -> Iterator[tuple[Record, bytes]]:
-    """Yield the runs of a file, each with its parameters, or without any."""
+    """Yield the runs of a file, each with its parameters, which may be empty."""
     record: Record | None = None
     weights = bytearray()
     for line in map(decoded, texts(file.path)):

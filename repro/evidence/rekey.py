@@ -1,8 +1,8 @@
-"""Gives runs today's keys, where training some of them again gives the same bits.
+"""Gives runs today's keys, if training some of them again gives the same bits.
 
-A key changes with the code that training reaches, also by an edit that changes no result. Then two
-runs of each kind are trained again. Where their bits are the same, all of that kind are taken over
-under today's keys, and their provenance says so; where they are not, none is.
+A key changes with the code that training reaches, even if an edit changes no result. Then two runs
+of each kind are trained again. If they give the same bits, all runs of the kind get today's keys,
+and their provenance says so. Otherwise none does.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from repro.store import Result, Store, run_key
 from repro.store.key import canonical
 
 RETRAINED = 2
-"""Runs of each kind that are trained again."""
+"""The number of runs of each kind that are trained again."""
 
 Kind = tuple[str, str, str]
 """The study, the engine and the type of arm of a run."""
 
 
 class FormerRuns:
-    """Runs by the part of their identity that is not the code; of several, the last one."""
+    """Runs by their identity without the code; of several, the one that finished last."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         in_order = sorted(results, key=lambda each: str(each.provenance.get("finished", "")))
         self._runs = {_place(each.identity): each for each in in_order}
 
     def find(self, today: Identity) -> Result | None:
-        """Return the result of a run under a former key, or today's; None where there is none."""
+        """Return the result of a run under any key; None without one."""
         return self._runs.get(_place(today))
 
 
 class RekeyedResults(Results):
-    """The results of today's keys, and those of former ones as if they had today's.
+    """The results with today's keys, and former results as if they had today's keys.
 
-    With `alone` the store is left aside, as for the runs of a file.
+    With `alone` it ignores the store, for the runs of a file.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RekeyedResults(Results):
         super().__init__(store, device=device)
         self._former, self._alone = former, alone
         self.found: dict[Run, Result] = {}
-        """The runs that were found under former keys, as they were."""
+        """The runs that were found under former keys, with their former results."""
         self._today: dict[Run, Result] = {}
 
     def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
@@ -73,20 +73,20 @@ class RekeyedResults(Results):
         return {**super().read(), **self._today}
 
     def annotate(self, notes: Mapping[Run, dict[str, Any]]) -> None:
-        """Give runs that were found under former keys another provenance."""
+        """Set the provenance of runs that were found under former keys."""
         for run, made in notes.items():
             self._today[run] = replace(self._today[run], provenance=made)
 
 
 def kind_of(run: Run, result: Result) -> Kind:
-    """Return the kind of a run, all of which the same code trains."""
+    """Return the kind of a run; the same code trains all runs of a kind."""
     return run.arm.study, str(result.provenance.get("engine")), type(run.arm).__name__
 
 
 def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, int, str]]:
-    """Train some runs of each kind again; yield the kind, how many, and why it is refused.
+    """Train some runs of each kind again; yield the kind, their number, and a reason to refuse it.
 
-    The reason is empty where all of them came to the same bits.
+    The reason is empty if all of them gave the same bits.
     """
     kinds: dict[Kind, list[Run]] = {}
     for run, result in found.items():
@@ -107,7 +107,7 @@ def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, i
 
 
 def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
-    """Return the engines of runs, and of those that they start from, which may be in no file."""
+    """Return the engines of runs, and of the runs that they start from, which may be in no file."""
     engines = {run: str(result.provenance.get("engine")) for run, result in found.items()}
     for run in list(engines):
         start = run.arm.starts_from
@@ -117,7 +117,7 @@ def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
 
 
 def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> list[Run]:
-    """Return the cheapest runs of a kind that this kind of machine trained, of different arms."""
+    """Return the cheapest runs of a kind from this kind of machine, from different arms first."""
     here = [run for run in runs if found[run].provenance.get("machine") == machine(device)]
     by_cost = sorted(here, key=lambda run: float(found[run].provenance.get("seconds") or 0.0))
     of_arms = {run.arm: run for run in reversed(by_cost)}
@@ -126,12 +126,12 @@ def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> li
 
 
 def note(result: Result, retrained: int, *, commit: str | None) -> dict[str, Any]:
-    """Return the provenance of a run that is taken over."""
+    """Return the provenance of a run with a new key."""
     where = commit or "no commit"
     return {**result.provenance, "rekeyed": f"at {where}, {retrained} retrained"}
 
 
 def _place(identity: Mapping[str, Any]) -> str:
-    """Return the text of what does not change with the code."""
+    """Return the identity without the code, as text."""
     same = ("arm", "seed", "data", "device", "torch", "machine")
     return canonical({name: identity.get(name) for name in same})

@@ -1,7 +1,8 @@
-"""The results of evidence files, for claims and figures to read as if they were in a store.
+"""The results of evidence files; claims and figures read them like those of a store.
 
-A run is found by its arm and seed, not by today's key: code may have changed since it was packed,
-data may not be here, and torch need not be. What has changed is said, and which runs repeat.
+A run is found by its arm and seed, not by today's key: since it was packed, the code may have
+changed, and data and torch may be missing here. Remarks name the changes, and runs that are copies
+of others.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from repro.runs.identity import code_of, definitions_of, name_of
 from repro.store import Result
 
 MOVED = "the modules that definitions stand in"
-"""A change that the text of no definition shows: one has moved."""
+"""The name of a change where a definition has moved, but no text has changed."""
 
 MOST_NAMED = 3
 
 Packed = tuple[EvidenceFile, Record]
-"""A run, and the file that it is in."""
+"""A run, and its file."""
 
 
 @dataclass
 class EvidenceResults:
-    """Several files as one: where two have a result of the same arm and seed, the first counts.
+    """Several evidence files as one; if two have a run of the same arm and seed, the first counts.
 
-    `used` grows with the runs that claims and figures read; nothing is trained.
+    `used` collects the runs that claims and figures read.
 
     >>> EvidenceResults.read([Path("evidence/ci-generated.jsonl.gz")]).measured(key).values
     """
@@ -43,13 +44,13 @@ class EvidenceResults:
     used: dict[Run, Packed] = field(default_factory=dict)
     details: dict[Run, str] = field(default_factory=dict)
     raised_at: dict[Run, TracebackType] = field(default_factory=dict)
-    """Nothing: no training raised."""
+    """Always empty, since nothing is trained."""
     _found: dict[Run, Packed | None] = field(default_factory=dict)
     _changes: dict[Run, list[str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, paths: Iterable[Path]) -> EvidenceResults:
-        """Read files and hold them against each other; raises `EvidenceError`."""
+        """Read files; raises `EvidenceError` where one is bad, or two contradict each other."""
         files: list[EvidenceFile] = []
         for path in dict.fromkeys(paths):
             new = EvidenceFile.read(path)
@@ -63,11 +64,11 @@ class EvidenceResults:
         self._real = frozenset(name for name in names if not name.endswith(TWIN))
 
     def measured(self, key: str) -> Result | None:
-        """Return the result of a key; None where there is none."""
+        """Return the result with this key; None without one."""
         return next((f.record(key).result for f in self.files if key in f.lines), None)
 
     def located(self, arm: Arm) -> Arm:
-        """Return an arm on the data that its evidence is about, whatever data is here."""
+        """Return an arm with the data of its evidence, whatever data this machine has."""
         try:
             with counted_as_here(self._real):
                 return arm.located()
@@ -77,11 +78,11 @@ class EvidenceResults:
             raise Needs(f"has no runs of {arm.label} in {self._paths}") from error
 
     def require_sound(self, arm: Arm) -> None:
-        """Raise where an arm has settings that no file can hold."""
+        """Raise where an arm has settings that cannot be written into a file."""
         _place(Run(arm, 0))
 
     def get(self, run: Run) -> Result | None:
-        """Return the result of a run; None where no file has one that it can have."""
+        """Return the result of a run; None where no file has a possible one."""
         found = self._find(run)
         if found is None or _fault(run, found[1]):
             return None
@@ -93,13 +94,13 @@ class EvidenceResults:
         return [self.get(Run(arm, seed)) for seed in seeds]
 
     def key(self, run: Run) -> str:
-        """Return the key that a run was packed under."""
+        """Return the key of a packed run."""
         found = self._find(run)
         assert found is not None, f"{name_of(run)} is in no file"
         return found[1].key
 
     def failed(self, run: Run) -> str | None:
-        """Return what is wrong with a result that a file has; None where nothing is."""
+        """Return what is wrong with the packed result of a run; None if nothing is wrong."""
         found = self._find(run)
         fault = _fault(run, found[1]) if found else ""
         return f"{name_of(run)}, is in {found[0].path} with {fault}" if found and fault else None
@@ -111,7 +112,7 @@ class EvidenceResults:
         return Needs(f"{name_of(missing[0])},{more} not in {self._paths}")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        """Say for how many of these runs the code or the data has changed since, and which."""
+        """Return remarks on code and data that have changed since these runs were trained."""
         changed: dict[str, int] = {}
         for run in runs:
             for each in self.changes(run):
@@ -119,9 +120,9 @@ class EvidenceResults:
         return [f"{each} has changed since {n} of its runs" for each, n in changed.items()]
 
     def changes(self, run: Run) -> list[str]:
-        """Return the definitions that have changed since a run was packed, and its data if it has.
+        """Return the definitions (and data) that have changed since a run was packed.
 
-        Changes of the run that it starts from count too. A run that is in no file has none.
+        Changes of the run that it starts from count, too. A run that is in no file has none.
         """
         if run not in self._changes:
             found, start = self._find(run), run.arm.starts_from
@@ -132,10 +133,10 @@ class EvidenceResults:
         return self._changes[run]
 
     def repeats(self) -> dict[Run, Run]:
-        """Return the runs that were read and are an earlier seed of their arm again, with that run.
+        """Return the used runs that are copies of another seed of their arm, with that run.
 
-        As for the judge, runs are one run where all of their values are equal. Exact metrics may
-        be, so a run counts where another one has a history.
+        Runs are copies if all their values are equal. The values of exact metrics may rightly be
+        equal, so only runs with a history of another metric count.
         """
         first: dict[tuple[Arm, str], Run] = {}
         again: dict[Run, Run] = {}
@@ -148,7 +149,7 @@ class EvidenceResults:
         return again
 
     def lines(self) -> list[str]:
-        """Return in sentences what was read: where it is from, what repeats, and how old it is."""
+        """Return sentences on the used runs: their origin, copies, and changes since."""
         runs, commits, machines = Counter[str](), Counter[str](), Counter[str]()
         changed: dict[str, set[Run]] = {}
         for run, (file, record) in self.used.items():
@@ -196,7 +197,7 @@ class EvidenceResults:
 
 
 def _listed(counted: Mapping[str, int]) -> str:
-    """Return names with how many runs each has, those with the most first."""
+    """Return names with their number of runs, the largest number first."""
     names = sorted(counted, key=lambda name: (-counted[name], name))
     named = ", ".join(f"{name} ({counted[name]} runs)" for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
@@ -208,7 +209,7 @@ def _place(run: Run) -> str:
 
 
 def _require_agreement(first: EvidenceFile, second: EvidenceFile) -> None:
-    """Raise where two files have different results of one run that the same machine trained."""
+    """Raise where two files have different results of one run from the same kind of machine."""
     for key in first.lines.keys() & second.lines.keys():
         if first.lines[key] == second.lines[key]:
             continue
@@ -222,13 +223,13 @@ def _require_agreement(first: EvidenceFile, second: EvidenceFile) -> None:
 
 
 def _bits_of(record: Record) -> tuple[object, object]:
-    """Return what the bits of a result depend on beside its key."""
+    """Return the parts of the provenance that the bits of a result depend on."""
     made = record.result.provenance
     return made.get("machine"), made.get("packages")
 
 
 def _changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
-    """Return what has changed since a run was packed, the one that it starts from aside."""
+    """Return what has changed since a run was packed, without the run that it starts from."""
     changed = []
     packed = record.result.identity["code"]
     if packed != code_of(run.arm):
@@ -243,7 +244,7 @@ def _changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
 
 
 def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the names of definitions that are not what they were; one that moved is.
+    """Return the names of definitions whose text has changed; a move is no change.
 
     >>> changed_definitions({"old.f": "1", "old.g": "2"}, {"new.f": "1", "old.g": "3"})
     ['old.g']
@@ -254,7 +255,7 @@ def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 def _fault(run: Run, record: Record) -> str:
-    """Return what no run of this arm can have given; empty where there is nothing."""
+    """Return what is impossible in a run of this arm; empty if nothing is."""
     values, arm = record.result.values, run.arm
     steps = max(values.get("steps", 0), values.get("diverged_at", 0))
     is_outside = isinstance(arm, OutsideArm)
@@ -263,7 +264,7 @@ def _fault(run: Run, record: Record) -> str:
     may_stop = "diverged_at" in values or arm.stops_early or is_outside
     for metric, each in values["history"].items():
         known = len(arm.epochs_of(metric))
-        most = known or (metric != "loss")  # what is not trained is measured once
+        most = known or (metric != "loss")  # without training there is one measurement
         is_cut = metric == "loss" and len(each) < known and not may_stop
         if len(each) > most or is_cut:
             return f"{len(each)} values of {metric} over its epochs, where {known} are known"

@@ -1,8 +1,8 @@
 """Judges statements by evidence over paired seeds, with stated error rates.
 
-Every statement is a conjunction of terms, nearly all of them paired differences, one per seed, that
-should be positive. It is *reproduced* when every term significantly holds, *refuted* when any
-significantly fails, and otherwise *inconclusive*. Seeds are added in looks until the verdict
+A statement is a conjunction of terms. Nearly every term says that paired differences, one per seed,
+are positive. A statement is *reproduced* when every term significantly holds, *refuted* when any
+term significantly fails, and otherwise *inconclusive*. Seeds are added in looks until the verdict
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test

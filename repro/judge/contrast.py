@@ -1,7 +1,7 @@
-"""Statements, their terms, and the term that a weighted sum of arms over seeds is positive.
+"""Statements and their terms: comparisons of two sides, or of two gains, over seeds.
 
-A comparison of two sides is such a sum, and so is one of two gains. It is judged by the t test of
-paired differences. Arms whose runs are not paired are independent samples.
+A term is judged by a t test of paired differences. Arms whose runs are not paired are independent
+samples.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ class Side:
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     values: Callable[[int], Array]
     by_example: Callable[[int], Array] | None = None
-    """The examples that values on the identity scale are means of, [seeds, examples].
+    """The values of single examples, [seeds, examples]; `values` are their means.
 
-    They are given where comparisons are to count the error of having drawn these and no others.
+    Given where a comparison should count the error of having only these examples.
     """
     is_fixed: bool = False
     is_exact: bool = False
-    """True where no seed can change the values, as of counts and parameters: they are read off."""
+    """True where no seed can change the values, such as a number of parameters."""
     pairing: object = None
-    """The runs that the values are of: those of another pairing are independent of them.
+    """Names the runs behind the values: sides with different pairings are independent samples.
 
-    None for arms of which every seed is paired with the same seed of every other.
+    None for an arm whose seeds are paired with the same seeds of all other such arms.
     """
     repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are alike in all that is known: one run, and no evidence."""
+    """Tells whether the first `n` runs are equal in all recorded data: then they are one run."""
     origin: Any = None
-    """The arm and the metric, where they are known: nothing is compared with itself."""
+    """The arm and the metric, if known; two sides with the same origin are not compared."""
 
 
 Readings: TypeAlias = Mapping[Side, Array]
-"""The values of each side, over the same seeds in the same order where they are paired.
+"""The values of each side; paired sides have the same seeds in the same order.
 
-A side whose `pairing` is its own may have fewer values than others; a fixed one has the most.
+A side with a `pairing` of its own may have fewer values; a fixed side has as many as any.
 """
 
 
 def fixed(number: float, like: Side) -> Side:
-    """The side that is a number, such as a documented value, to compare with another one."""
+    """A side that is a number, such as a documented value."""
     return Side(
         label=f"{number:g}",
         metric=like.metric,
@@ -67,7 +67,7 @@ def fixed(number: float, like: Side) -> Side:
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound of the left side: the right side `times` a ratio, or `plus` an amount."""
+    """The bound for the left side: the right side `times` a ratio, or `plus` an amount."""
 
     times: float | None = None
     plus: float = 0.0
@@ -84,25 +84,24 @@ class Bound:
 
 
 UNSHIFTED = Bound()
-"""The bound that is the right side itself."""
+"""The right side itself as the bound."""
 
 
 @dataclass(frozen=True)
 class Contrast:
     """The term that the first side lies above, or `below`, the second shifted by `bound`.
 
-    Of four sides, it is that the step from the second to the first exceeds that from the fourth to
-    the third. Differences are taken on the scale. Terms that say something else of their sides are
-    kinds of it.
+    With four sides, the term is that the first minus the second exceeds the third minus the fourth.
+    Differences are taken on the scale. Other kinds of terms are subclasses.
     """
 
     sides: tuple[Side, ...]
     bound: Bound = UNSHIFTED
     below: bool = False
     other_bound: Bound | None = None
-    """The bound on the other side, of a term that is one of the two sides of a margin."""
+    """The opposite bound, where this term is one of the two sides of a margin."""
     among: Callable[[int], int] | None = None
-    """The number of comparisons at so many seeds of which this is the weakest, if it is."""
+    """For a term that is the weakest of several comparisons: their number, given the seeds."""
 
     @cached_property
     def metric(self) -> str:
@@ -114,12 +113,12 @@ class Contrast:
 
     @cached_property
     def is_paired(self) -> bool:
-        """False where it compares runs that are independent of each other."""
+        """False where the sides are independent samples."""
         return len({side.pairing for side in self.sides if not side.is_fixed}) < 2
 
     @cached_property
     def is_exact(self) -> bool:
-        """True where every seed gives the same."""
+        """True where no side depends on the seed."""
         return all(side.is_exact for side in self.sides)
 
     @cached_property
@@ -136,17 +135,17 @@ class Contrast:
 
     @property
     def unit(self) -> str:
-        """The natural unit; a difference of gains has none but that of the metric on its scale."""
+        """The natural unit; for a difference of gains, the metric on its scale."""
         if self.is_gain and self.scale.name != "identity":
             return f"{self.scale.name} of {self.metric}"
         return self.metric if self.bound.times is None else "ratio"
 
     def weigh(self, readings: Readings) -> Evidence:
-        """Test the differences by t; those within rounding of each other count as the same.
+        """Test the differences by t; values within rounding of each other count as equal.
 
-        Of the two sides of a margin only one can fail, so they do not share the level. The p is
-        that of a difference as far out on either side, were the true one at this bound. Examples
-        count in the error alone: those of the ledger are the same ones.
+        Only one of the two sides of a margin can fail, so they do not share the level: the p
+        against is the chance of a difference as far outside the margin on either side, if the true
+        difference lies at this bound.
         """
         evidence = self._weighed(readings)
         if self.among is not None:
@@ -184,13 +183,13 @@ class Contrast:
         )
 
     def is_trivial(self, readings: Readings) -> Any:
-        """Return True where the bound lies beyond all that the metric can be, so that it holds."""
+        """Return True where no value of the metric could fail the term."""
         if self.bound == UNSHIFTED:
             return False
         return self.scale.is_beyond(self.bound.of(readings[self.sides[1]]), above=self.below)
 
     def halves(self, readings: Readings) -> tuple[Array, Array]:
-        """The two values whose difference is judged, on the scale: two sides, or two gains."""
+        """The two sides, or the two gains, whose difference is judged; on the scale."""
         values = self._on_scale(readings)
         if self.is_gain:
             return values[0] - values[1], values[2] - values[3]
@@ -210,7 +209,7 @@ class Contrast:
         return tuple(each.tolist())
 
     def of_means(self, readings: Readings, estimate: float) -> float:
-        """Return the effect between the means, which on the identity scale is the estimate."""
+        """Return the effect between the means; on the identity scale this is the estimate."""
         if self.scale.name == "identity":
             return estimate
         means = [float(values.mean()) for values in self._read(readings)]
@@ -222,10 +221,10 @@ class Contrast:
         return effect if abs(effect) > ROUNDING * max(map(abs, means)) else 0.0
 
     def natural(self, right: Array, *means: float) -> list[float]:
-        """Return mean differences on the scale as effects in natural units; not of gains.
+        """Convert mean differences on the scale into natural units; gains stay on the scale.
 
-        They are measured from the mean of the right side on the scale, so that an interval of mean
-        differences excludes 0 exactly where its image excludes the bound.
+        Effects start at the mean of the right side on the scale. So an interval of mean differences
+        excludes 0 exactly where the converted interval excludes the bound.
         """
         if self.is_gain:
             return list(means)
@@ -240,7 +239,7 @@ class Contrast:
         return list(effects.tolist())
 
     def require_paired(self, word: str) -> None:
-        """Raise ValueError where a word is about single seeds, and those are not paired."""
+        """Raise ValueError where a word compares seed by seed, but the runs are not paired."""
         if not self.is_paired:
             left, right = self.sides
             raise ValueError(
@@ -250,9 +249,9 @@ class Contrast:
             )
 
     def _weighed(self, readings: Readings) -> Evidence:
-        """Test the differences; sides that are the same on every seed are no evidence.
+        """Test the differences; sides that are equal on every seed are no evidence.
 
-        Sides that are paired make one sample; each of the others is a sample by itself.
+        Paired sides are one sample together; each unpaired side is a sample of its own.
         """
         samples: dict[object, Any] = {}
         floors: dict[object, Any] = {}
@@ -278,11 +277,10 @@ class Contrast:
         )
 
     def _drawn(self, seeds: int) -> Drawn:
-        """The error of the mean difference from having measured on these examples alone.
+        """The error of the mean difference because only these examples were measured.
 
-        The examples are the same on every seed, so it is the error of the mean over seeds. A part
-        of it is what single seeds differ by on single examples (the interaction of both), which is
-        smaller with more seeds.
+        All seeds share the examples, so this is an error of the mean over seeds. A part of it is
+        the interaction of seeds and examples, which shrinks with more seeds.
         """
         weights = (1.0, -(self.bound.times or 1.0), -1.0, 1.0)
         weighted = [
@@ -301,7 +299,7 @@ class Contrast:
         return Drawn(float(of_examples.var(ddof=1) / count), squares / (seeds * count), count)
 
     def _on_scale(self, readings: Readings) -> list[Array]:
-        """The values of each side on the scale; of a comparison the right side is shifted."""
+        """The values of each side on the scale; a bound shifts the right side first."""
         values = self._read(readings)
         names = [f"{self.metric} of {side.label}" for side in self.sides]
         if self.bound != UNSHIFTED:
@@ -318,7 +316,7 @@ class Contrast:
         return [self.scale.of(each, name) for each, name in zip(values, names, strict=True)]
 
     def _read(self, readings: Readings) -> list[Array]:
-        """Return the values of all sides; of a fixed number as many as the other side has."""
+        """Return the values of all sides; a fixed number is repeated as often as the other side."""
         values = list(map(readings.__getitem__, self.sides))
         if self.is_paired and len(values[0]) != len(values[1]):
             seeds = min(map(len, values))
@@ -328,10 +326,10 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence that can be judged, and the terms that all have to hold.
+    """A sentence that can be judged, and its terms: all of them have to hold.
 
-    `implied` are comparisons that follow from the terms: they need not be shown, but each can
-    refute the statement. `documented` is the number of a source, where the sentence repeats one.
+    `implied` comparisons follow from the terms. They need not be shown, but each can refute the
+    statement. `documented` is the number of the source, if the sentence has one.
     """
 
     text: str
@@ -346,7 +344,7 @@ class Statement:
 
 
 def rounding(left: Array, right: Array) -> Any:
-    """Return the largest difference of two values that is only rounding."""
+    """Return the largest difference of two values that counts as rounding."""
     return ROUNDING * np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
 
 
@@ -357,17 +355,17 @@ def _size_of(values: Array) -> Any:
 
 
 def _correlation(left: Array, right: Array) -> float | None:
-    """Pearson's r of both sides over seeds: what the pairing is worth."""
-    # A spread that is only rounding is nothing to correlate.
+    """Pearson's r of both sides over seeds: the higher, the more the pairing helps."""
+    # A spread that is only rounding has no correlation.
     if min(np.ptp(left) / _size_of(left), np.ptp(right) / _size_of(right)) <= ROUNDING:
         return None
-    # numpy's own functions for it take ten times as long for a few seeds
+    # numpy.corrcoef takes ten times as long for a few seeds
     left, right = left - left.mean(), right - right.mean()
     return float(left @ right / ((left @ left) * (right @ right)) ** 0.5)
 
 
 def _are_tied(left: Array, right: Array) -> Any:
-    """Return whether both sides have the same values, seed by seed or each the same throughout."""
+    """Return whether both sides are equal on every seed; with unequal counts, all values equal."""
     if len(left) == len(right):
         return np.abs(left - right).max(axis=0) <= ROUNDING * _size_of(left)
     both = np.concatenate([left, right])

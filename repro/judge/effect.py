@@ -1,4 +1,4 @@
-"""One comparison of a statement as a verdict reports it, and the sides that it compares."""
+"""One comparison of a statement as a verdict reports it, and its sides."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from repro.judge.evidence import Evidence
 
 @dataclass(frozen=True)
 class Sample:
-    """One side of a statement, and its value on each seed that was used, in their order."""
+    """One side of a statement, with its value on each used seed, in order."""
 
     label: str
     values: tuple[float, ...]
     is_fixed: bool = False
-    """True for a number that a claim names, which is the same on every seed."""
+    """True for a number that the claim names."""
     examples: int = 0
-    """The number of examples each value is the mean of, where their error is counted."""
+    """The number of examples behind each value, if their error is counted."""
 
     @property
     def mean(self) -> float:
@@ -27,25 +27,25 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect(Evidence):
-    """The evidence of one comparison, at the look where the verdict fell, and what it is about.
+    """One comparison and its evidence, at the look that settled the verdict.
 
-    `estimate`, `low` and `high` are what its scale says, in the natural unit (`unit`), measured at
-    the typical value of the right side. The interval is the one whose end touches the bound exactly
-    when p touches the boundary; it holds over all looks together. Where looking stopped early,
-    because the answer was clear, the estimate is on average too far from the bound.
+    `estimate`, `low` and `high` are computed on the scale and given in the natural unit (`unit`),
+    at the typical value of the right side. The interval touches the bound exactly when p touches
+    the boundary, and it holds over all looks together. If looking stopped early because the answer
+    was clear, the estimate is on average too far from the bound.
     """
 
     label: str
     kind: Literal["difference", "spread", "share", "run"] = "difference"
-    """A `run` is what one run gives, or the mean of a few, beside a documented one as the bound."""
+    """`run` compares one run, or the mean of a few, with a documented number as the bound."""
     unit: str
     bound: float
     below: bool = False
-    """True where the claim is that the estimate lies below the bound, not above it."""
+    """True where the claim is that the estimate lies below the bound."""
     width: str = ""
-    """The words for how near to the bound a run must be shown to be."""
+    """How near a documented run must be shown to be, in words."""
     plain: float
-    """The difference of the means, their ratio or the gain between them, in the metric's unit."""
+    """The difference or the ratio of the means, or of their gains, in the metric's unit."""
     scale: str = "identity"
     estimate: float
     low: float
@@ -53,35 +53,35 @@ class Effect(Evidence):
     distance: float
     """The distance past the bound; infinite where nothing depends on the seed.
 
-    It is in standard deviations over seeds, for a standard deviation a logarithm, for a share of
-    runs a share.
+    The unit is one standard deviation over seeds. For a claim about a standard deviation the
+    distance is the logarithm of a ratio, and for a share of runs a difference of shares.
     """
     correlation: float | None = None
     """Pearson's r of the two sides over paired seeds."""
     needed: bool = True
-    """False for what follows from other comparisons and can only refute."""
+    """False for an implied comparison, which can only refute."""
     sides: tuple[int, ...] = ()
-    """The places of its sides among the samples of the verdict, in the order of its label."""
+    """The indices of its sides in `Verdict.samples`, in the order of its label."""
     per_seed: tuple[float, ...] = ()
-    """The same comparison on each seed alone; of a spread, the values themselves."""
+    """The effect on each seed alone; for a spread, the values themselves."""
 
     @property
     def counted(self) -> str:
-        """The number of seeds in words; of two samples that differ in it, both."""
+        """The number of seeds in words; both numbers, if two samples differ in it."""
         if len(set(self.counts)) < 2:
             return f"{self.seeds} seeds"
         return f"{' and '.join(map(str, self.counts))} seeds"
 
     @property
     def has_spread(self) -> bool:
-        """False where every seed gave the same difference, so that nothing had to be inferred."""
+        """False where every seed gave the same difference."""
         return abs(self.distance) != float("inf")
 
     @property
     def on_scale(self) -> str:
-        """The scale where it says another number than the plain one; empty where none is needed.
+        """The scale, if its estimate differs visibly from the plain effect; else empty.
 
-        A reader takes two for one that differ by a tenth of the interval's half width at most.
+        A tenth of the interval's half width is the largest difference that is not visible.
         """
         is_near = abs(self.plain - self.estimate) <= (self.high - self.low) / 20
         is_alike = is_near or f"{self.plain:.3g}" == f"{self.estimate:.3g}"
@@ -90,7 +90,7 @@ class Effect(Evidence):
 
     @property
     def amount(self) -> str:
-        """The plain effect, and what its scale says of it."""
+        """The plain effect, and the estimate on its scale with the interval."""
         ends = (self.low, self.high) if self.has_spread else ()
         return amount(self.on_scale, *(f"{x:.3g}" for x in (self.plain, self.estimate, *ends)))
 
@@ -106,11 +106,11 @@ class Effect(Evidence):
             return f"{mark}: {self.label} gives {self.amount}{self._beside(p)}"
         claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
         p = "the same on every seed" if self.is_constant or not self.has_spread else p
-        unit = self.unit.removeprefix(f"{self.on_scale} of ")  # which the amount says
+        unit = self.unit.removeprefix(f"{self.on_scale} of ")  # the amount names the scale
         return f"{mark}: {self.label} = {self.amount} {unit}, {claimed}; {p}"
 
     def _beside(self, p: str) -> str:
-        """The rest of the sentence about a run: the documented one beside it."""
+        """The second half of the sentence about a run, with the documented number."""
         documented = f"documented is {self.bound:g}"
         unit = "" if self.unit == "ratio" else f" {self.unit}"
         if not self.has_spread:
@@ -123,7 +123,7 @@ class Effect(Evidence):
 
 
 def amount(on_scale: str, plain: str, estimate: str, *ends: str) -> str:
-    """Return an effect with its interval, which has no ends where nothing depends on the seed.
+    """Return an effect with its interval; without `ends` where nothing depends on the seed.
 
     >>> amount("", "0.0202", "0.0199", "0.01", "0.03")
     '0.0202 [0.01, 0.03]'

@@ -1,7 +1,7 @@
-"""The test of one comparison over seeds, and the rule by which such tests settle a statement.
+"""The test of one comparison over seeds, and the rule by which tests settle a statement.
 
-Seeds run along the first axis, so that the same lines judge one claim and, in the benchmarks, many
-thousand simulated ones.
+Seeds are the first axis of an array. So the same code judges one claim and, in the benchmarks,
+many thousand simulated claims.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ MOST_SEEDS = 200
 """The largest number of seeds that advice names."""
 
 _DOUBTED = 0.01
-"""The chance that the variance over seeds is larger than `freedom_with_examples` takes it to be."""
+"""The chance that the variance over seeds is larger than `freedom_with_examples` assumes."""
 
 
 @dataclass(frozen=True)
 class Excess:
-    """The distance of a comparison past its bound over seeds, on the scale it is judged on.
+    """How far a comparison lies past its bound, over seeds, on the scale of its test.
 
-    The numbers may be arrays, of many simulated claims at once.
+    The numbers may be arrays, for many simulated claims at once.
     """
 
     mean: Any
     spread: Any
-    """The standard deviation over seeds; None where the distance is that of one, a logarithm."""
+    """The standard deviation over seeds; None where spreads are compared, by their logarithms."""
     seeds: int
 
 
@@ -51,30 +51,30 @@ class Evidence(Excess):
     """The test of one comparison in both directions; a small `p_for` says that it holds."""
 
     error: Any
-    """The standard error of the mean with all that is counted: examples, a source's few runs."""
+    """The standard error of the mean; it counts the examples, and the few runs of a source."""
     fixed_variance: Any = 0.0
-    """The part of its square that more seeds do not make smaller."""
+    """The part of the squared error that more seeds do not reduce."""
     examples: int = 0
-    """The number of examples that this part comes from, if it does."""
+    """The number of examples behind `fixed_variance`; 0 if it has another cause."""
     freedom: Any
-    """The degrees of freedom of its test."""
+    """The degrees of freedom of the test."""
     p_for: Any
     p_against: Any
     statistic_for: Statistic = STUDENT
     statistic_against: Statistic = STUDENT
     weight: float = 1.0
-    """The part of a comparison that counts among those that can refute a statement.
+    """The weight of this comparison among all that can refute the statement.
 
-    The two sides of a margin exclude each other, so that each of them is half a comparison.
+    Only one of the two sides of a margin can fail, so each of them counts half.
     """
     is_constant: Any = False
-    """True where all seeds gave the same, though they need not have: that is no evidence."""
+    """True where all seeds gave the same value but need not: this is no evidence."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
     boundary: float = 0.0
-    """The `p_for` at which it holds, at this look of its statement."""
+    """The comparison holds if `p_for` is at most this, at this look."""
     boundary_against: float = 0.0
-    """The `p_against` at which it fails."""
+    """The comparison fails if `p_against` is at most this."""
 
     @property
     def fails(self) -> Any:
@@ -86,21 +86,21 @@ class Evidence(Excess):
 
     @property
     def over_seeds(self) -> Any:
-        """The variance over seeds alone, with that of their answers to single examples."""
+        """The variance over seeds alone, which contains how seeds differ on single examples."""
         return np.maximum(self.seeds * (self.error**2 - self.fixed_variance), 0.0)
 
     def freedom_at(self, seeds: Any) -> Any:
-        """The degrees of freedom at so many seeds, were the spread over seeds this one."""
+        """The degrees of freedom at another number of seeds, with the same spread over seeds."""
         over_seeds = self.over_seeds / seeds
         return freedom_with_examples(self.fixed_variance, over_seeds, seeds, examples=self.examples)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The variance of a mean from having measured it on `examples` that all seeds share.
+    """The variance of a mean because only these `examples` were measured, the same for all seeds.
 
-    It does not shrink with more seeds, but for its part `of_seeds`, by which single runs answer to
-    single examples (and which is in the variance over seeds too: the test errs more rarely).
+    More seeds do not reduce it, except its part `of_seeds`: how single runs differ on single
+    examples. This part is in the variance over seeds too, so the test errs more rarely.
     """
 
     variance: float = 0.0
@@ -121,13 +121,13 @@ def weigh(
 ) -> Evidence:
     """Test the sum of the means of independent samples against 0 by t, in both directions.
 
-    Paired differences are one sample. Several have the degrees of freedom of the smallest one, with
-    which the test never errs too often, however their spreads differ (Hájek 1962).
+    Paired differences are one sample. Several samples get the degrees of freedom of the smallest
+    one. Then the test never errs too often, however the spreads differ (Hájek 1962).
 
-    Samples without any spread (up to their `resolutions`, the rounding of their terms) are read off
-    if they are `exact`: positive holds; negative, and exactly 0, does not. Otherwise a spread is at
-    least `least_spreads`, half an example for shares. Where there is none, a seed that does not
-    reach the training looks the same as certainty, and they are no evidence.
+    Samples without spread (up to `resolutions`, their rounding) need no test if they are `exact`: a
+    positive sum holds; a negative one, or 0, does not. Other samples have a spread of at least
+    `least_spreads`, half an example for shares. Without any spread they are no evidence: perhaps
+    the seed does not reach the training.
 
     >>> float(weigh([np.array([1.0, 1.0, 1.0])], exact=True).p_for)
     0.0
@@ -167,13 +167,13 @@ def weigh(
 def freedom_with_examples(
     fixed_variance: Any, over_seeds: Any, seeds: Any, *, examples: int
 ) -> Any:
-    """Return the degrees of freedom of a variance over seeds and one over examples, added.
+    """Return the degrees of freedom of the sum of a variance over seeds and one over examples.
 
-    With few seeds, Satterthwaite's are by chance much too many now and then. Taken as they are,
-    they would give the degrees of freedom of the examples to a t that is large by the same chance,
-    and the level would be exceeded up to three times. So they are those of the largest variance
-    over seeds that is not ruled out at 1 %; with that the level holds at any ratio of the two (by
-    simulation in `tests/judge/test_judge_sampling.py`).
+    With few seeds, the variance over seeds is sometimes far too small by chance. Then t is large,
+    and Satterthwaite's formula adds the many degrees of freedom of the examples: the error rate can
+    be three times the level. So the formula gets the largest variance over seeds that is not ruled
+    out at 1 %. With it the level holds at any ratio of the two variances (by simulation in
+    `tests/judge/test_judge_sampling.py`).
 
     >>> round(float(freedom_with_examples(0.001, 0.0001, 3, examples=300)), 1)
     2.4
@@ -187,11 +187,11 @@ def freedom_with_examples(
 
 @dataclass(frozen=True)
 class Look:
-    """The evidence for a statement at one number of seeds, and what it settles.
+    """The evidence for a statement at one number of seeds, and whether it settles the statement.
 
-    Reproduced needs every needed comparison at this look (intersection-union: the level needs no
-    correction). Refuted needs any one, implied ones too, at a level shared among them (Bonferroni).
-    Where the statement is one of several `ways` to reproduce a claim, these share its level.
+    Reproduced: every needed comparison holds at this look (intersection-union: no correction of
+    the level). Refuted: any comparison fails, implied ones too, at a shared level (Bonferroni).
+    If the statement is one of several `alternatives`, these share the level.
     """
 
     design: Design
@@ -201,7 +201,7 @@ class Look:
 
     @cached_property
     def every(self) -> list[Evidence]:
-        """All the evidence, the needed first, with the p at which each comparison counts."""
+        """The evidence of all comparisons, the needed ones first, each with its boundaries."""
         pairs = zip((*self.needed, *self.implied), *self._boundaries(), strict=True)
         return [replace(each, boundary=up, boundary_against=down) for each, up, down in pairs]
 
@@ -216,10 +216,10 @@ class Look:
 
     @property
     def is_hopeless(self) -> Any:
-        """True where more seeds, up to the last look, would hardly settle what is open.
+        """True where more seeds, up to the last look, would hardly settle the statement.
 
-        That is where all of what is needed may hold, or one of all may fail. Giving up early can
-        only cost power; no false verdict arises.
+        It is settled if all needed comparisons hold, or if any comparison fails. Giving up early
+        costs only power: it causes no false verdict.
         """
         last, every = self.design.looks[-1], (*self.needed, *self.implied)
         to_hold, to_fail = self._boundaries(last)
@@ -230,10 +230,10 @@ class Look:
 
     @property
     def p(self) -> float:
-        """The smallest level at which these looks would have settled it like this; 1 if open.
+        """The smallest level at which these looks would have given this verdict; 1 if open.
 
-        It is at most the level exactly where it is settled. A true null has a p of at most q with
-        chance q at most, however often one looked.
+        A settled statement has a p of at most the level, an open one does not. Under the null, p is
+        at most q with a chance of at most q, after any number of looks.
         """
         level_at = self.design.level_at
         if self.reproduced:
@@ -249,7 +249,7 @@ class Look:
         return 1.0
 
     def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:
-        """The p at which each comparison holds and fails, at its own look or at that at `seeds`."""
+        """The p at which each comparison holds and fails, at its own look or at `seeds` seeds."""
         every, boundary = (*self.needed, *self.implied), self.design.boundary
         whole, share = 1 / self.alternatives, 1 / sum(each.weight for each in every)
         return (
@@ -259,9 +259,9 @@ class Look:
 
 
 def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
-    """The seeds at which one test crosses `boundary` with 80 % power, or None if too many would.
+    """The seeds at which one test crosses `boundary` with 80 % power; None if `MOST_SEEDS` do not.
 
-    The one-sided p of today says how many standard errors the effect is; they shrink with seeds.
+    Today's one-sided p says how many standard errors the effect is; the error shrinks with seeds.
 
     >>> half = weigh([np.array([-0.5, 0.5, 1.5] * 3)])
     >>> seeds_needed(half, float(half.p_for), 0.025)
@@ -273,7 +273,7 @@ def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
     now = (over_seeds / evidence.seeds + evidence.fixed_variance) ** 0.5
     freedom = evidence.freedom_at(seeds)
     t = -stdtrit(evidence.freedom, p) * now / error
-    # What a source printed stays as it is; other examples would be drawn anew with other seeds.
+    # A printed number stays as it is; the examples count as drawn anew.
     varies = 1.0 if evidence.examples else (over_seeds / seeds) ** 0.5 / error
     enough = seeds[1 - nctdtr(freedom, t / varies, -stdtrit(freedom, boundary) / varies) >= 0.8]
     return int(enough[0]) if enough.size else None
@@ -282,8 +282,8 @@ def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
 def _crossing(term: Evidence, p: Any, boundary: float, last: int) -> Any:
     """Return the chance that a test which stands at `p` now crosses `boundary` at the last look.
 
-    Where the mean is known but for its examples, further seeds do not move it. But they show that
-    its variance over seeds is small, and with that the degrees of freedom of the examples count.
+    If nearly all of the error comes from the examples, further seeds do not move the mean. But they
+    show that the variance over seeds is small, which raises the degrees of freedom.
     """
     if not term.examples:
         return predictive_power(p, boundary, term.seeds / last)

@@ -1,17 +1,17 @@
-"""The test of whether an effect has become smaller than a ledger says, and the seeds it takes.
+"""Tests whether an effect has become smaller than the ledger says.
 
-Other bits are other runs: on another kind of machine, or after a harmless change, a finding that
-only just stood may stay open without anything being wrong. So what is open is not a failure by
-itself; only an effect that has become smaller is.
+Another kind of machine, or a harmless change of the code, gives other values. A claim that was only
+just reproduced may then stay open, although nothing is wrong. So an open claim alone is no failure;
+an effect that has become smaller is one.
 
-The rule. Each comparison of an open claim is held against the ledger by a t test with a pooled
-spread, and the chances are multiplied by the number of the claim's comparisons (Bonferroni). From
-`DOUBT` on upwards nothing speaks against the ledger. Below it the claim is in doubt and takes more
-seeds, up to each of `FURTHER` in turn. Below `LEVEL`, from `DECISIVE` seeds on, the effect has
-become smaller; with fewer seeds a single skewed metric would be called smaller far too often.
+The rule: a t test with a pooled spread compares each comparison of an open claim with the ledger,
+and its p is multiplied by the number of the claim's comparisons (Bonferroni). At `DOUBT` or above,
+nothing speaks against the ledger. Below it the claim is in doubt and gets more seeds, up to each of
+`FURTHER` in turn. Below `LEVEL`, with at least `DECISIVE` seeds, the effect has become smaller.
+With fewer seeds, a single skewed metric would be called smaller far too often.
 
-The spread is pooled because, where nothing has changed, both samples are of one distribution. That
-makes five seeds against twenty a sharp test.
+The spread is pooled because both samples have one distribution if nothing has changed. So even five
+seeds against twenty are a sharp test.
 """
 
 from __future__ import annotations
@@ -31,25 +31,22 @@ from repro.judge.scale import ScaleError
 from repro.judge.verdict import Outcome, Verdict
 
 LEVEL = 2e-5
-"""The chance at each decisive look that an unchanged claim is called smaller."""
+"""The chance that an unchanged claim is called smaller, at each decisive look."""
 
 DOUBT = 0.05
-"""A claim takes more seeds where effects this small would be rarer than this, were all the same."""
+"""A claim gets more seeds if, unchanged, it would show so small an effect less often than this."""
 
 FURTHER = (8, 12, 20, 30)
-"""The seeds that a claim in doubt takes, in turn."""
+"""The numbers of seeds that a claim in doubt gets, in turn."""
 
 DECISIVE = 12
-"""The fewest seeds at which an effect can be called smaller."""
+"""An effect can be called smaller only with at least this number of seeds."""
 
 REPORTED = 0.001
-"""The chance at which a claim that still holds is reported as smaller than it was."""
+"""Below this chance a reader is told that the effect is smaller, even if the claim still holds."""
 
 _ROUNDING = 1e-5
-"""The largest relative difference of two exact distances that counts as none.
-
-A ledger keeps six digits of each.
-"""
+"""Exact distances that differ relatively by no more are equal: a ledger keeps six digits."""
 
 
 class Standing(Enum):
@@ -62,14 +59,14 @@ class Standing(Enum):
 
 
 def standing(chance: float, seeds: int) -> Standing:
-    """Return what a claim's chance at this number of seeds says of it."""
+    """Return the standing of a claim with this chance, at this number of seeds."""
     if chance < LEVEL and seeds >= DECISIVE:
         return Standing.SMALLER
     return Standing.IN_DOUBT if chance < DOUBT else Standing.AS_IT_WAS
 
 
 def chance_of_less(accepted: Excess, measured: Excess) -> Any:
-    """Return the chance of a distance this much smaller, were both drawn from the same runs.
+    """Return the chance of a distance this much smaller if both come from the same distribution.
 
     >>> round(float(chance_of_less(Excess(2.0, 1.0, 20), Excess(1.0, 1.0, 5))), 3)
     0.029
@@ -88,9 +85,9 @@ def chance_of_less(accepted: Excess, measured: Excess) -> Any:
 def chance_unchanged(
     accepted: Sequence[Excess], measured: Sequence[Excess], *, among: int | None = None
 ) -> Any:
-    """Return the chance that any comparison would be this much smaller, were all the same.
+    """Return an upper bound of the chance that any comparison is this much smaller by luck alone.
 
-    It is at most that for all of the claim's comparisons, which are `among` if more than these.
+    `among` is the number of all comparisons of the claim, if there are more than these.
 
     >>> there, here = Excess(2.0, 1.0, 20), Excess(0.0, 1.0, 20)
     >>> [standing(chance_unchanged([there], [now]), 20).name for now in (there, here)]
@@ -103,19 +100,19 @@ def chance_unchanged(
 
 @dataclass(frozen=True)
 class LedgerComparison:
-    """The comparisons of one finding, held against those that a ledger accepted."""
+    """The comparisons of one finding beside the comparisons that the ledger accepted."""
 
     verdict: Verdict
     standing: Standing
     chance: float = 0.0
-    """The chance that any would be this much smaller, were nothing changed."""
+    """The chance that any of them is this much smaller if nothing has changed."""
     accepted: tuple[Excess, ...] = ()
     measured: tuple[Excess, ...] = ()
-    """The same comparisons now; empty where they cannot be compared."""
+    """The same comparisons now; empty where they cannot be compared with the ledger."""
 
     @property
     def seeds(self) -> int:
-        """The number of seeds that it took to tell."""
+        """The number of seeds behind this comparison."""
         return max((each.seeds for each in self.measured), default=self.verdict.seeds)
 
     @property
@@ -124,7 +121,7 @@ class LedgerComparison:
         return bool(self.measured) and self.chance < REPORTED
 
     def __str__(self) -> str:
-        """The comparison that has most become smaller."""
+        """The standing, and the comparison that shrank the most."""
         if not self.measured:
             return f"this finding is {self.standing.value}"
         pairs = zip(self.accepted, self.measured, strict=True)
@@ -136,7 +133,7 @@ class LedgerComparison:
 
 
 def _amount(excess: Excess) -> str:
-    """A distance in words, in standard deviations over seeds where it has a spread."""
+    """A distance in words; in standard deviations over seeds, if there is a spread."""
     if excess.spread is None:
         return f"a ratio of {np.exp(excess.mean):.3g}"
     return f"{excess.mean / excess.spread:.2f} sd" if excess.spread else f"{excess.mean:.6g}"
@@ -145,9 +142,9 @@ def _amount(excess: Excess) -> str:
 def compare_with_ledger(
     accepted: Sequence[Excess], findings: Sequence[Verdict], *, has: Callable[[int], bool]
 ) -> list[LedgerComparison]:
-    """Hold the findings of a claim against the distances of all its comparisons, in their order.
+    """Compare the findings of a claim with the accepted distances of its comparisons, in order.
 
-    What is open and in doubt takes more seeds, as far as the claim `has` the values of so many.
+    A finding that is open and in doubt gets more seeds, if the claim `has` their values.
     """
     compared, before = [], 0
     for verdict in findings:
@@ -178,10 +175,10 @@ def _compared(
 def reference(
     findings: Sequence[Verdict], seeds: int, *, has: Callable[[int], bool]
 ) -> list[Excess]:
-    """Return how far past its bound each comparison is, over so many seeds if it `has` them.
+    """Return the distance of each comparison past its bound, for the ledger.
 
-    Over those that the verdict took, if these are more, or if some of the others have no value.
-    Empty where one of the comparisons has no distance.
+    It is taken over `seeds` seeds. If the verdict used more, or the claim does not have all values,
+    it is taken over the seeds of the verdict. Empty where a comparison has no distance.
     """
     found = [
         (distances(verdict, seeds) if seeds > verdict.seeds and has(seeds) else [])
@@ -191,12 +188,12 @@ def reference(
     return [excess for each in found for excess in each] if all(found) else []
 
 
-@lru_cache(maxsize=64)  # a claim is held against its ledger, and measured for the next one
+@lru_cache(maxsize=64)  # asked for twice: to compare with the ledger, and to write the next one
 def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     """Return how far past its bound each comparison of a finding is, over the first seeds.
 
-    Empty where one has no distance: a value is not finite, or has no place on its scale; nothing
-    scatters where a spread is claimed. What nothing could fail has none to lose: it is 0.
+    Empty where a comparison has no distance: a value is not finite, or lies outside the scale, or a
+    claimed spread is zero. A comparison that no value could fail has the distance 0.
     """
     found: list[Excess] = []
     for statement in _statements(verdict):

@@ -1,4 +1,4 @@
-"""Decides statements: looks at some seeds, and at more of them only while undecided."""
+"""Decides statements: looks at a few seeds first, and at more only while they are undecided."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
 
 @dataclass
 class Judge:
-    """Decides statements by one design, and keeps the verdicts in the order they fell."""
+    """Decides statements by one design, and keeps the verdicts in order."""
 
     design: Design
     findings: Findings[Verdict] = field(default_factory=Findings)
@@ -31,10 +31,10 @@ class Judge:
         return self.findings.add(self._decided(statement))
 
     def join(self, verdicts: Sequence[Verdict]) -> Verdict:
-        """Judge what several verdicts say together as one statement, in their place.
+        """Replace several verdicts by one, on all their statements together.
 
-        They share its level then: any of them can refute it, and all of them together do so falsely
-        no more often than one statement may.
+        The statements then share one level: any of them can refute the joint one, and all together
+        refute it falsely no more often than a single statement may.
         """
         statements = [v.judged for v in verdicts if v.judged is not None]
         together = Statement(
@@ -45,13 +45,13 @@ class Judge:
         return self.findings.replace(verdicts, self._decided(together))
 
     def either(self, verdicts: Sequence[Verdict]) -> Verdict:
-        """Judge whether at least one of several verdicts holds, in their place."""
+        """Replace several verdicts by one: that at least one of their statements holds."""
         statements = [v.judged for v in verdicts if v.judged is not None]
         parts = [self._decided(statement, alternatives=len(statements)) for statement in statements]
         return self.findings.replace(verdicts, self._any_of(parts))
 
     def _decided(self, statement: Statement, *, alternatives: int = 1) -> Verdict:
-        """Judge a statement; so many `ways`, of which it is one, would each be enough."""
+        """Judge a statement, which is one of `alternatives` that would each be enough."""
         design, sides = self.design, statement.sides
         for seeds in design.looks:
             readings = {side: _read(side, seeds) for side in sides}
@@ -81,7 +81,7 @@ class Judge:
         )
 
     def _open(self, statement: Statement, readings: Readings) -> Verdict:
-        """Return the verdict on a statement before its evidence is weighed: that it is open."""
+        """Return the verdict `inconclusive`, for a statement whose evidence is not yet weighed."""
         samples = []
         for side, values in readings.items():
             examples = side.by_example(len(values)).shape[-1] if side.by_example else 0
@@ -101,7 +101,7 @@ class Judge:
         )
 
     def _any_of(self, parts: Sequence[Verdict]) -> Verdict:
-        """Join the alternatives to one claim: reproduced if any of them is, refuted if all are."""
+        """Join alternatives into one verdict: reproduced if any of them is, refuted if all are."""
         ps = [part.p for part in parts if part.outcome is Outcome.REPRODUCED]
         outcome, p = Outcome.INCONCLUSIVE, 1.0
         if ps:
@@ -143,7 +143,7 @@ def _read(side: Side, seeds: int) -> Array:
 
 
 def _not_finite(readings: Readings) -> str:
-    """Name the sides that have values which are not finite; empty where all are."""
+    """Name the sides with values that are not finite; empty where all values are finite."""
     reasons = []
     for side, values in readings.items():
         broken = int((~np.isfinite(values)).sum())
@@ -153,7 +153,7 @@ def _not_finite(readings: Readings) -> str:
 
 
 def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
-    """Return the terms that something could fail, and after them those that are implied."""
+    """Return the terms that some measured value could fail, and then the implied terms."""
     needed = [term for term in statement.terms if not term.is_trivial(readings)]
     if not needed:
         raise ScaleError(
@@ -164,9 +164,9 @@ def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
 
 
 def _weighed(term: Contrast, readings: Readings) -> Evidence:
-    """Weigh a term; of sides whose runs repeat there is one run each, and no evidence.
+    """Weigh a term; if every side only repeats one run, the term is no evidence.
 
-    The floor of half an example would make a spread of them.
+    The floor of half an example would give such repeated runs a spread.
     """
     weighed = term.weigh(readings)
     for side in term.sides:
@@ -197,7 +197,7 @@ def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple
 
 
 def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: Readings) -> str:
-    """Ask what may be behind seeds that all gave the same; empty where none did."""
+    """Ask why all seeds gave the same value; empty where they did not."""
     constant = [term for term, effect in zip(terms, effects, strict=True) if effect.is_constant]
     if not constant:
         return ""
@@ -221,12 +221,10 @@ def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: R
 
 
 def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyond, str]:
-    """Return how many seeds have 80 % power, were effect and spread as they look, in words too.
+    """Return the seeds for 80 % power, the reason if no number is enough, and both in words.
 
-    Where no number has, the second is the reason.
-
-    A term that points the wrong way can refute the statement by itself; otherwise the statement
-    waits for the slowest of its open terms.
+    The measured effect and spread are taken as the true ones. A term that points the wrong way can
+    refute the statement alone; otherwise the statement waits for the slowest of its open terms.
     """
     if any(effect.is_constant for effect in effects):
         return None, Beyond.NONE, ""
@@ -254,7 +252,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyo
             Beyond.NONE,
             (
                 f"{would} power, {more} more of each arm, if this effect and spread are the true"
-                " ones (they are a second look, and cost what looks=… says)"
+                " ones (they are a second look, which looks=… has to declare)"
             ),
         )
     return (
@@ -268,7 +266,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyo
 
 
 def _given_up(seeds: int, design: Design) -> str:
-    """Say why there were no more looks; empty where the last one was reached."""
+    """Say why the looks ended early; empty where the last look was reached."""
     if seeds == design.looks[-1] or isinstance(design, OneLook):
         return ""
     return (
@@ -278,7 +276,7 @@ def _given_up(seeds: int, design: Design) -> str:
 
 
 def _why_none(effects: Sequence[Effect]) -> tuple[Beyond, str]:
-    """Return why no number of seeds would settle it, in words too."""
+    """Return why no number of seeds would settle the statement, as a `Beyond` and in words."""
     if any(e.examples and e.fixed_variance > e.over_seeds / e.seeds for e in effects):
         return Beyond.EXAMPLES, (
             "most of the error comes from the examples, which all seeds were measured on: more"

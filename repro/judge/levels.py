@@ -1,8 +1,8 @@
-"""The levels of arms: what moves all arms alike, such as a forgotten `model.eval()`, hides in them.
+"""Compares the mean of each arm with the ledger, to find a change that moves all arms alike.
 
-Claims compare arms, so none of them changes where every arm becomes better or worse. A ledger keeps
-what each arm measured, and a session holds its own runs against that: one test for each metric,
-over all its arms.
+Claims compare arms with each other. So no claim notices if every arm becomes better or worse, for
+instance by a forgotten `model.eval()`. A ledger keeps the mean of each arm, and a session compares
+its own runs with these means: one test for each metric, over all its arms.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import stdtr  # type: ignore[import-untyped]
 
 FALSE_ALARMS = 0.005
-"""The chance of a warning in a session whose runs are all new, and where nothing has moved."""
+"""The chance of a false warning in a session whose runs are all new."""
 
 ROUNDING = 1e-4
-"""The relative error of an arm that is the same on every seed: machines round differently."""
+"""The least relative error of an arm's mean: machines round differently."""
 
 
 class Level(NamedTuple):
@@ -33,7 +33,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Shift:
-    """A metric whose level has moved in its arms together."""
+    """A metric whose values moved in all its arms together."""
 
     metric: str
     arms: int
@@ -48,11 +48,11 @@ class Shift:
 
 
 def shifts(pairs: Iterable[tuple[Level, Level]], *, level: float = FALSE_ALARMS) -> list[Shift]:
-    """Return the metrics whose level moved by more than their seeds explain.
+    """Return the metrics that moved by more than the choice of seeds explains.
 
-    Each pair is an arm's level in the ledger, and today's. Arms of one metric share their seeds, so
-    that their errors may all have one sign: the mean of their shifts is held against the mean of
-    their standard errors, as if they did. `level` is shared by the metrics.
+    Each pair is an arm's level in the ledger and today. Arms of one metric share their seeds, so
+    their errors may all have the same sign. The test assumes the worst, that they do: it compares
+    the mean of the shifts with the mean of the standard errors. The metrics share `level`.
 
     >>> before, now = Level("deep", "loss", 2.93, 0.01, 5), Level("deep", "loss", 2.80, 0.01, 5)
     >>> print(*shifts([(before, now)]))
@@ -70,7 +70,7 @@ def _shift(metric: str, pairs: list[tuple[Level, Level]]) -> Shift:
     df = np.array([[each.seeds - 1 for each in pair] for pair in pairs])  # [arms, 2]
     squares = np.array([[each.sd**2 for each in pair] for pair in pairs]) * df
     shares = (1 / (df + 1)).sum(axis=1)
-    # an arm that has not changed spreads as it did, so that both sides say how much
+    # an unchanged arm has the same spread before and now, so the two are pooled
     errors = np.sqrt(squares.sum(axis=1) / df.sum(axis=1) * shares)
     errors = np.maximum(errors, ROUNDING * np.abs(before))
     t = np.abs((now - before).sum()) / max(errors.sum(), np.finfo(float).tiny)

@@ -1,16 +1,16 @@
 """When to look, which error is allowed, and when to give up: fixed before the data.
 
 The p thresholds grow with the seeds, `nominal * seeds / last look`, and the chance of ever crossing
-one is exactly the level asked for. Looking at 5, 8 and 12 seeds with p <= 0.005 each time is wrong
-1.2 % of the time, not 0.5 %. The thresholds for z statistics are not strict enough either: with few
-seeds the t statistic changes more from look to look. So the statistic itself is calibrated.
+one is exactly the requested level. A look at 5, 8 and 12 seeds with p <= 0.005 each time is wrong
+in 1.2 % of cases, not 0.5 %. The thresholds for z statistics are not strict enough either: with few
+seeds the t statistic changes more from look to look. So the t statistic itself is calibrated.
 
 The calibration is a simulation that stays accurate at any level, however small. The chance that
 *some* look crosses is the sum over looks of P(this look crosses) * E[1 / looks that cross, given
-that this one does]. The first factor is the look's threshold, so only the second is simulated,
-and it lies between 1/looks and 1: ten thousand draws give a relative error below 0.3 % at level
-0.005 and at level 0.000005 alike. Three standard errors are charged to the level, so that Monte
-Carlo error makes the threshold stricter and not looser. The draws are seeded, always the same.
+that this one does]. The first factor is the threshold of the look. Only the second is simulated. It
+lies between 1/looks and 1: ten thousand draws give a relative error below 0.3 % at level 0.005 and
+at level 0.000005 alike. Three standard errors are charged to the level, so that Monte Carlo error
+makes the threshold stricter, never looser. The draws have a fixed random seed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Sign, Simulated, Statistic
 
 _STEPS = 2
-"""The number of thresholds that are simulated for each halving; those between are interpolated."""
+"""The thresholds simulated for each halving of p; values between them are interpolated."""
 
 _TINY = 1e-12
-"""The p below which the union bound replaces the simulation, which would divide by rounding."""
+"""Below this p the union bound replaces the simulation, which would divide by rounding errors."""
 
 _DRAWS, _SEED = 10_000, 5_8_12
 
@@ -41,8 +41,8 @@ class Design:
     """The numbers of seeds at which to look, and the error allowed over all looks.
 
     Seeds are added up to each of the `looks` in turn, until the verdict stands. `level` is the
-    chance of a false verdict at the very edge of a statement; half of it on each side, so a false
-    `reproduced` has at most chance `level / 2`, and so has a false `refuted`.
+    chance of a false verdict where the true value lies exactly at the bound. A false `reproduced`
+    has a chance of at most `level / 2`, and so has a false `refuted`.
 
     >>> print(Design(looks=(5, 8, 12)))
     looks at 5, 8, 12 seeds; false reproduced and false refuted at most 0.5% each
@@ -51,7 +51,7 @@ class Design:
     looks: tuple[int, ...]
     level: float = 0.01
     futility: float = 0.1
-    """A statement is given up where more seeds would settle it with a smaller chance than this."""
+    """Looking stops where further seeds would settle the statement with less chance than this."""
 
     def __post_init__(self) -> None:
         looks = self.looks
@@ -69,14 +69,14 @@ class Design:
         return self.level / 2
 
     def at(self, seeds: int) -> Design:
-        """The plan for comparisons that have so many seeds: where looks are declared, this one."""
+        """The design for a comparison over this number of seeds; with declared looks, this one."""
         return self
 
     def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
-        """The p at which one comparison counts on its own, at the look at `seeds`.
+        """The p at which one comparison counts by itself, at the look at `seeds`.
 
-        All comparisons must hold for `reproduced`, so each may use the whole level. Any one is
-        enough for `refuted`, so there each has its `share` of it.
+        `reproduced` needs all comparisons, so each may use the whole level. One comparison is
+        enough for `refuted`, so there each has only a `share` of the level.
         """
         looks = self.at(seeds).looks
         return threshold(looks, self.one_sided_level * share, statistic) * seeds / looks[-1]
@@ -100,9 +100,9 @@ class Design:
 
 @dataclass(frozen=True)
 class OneLook(Design):
-    """The plan for results that are all there: one look, at the whole level, at all of them.
+    """The design for results that exist already: one look at all of them, at the whole level.
 
-    Comparisons may have other numbers of seeds than each other; `looks` has the largest.
+    Comparisons may have different numbers of seeds; `looks` has the largest number.
 
     >>> OneLook(looks=(20,)).boundary(12)
     0.005
@@ -117,7 +117,7 @@ class OneLook(Design):
 
 @lru_cache(maxsize=256)
 def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDENT) -> float:
-    """Return the one-sided p of the last look, where any look crosses its own with chance `level`.
+    """Return the one-sided p of the last look, such that some look crosses with chance `level`.
 
     >>> threshold((8,), 0.005)
     0.005
@@ -127,7 +127,7 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     if isinstance(statistic, Sign):
         return statistic.threshold(looks, level)
     nominal = level
-    for _ in range(6):  # their ratio hardly depends on the threshold, so this settles at once
+    for _ in range(6):  # the ratio hardly depends on the threshold, so this converges at once
         nominal = level / _ratio_at(looks, nominal, statistic)
     return nominal
 
@@ -144,7 +144,7 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
 
 
 def _ratio_at(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> float:
-    """Return the ratio of level to threshold at this threshold, between two that are simulated."""
+    """Interpolate the ratio of level to threshold at this threshold from two simulated ones."""
     if len(looks) == 1:
         return 1.0
     fraction, step = math.modf(-math.log2(nominal) * _STEPS)
@@ -167,7 +167,7 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> floa
 def _chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Simulated
 ) -> tuple[float, float]:
-    """The chance that some look of normal samples crosses its p, and the standard error of it."""
+    """The chance that some look of normal samples crosses its p, and its standard error."""
     thresholds = [nominal * seeds / looks[-1] for seeds in looks]
     bounds = [statistic.critical(p, n) for p, n in zip(thresholds, looks, strict=True)]
     total, variance = 0.0, 0.0
@@ -197,15 +197,15 @@ def _draws(looks: int, rows: int) -> list[tuple[Array, Array]]:
     ]
 
 
-# --- Giving up. It makes no false verdict, so the thresholds stay; it costs power.
+# --- Giving up early causes no false verdict, so the thresholds stay; it only costs power.
 
 
 def predictive_power(p: Any, boundary: float, known: Any) -> Any:
     """The chance that a comparison which stands at `p` now will cross `boundary` at the last look.
 
-    `known` is the share of what all seeds would tell that is known so far: of a mean over seeds,
-    the share of the seeds. The true effect is taken to be as uncertain as its estimate (predictive
-    power with a flat prior; Spiegelhalter, Freedman and Blackburn 1986), the spread is taken as
+    `known` is the share of the information that has been collected: for a mean over seeds, the
+    share of the seeds. The true effect is taken to be as uncertain as its estimate (predictive
+    power with a flat prior; Spiegelhalter, Freedman and Blackburn 1986). The spread is taken as
     known.
 
     >>> [round(float(predictive_power(p, 0.0027, 8 / 12)), 2) for p in (0.01, 0.05, 0.2)]
@@ -214,5 +214,5 @@ def predictive_power(p: Any, boundary: float, known: Any) -> Any:
     reached, needed = -ndtri(p), -ndtri(boundary)
     distance = reached - needed * np.sqrt(known)
     remaining = np.sqrt(np.maximum(1 - np.asarray(known), 0.0))
-    # Where nothing remains to be known, what has not been crossed will not be.
+    # Without remaining information, a boundary that is not crossed yet never will be.
     return np.where(remaining > 0, ndtr(distance / np.where(remaining > 0, remaining, 1.0)), 0.0)

@@ -25,10 +25,10 @@ from repro.judge.verdict import Verdict
 class Measured(NoArithmetic, Side):
     """A metric of one arm over seeds.
 
-    `values(n)` returns it for the first `n` seeds, in the same seed order for every arm. A later
-    look is only asked for when the earlier one left the statement undecided; what `values` raises
-    is not touched. A verdict leads with the means' difference or ratio; where the metric's scale
-    says another number it follows, as `on log-odds`.
+    `values(n)` returns the values of the first `n` seeds, in the same order for every arm. More
+    seeds are asked for only while the statement is undecided; an exception of `values` is not
+    caught. A verdict gives the difference or the ratio of the means. If the metric's scale gives
+    another number, that number follows, as in `on log-odds`.
 
     >>> deep, shallow = trials(DEEP, SHALLOW)
     >>> assert deep.accuracy > shallow.accuracy
@@ -75,8 +75,8 @@ class Measured(NoArithmetic, Side):
     ) -> Verdict:
         """Judge whether this is larger, by an amount in natural units or by a ratio if given.
 
-        That is a claim about means. `in_at_least=0.5` claims it of half of the runs instead, which
-        is the median: what some collapsed seeds do not change.
+        The claim is about means. `in_at_least=0.5` claims instead that it holds in half of the
+        runs, as a median does: a few collapsed seeds do not change that.
 
         >>> fragile, deep = trials(FRAGILE, DEEP)  # one run of FRAGILE ends at chance
         >>> print(fragile.accuracy.exceeds(deep.accuracy).outcome)
@@ -123,7 +123,7 @@ class Measured(NoArithmetic, Side):
     def matches(self, documented: float, *, tolerance: float | None = None) -> Verdict:
         """Judge whether this lies within a tolerance of a documented value: two one-sided tests.
 
-        A metric that no seed can change (`exact=True`) needs none: it is the number, or it is not.
+        A metric that no seed can change (`exact=True`) needs no tolerance: it must be the number.
 
         >>> shallow = trials(SHALLOW)
         >>> assert shallow.accuracy.matches(0.70, tolerance=0.02)
@@ -158,10 +158,10 @@ class Measured(NoArithmetic, Side):
         return self._decide(text, _not_below(self, below, margin))
 
     def is_times(self, documented: float, other: Measured, *, within_ratio: float) -> Verdict:
-        """Judge whether the ratio to the other is the documented one, up to a ratio on either side.
+        """Judge whether the ratio to the other is the documented ratio, up to `within_ratio`.
 
-        For costs: `within_ratio=1.1` allows 10 % more and as much less. Two one-sided tests, of
-        paired ratios where the metric is compared as a log (time, perplexity).
+        `within_ratio=1.1` allows 10 % more, and as much less. Two one-sided tests; of paired ratios
+        if the metric is compared on the log scale (time, perplexity).
 
         >>> deep, shallow = trials(DEEP, SHALLOW)
         >>> print(deep.parameters.is_times(4, shallow.parameters, within_ratio=1.01))
@@ -180,9 +180,9 @@ class Measured(NoArithmetic, Side):
         return self._decide(text, lower, upper, documented=documented)
 
     def is_at_most_times(self, ratio: float, of: Measured) -> Verdict:
-        """Judge whether this is no more than so many times the other: not worse by more than that.
+        """Judge whether this is at most `ratio` times the other, for a metric that should be small.
 
-        For what is better smaller, as perplexities and times: `1.05` allows 5 % more, and any less.
+        For perplexities and times, say: `1.05` allows 5 % more, and any smaller value.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> assert medium.perplexity.is_at_most_times(1.2, of=deep.perplexity)
@@ -195,11 +195,10 @@ class Measured(NoArithmetic, Side):
     def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
         """Judge whether the standard deviation over seeds is at most the documented one.
 
-        That is the standard deviation of all seeds there could be, and the test is chi-square, on
-        the metric as it is. A source that printed what came out `over` few seeds printed a sample:
-        the test is then F, of two samples. Three runs say little: some fifteen times their spread
-        refutes them, and only a third of it agrees. Both tests need normal values more than a t
-        test does.
+        The claim is about all possible seeds, and the test is chi-square, on the unscaled metric.
+        If the source measured its number `over` a few seeds, that number is a sample too, and the
+        test is F. Three runs say little: only some fifteen times their spread refutes, and only a
+        third of it reproduces. Both tests depend more on normal values than a t test does.
 
         >>> deep = trials(DEEP)
         >>> assert deep.accuracy.spreads_at_most(0.03)
@@ -226,12 +225,12 @@ class Measured(NoArithmetic, Side):
         plus: Measured | None = None,
         paired: bool = True,
     ) -> Verdict:
-        """Judge whether a documented number is what one run gives, or the mean of `runs` of them.
+        """Judge whether a documented number could be one run here, or the mean of `runs` of them.
 
-        Refuted where it lies outside of what so many runs give here. Reproduced only where that
-        says something: where the documented runs are shown to come from a mean within a width of
-        the mean here, an amount or a ratio. `times` and `plus` name a second arm, which the number
-        is a multiple of or an amount above; `paired=False` where the source gave them other seeds.
+        Refuted if the number lies outside the range of so many runs here. Reproduced if, besides,
+        the mean behind the documented runs is shown to lie near the mean here: `within` an amount,
+        or `within_ratio`. The number may be `times` another arm, or an amount `plus` another arm;
+        `paired=False` says that the source trained the two arms with different seeds.
 
         >>> deep, shallow = trials(DEEP, SHALLOW)
         >>> assert deep.perplexity.agrees_with(22.3, runs=1, within_ratio=1.25)
@@ -285,13 +284,13 @@ class Measured(NoArithmetic, Side):
         return self._decide(f"{text} in at least 0.5 of the runs", term)
 
     def _times(self, other: Measured, ratio: float) -> Contrast:
-        """The term that this exceeds so many times another arm."""
+        """The term that this exceeds `ratio` times another arm."""
         _same_metric(self, other)
         require_positive(ratio, "a ratio")
         return _compared(self, other, Bound(times=ratio))
 
     def _on_its_examples(self) -> Measured:
-        """This, measured on the same examples as the documented value: they are not drawn."""
+        """This metric without the error of examples, as the source measured on the same ones."""
         return replace(self, by_example=None)
 
     def _decide(self, text: str, *terms: Contrast, documented: float | None = None) -> Verdict:
@@ -351,7 +350,7 @@ def above(
     by_at_least: float | None = None,
     by_ratio: float | None = None,
 ) -> Contrast:
-    """The term that an arm lies above another arm or a number, or below a number."""
+    """The term that one side lies above the other; at least one side is an arm."""
     if by_at_least is not None and by_ratio is not None:
         raise ValueError("say how much with by_at_least or with by_ratio, not with both")
     if by_at_least is not None and not 0 <= by_at_least < float("inf"):
@@ -366,14 +365,14 @@ def above(
 
 
 def _compared(high: Side, low: Side, bound: Bound = UNSHIFTED) -> Contrast:
-    """Compare two sides; raises ValueError where they are one, or have nothing in common."""
+    """Compare two sides; raises ValueError where they are the same, or have different data."""
     require_same_data(high, low)
     require_another((low if high.is_fixed else high).label, high.origin, low.origin)
     return Contrast((high, low), bound)
 
 
 def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
-    """The term that an arm lies below another side by less than a margin, if at all."""
+    """The term that an arm lies above another side minus a margin."""
     require_share(margin, arm)
     if not 0 < margin < float("inf"):
         raise ValueError(
@@ -414,7 +413,7 @@ def _same_metric(arm: Measured, other: Measured) -> Measured:
 
 
 def amount(by_at_least: float | None, by_ratio: float | None = None) -> str:
-    """The words of a statement for an amount or a ratio; none where neither is given."""
+    """The words of a statement for an amount or a ratio; empty without one."""
     if by_ratio is not None:
         return f" by a ratio of at least {by_ratio:g}"
     return f" by at least {by_at_least:g}" if by_at_least else ""

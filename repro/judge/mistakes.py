@@ -1,4 +1,4 @@
-"""Mistakes that are easily made in a claim: each ends in a sentence that says what to write."""
+"""Mistakes that are easily made in a claim; each error message says what to write instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.judge.contrast import Side
 
 
 class NoArithmetic:
-    """Comparisons and arithmetic that a metric does not have, since nothing could judge them."""
+    """Refuses comparisons and arithmetic of metrics that no test could judge."""
 
     label: str
 
@@ -23,12 +23,12 @@ class NoArithmetic:
 
     def _no_order(self, sign: str, instead: str) -> NoReturn:
         raise TypeError(
-            f"{self.label} {sign} … says that it may be equal, which no test shows: claim {instead}"
+            f"{self.label} {sign} … allows equality, which no test can show: claim {instead}"
         )
 
     def _no_arithmetic(self, other: object) -> NoReturn:
         raise TypeError(
-            f"{self.label} takes part in arithmetic, which nothing could judge: write"
+            f"{self.label} takes part in arithmetic, which no test could judge: write"
             " a.exceeds(b, by_ratio=1.01) for a factor, a.exceeds(b, by_at_least=0.01) for an"
             " amount, and (a - b) > (c - d) for gains"
         )
@@ -38,7 +38,7 @@ class NoArithmetic:
 
 
 class NoLogic:
-    """Operators that a finding does not have: what they made of it, nothing would have judged."""
+    """Refuses operators on findings, because no test would judge the result."""
 
     def _no_operator(self, *others: object) -> NoReturn:
         raise TypeError(
@@ -52,22 +52,22 @@ class NoLogic:
 
 
 def is_count(number: object, *, least: int) -> bool:
-    """Return whether this is a whole number that is large enough."""
+    """Return whether this is a whole number of at least `least`."""
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     return is_whole and number >= least  # type: ignore[operator]
 
 
 def require_finding(finding: object, kind: type) -> None:
-    """Raise TypeError where something else is joined or compared with a finding."""
+    """Raise TypeError where something that is no finding is joined or compared with one."""
     if not isinstance(finding, kind):
         raise TypeError(
-            f"a {type(finding).__name__} is no finding: join what a comparison gave, and assert"
-            " anything else by itself"
+            f"a {type(finding).__name__} is no finding: join only results of comparisons, and"
+            " assert anything else by itself"
         )
 
 
 def require_number(other: object, side: Side) -> float:
-    """Return the number that a side is compared with; raises an error where it is none."""
+    """Return the number that a side is compared with; raises an error if it is no finite number."""
     compared = f"{side.metric} of {side.label} is compared with"
     is_truth = isinstance(other, bool | np.bool_)
     if not is_truth and (isinstance(other, int | float) or hasattr(other, "__float__")):
@@ -88,7 +88,7 @@ def require_positive(number: float, what: str) -> None:
 
 
 def require_width(name: str, width: float | None, *, above: float) -> None:
-    """Raise ValueError where nothing, or everything, would be near enough."""
+    """Raise ValueError unless a width is finite and larger than `above`."""
     if width is not None and not above < width < float("inf"):
         give = "a ratio above 1, for example 1.1 for 10 % more or as much less"
         give = give if above else "a positive one"
@@ -96,7 +96,7 @@ def require_width(name: str, width: float | None, *, above: float) -> None:
 
 
 def require_share(number: float, side: Side) -> None:
-    """Raise ValueError where per cent are given of what is a share."""
+    """Raise ValueError where a share is given in per cent."""
     if side.scale.name == "log-odds" and abs(number) > 1:
         raise ValueError(
             f"{side.metric} is a share between 0 and 1, and {number:g} is none: write"
@@ -113,7 +113,7 @@ def require_another(label: str, first: object, second: object) -> None:
 
 
 def require_same_data(high: Side, low: Side) -> None:
-    """Raise ValueError where two arms were measured on different data: seeds pair nothing there."""
+    """Raise ValueError where two arms have different data, so that seeds cannot pair them."""
     if not high.origin or not low.origin:
         return
     names = [getattr(side.origin[0], "data", None) for side in (high, low)]

@@ -1,4 +1,4 @@
-"""The effect that a design finds: what a plan says before anything is trained."""
+"""The smallest effect that a design finds; a plan says it before anything is trained."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def power(design: Design, differences: Array) -> float:
 
 @lru_cache(maxsize=16)
 def detectable(design: Design) -> float:
-    """Return the smallest effect of one comparison that is found in four cases of five.
+    """Return the smallest effect of one comparison that is found with 80 % power.
 
-    It is in standard deviations over seeds past the bound, by simulation.
+    The effect is in standard deviations over seeds past the bound, found by simulation.
 
     >>> round(detectable(Design(looks=(5, 8, 12))), 1)
     1.3

@@ -1,10 +1,10 @@
 """The scales on which two measurements are compared.
 
-Differences of accuracies near 1, or of perplexities, do not behave like draws from one bell curve;
-differences of their log-odds or logs nearly do.
+Differences of perplexities, or of accuracies near 1, are not normally distributed. Differences of
+their logs or log-odds nearly are.
 
-A scale maps the metric's natural values to the axis on which they are subtracted. Amounts stay in
-natural units: they are added to the value first, and the sum is mapped.
+A scale maps the natural values of a metric to the axis on which they are subtracted. A claimed
+amount is in natural units: it is added to the value before the scale maps the sum.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class ScaleError(ValueError):
 class Scale:
     """The comparison scale of a metric: `identity`, `log` or `log-odds`.
 
-    A share that is counted on `count` examples can be exactly 0 or 1, where log-odds are infinite;
-    with `count` such values are taken half an example inside. It also moves in steps of one
-    example, so that seeds which gave the same may differ by half of one.
+    A share of `count` examples can be exactly 0 or 1, where log-odds are infinite; with `count`
+    such a value is moved inside by half an example. A share also moves in steps of one example, so
+    even equal shares may hide a difference of half an example.
 
     >>> float(Scale("log").of(np.array([1.0]), "perplexity of bp")[0])
     0.0
@@ -56,7 +56,7 @@ class Scale:
             )
 
     def of(self, values: Array, what: str) -> Array:
-        """The values on this scale; `what` names them in the error if one is not defined there."""
+        """The values on this scale; `what` names them in an error message."""
         if self.name == "identity" and self.count is None and np.isfinite(values).all():
             return values
         low, high, domain = _DOMAIN[self.name]
@@ -75,7 +75,7 @@ class Scale:
         return logs if self.name == "log" else logs - np.log1p(-inside)
 
     def has(self, values: Array) -> NDArray[np.bool_]:
-        """Return for each value if it lies where the scale is defined, its ends left out.
+        """Return for each value whether it lies inside the domain of the scale, without its ends.
 
         >>> Scale("log-odds").has(np.array([0.0, 0.5, 1.02])).tolist()
         [False, True, False]
@@ -84,19 +84,19 @@ class Scale:
         return (values > low) & (values < high)
 
     def kept_inside(self, values: Array) -> Array:
-        """The values, shares on log-odds at least half an example away from 0 and 1."""
+        """The values; shares on log-odds are kept half an example away from 0 and 1."""
         if self.count is None or self.name != "log-odds":
             return values
         inside: Array = np.clip(values, 0.5 / self.count, 1 - 0.5 / self.count)
         return inside
 
     def is_beyond(self, values: Array, *, above: bool) -> Any:
-        """Return True where all values lie where no measurement can, above the scale or below."""
+        """Return True where all values lie above the domain of the scale, or all below it."""
         low, high, _ = _DOMAIN[self.name]
         return np.all(values >= high if above else values <= low, axis=0)
 
     def half_example(self, values: Array) -> Any:
-        """Return half an example of a share on this scale, at the mean of values on it; else 0."""
+        """Return half an example on this scale, at the mean of scaled values; 0 without a count."""
         if self.count is None:
             return 0.0
         half = 0.5 / self.count

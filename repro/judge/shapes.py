@@ -1,12 +1,12 @@
-"""Shapes: of several arms in order, and of one arm over its training.
+"""Claims about the shape of a ladder of arms, or of one arm's curve over its training.
 
-What is said of a curve is about the mean curve over seeds: the named epoch is compared with every
-other one, or every step with none, and the weakest of these comparisons decides. All of them must
-hold; any can refute it, so these share the level.
+A claim about a curve is about the mean curve over seeds. It compares the named epoch with every
+other epoch, or every step with 0, and the weakest of these comparisons decides. All of them must
+hold. Any of them can refute the claim, so they share the level.
 
-Runs that stop early have curves of different lengths. A run that has ended keeps the value that it
-ended with, at all later epochs, since that is what stopping it left: a run that stopped before the
-epoch that a claim calls the best is evidence against it. Steps are judged as far as all runs go.
+Runs that stop early have curves of different lengths. A run that has ended keeps its last value at
+all later epochs, because training left the model there. So a run that stopped before the claimed
+best epoch is evidence against the claim. Steps are judged as far as all runs go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from repro.judge.verdict import Verdict
 
 
 class Ladder:
-    """Arms in the order of what is varied, such as depth; all of one metric.
+    """One metric of several arms, in the order of what is varied, such as depth.
 
     >>> rungs = trials([SHALLOW, MEDIUM, DEEP])
     >>> assert rungs.accuracy.climbs()
@@ -67,8 +67,8 @@ class Ladder:
     def is_ordered(self) -> Verdict:
         """Judge whether the arms rank as listed, the first largest.
 
-        Reproduced where every adjacent pair is settled as listed (the others follow from them);
-        refuted where any pair at all is settled against it.
+        Reproduced if every adjacent pair is as listed (the other pairs follow from these); refuted
+        if any pair at all is in the opposite order.
 
         >>> assert trials([DEEP, MEDIUM, SHALLOW]).accuracy.is_ordered()
         >>> print(trials([SHALLOW, MEDIUM, DEEP]).accuracy.is_ordered().outcome)
@@ -110,10 +110,10 @@ class Ladder:
         return self._decide(f"dips at {low.label}", terms)
 
     def diminishes(self, *, falling: bool = False) -> Verdict:
-        """Judge whether it climbs at every step, each smaller than the one before.
+        """Judge whether every step goes up, and is smaller than the step before.
 
-        Steps count upwards; `falling=True` counts them downwards, for a metric that falls. They are
-        compared on the scale of the metric. The last step has to be one up; then so are the others.
+        With `falling=True` every step goes down. Steps are compared on the scale of the metric.
+        Only the last step is tested to go up: the larger steps before it then do, too.
 
         >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.diminishes()
         """
@@ -125,9 +125,9 @@ class Ladder:
         return self._decide(f"{'falls' if falling else 'climbs'} by ever smaller steps", terms)
 
     def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
-        """Judge whether the step from rung `index` to the next is one up, and the largest.
+        """Judge whether the step from rung `index` to the next goes up, and is the largest.
 
-        `falling=True` counts steps downwards.
+        With `falling=True` the step goes down.
 
         >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.largest_step_is(0)
         """
@@ -162,10 +162,10 @@ class Ladder:
 
 
 Pairs: TypeAlias = tuple[Array, Array]
-"""The values to be compared, [runs, pairs] each."""
+"""The first and the second values of the pairs that are compared, [runs, pairs] each."""
 
 LAST = -1
-"""The number for the last epoch of each run, wherever it stopped."""
+"""Stands for the last epoch of each run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,9 +187,9 @@ class Curve:
     values: Callable[[int], Sequence[Array]]
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     pairing: object = None
-    """The runs that the curves are of, as that of `Measured`."""
+    """As in `Side`."""
     repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are one run, as that of `Measured`."""
+    """As in `Side`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -206,15 +206,15 @@ class Curve:
         def last_epoch(run: Array) -> float:
             return float(self.epochs[len(run) - 1]) if np.isfinite(run[-1]) else np.nan
 
-        counted = Scale("identity", count=1)  # in whole epochs, which runs may share by that
+        counted = Scale("identity", count=1)  # in whole epochs, so equal lengths may be by chance
         return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
 
     @property
     def largest_rise(self) -> Measured:
         """The largest rise of each run from one epoch to the next, to compare.
 
-        It is below zero where the run fell at every step, and larger in longer runs by chance
-        alone. Values are compared as they are, not on the metric's scale.
+        It is negative if the run fell at every step. In longer runs it is larger by chance alone.
+        Values are compared directly, not on the metric's scale.
 
         >>> deep, shallow = trials(DEEP, SHALLOW)
         >>> rises = deep.over_epochs.perplexity.largest_rise
@@ -229,10 +229,10 @@ class Curve:
         return replace(self._measured("at its largest rise", rise), scale=plain)
 
     def largest_change(self, *, after: int) -> Measured:
-        """The farthest that each run lies from where it ends, at an epoch or later, to compare.
+        """The largest distance of each run from its last value, from an epoch on, to compare.
 
-        Below a margin, the run has converged by that epoch. Values are compared as they are, not on
-        the metric's scale.
+        If it lies below a margin, the run had converged by that epoch. Values are compared
+        directly, not on the metric's scale.
 
         >>> assert trials(DEEP).over_epochs.loss.largest_change(after=2) < 1.0
         """
@@ -247,7 +247,7 @@ class Curve:
     def bottoms_at(self, epoch: int) -> Verdict:
         """Judge whether this is lowest at an epoch.
 
-        Epoch -1 is the last one of each run: it still falls at the end.
+        Epoch -1 is the last of each run: then the curve still falls at the end.
 
         >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
         >>> assert trials(SHALLOW).over_epochs.perplexity.bottoms_at(-1)
@@ -257,21 +257,21 @@ class Curve:
     def peaks_at(self, epoch: int) -> Verdict:
         """Judge whether this is highest at an epoch.
 
-        Epoch -1 is the last one of each run: it still climbs at the end.
+        Epoch -1 is the last of each run: then the curve still climbs at the end.
 
         >>> assert trials(DEEP).over_epochs.perplexity.peaks_at(1)
         """
         return self._best(epoch, "peaks", 1)
 
     def falls(self, *, after: int = 1) -> Verdict:
-        """Judge whether this falls from each epoch to the next, after one of them.
+        """Judge whether this falls from each epoch to the next, starting at epoch `after`.
 
         >>> assert trials(DEEP).over_epochs.loss.falls()
         """
         return self._decide(f"keeps falling after epoch {after}", self._steps(after, -1))
 
     def climbs(self, *, after: int = 1) -> Verdict:
-        """Judge whether this climbs from each epoch to the next, after one of them.
+        """Judge whether this climbs from each epoch to the next, starting at epoch `after`.
 
         >>> assert trials(DEEP).over_epochs.perplexity.climbs(after=2)
         """
@@ -280,7 +280,7 @@ class Curve:
     def falls_while(self, other: Curve, *, after: int = 1) -> Verdict:
         """Judge whether this keeps falling after an epoch while another curve keeps climbing.
 
-        The other may be of another metric.
+        The other curve may be of another metric.
 
         >>> over_epochs = trials(DEEP).over_epochs
         >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
@@ -290,21 +290,21 @@ class Curve:
         return self._decide(f"{text}, after epoch {after}", *terms)
 
     def _best(self, epoch: int, word: str, sign: int) -> Verdict:
-        """Judge whether the named epoch is above every other one, or below with a `sign` of -1."""
+        """Judge whether the epoch lies above every other epoch; with a `sign` of -1, below."""
         place, at = self._place(epoch), f"at {_name(epoch)}"
         others = partial(_others, place=place)
         term = self._weakest(others, sign, at, "at the epoch that comes closest")
         return self._decide(f"{word} {at}", term)
 
     def _steps(self, after: int, sign: int) -> Contrast:
-        """The term that every step after an epoch goes up, or down with a `sign` of -1."""
+        """The term that every step after an epoch goes up; with a `sign` of -1, down."""
         steps = partial(_steps, start=self._place(after))
         return self._weakest(steps, sign, "after its weakest step", "before it")
 
     def _weakest(
         self, pairs: Callable[[Sequence[Array]], Pairs], sign: int, named: str, rival: str
     ) -> Contrast:
-        """The term that of all pairs of epochs the first is above the second, or below it."""
+        """The term that in every pair of epochs the first is above the second, or below it."""
 
         def weakest(seeds: int, side: int) -> Array:
             runs = self.values(seeds)
@@ -324,7 +324,7 @@ class Curve:
         return Contrast(sides, among=among)
 
     def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
-        """One number for each run, read from its curve, to compare like any other."""
+        """One number for each run, read from its curve, as a metric."""
         return Measured(
             judge=self.judge,
             label=f"{self.label} {where}",
@@ -351,7 +351,7 @@ class Curve:
 
 
 def _missing(run: Array) -> Any:
-    """The value of a run that has none: not a number."""
+    """The missing value of a run: not a number."""
     return np.full(run.shape[1:], np.nan)[()]
 
 
@@ -365,9 +365,9 @@ def _listed(epochs: Sequence[int]) -> str:
 
 
 def _others(runs: Sequence[Array], place: int) -> Pairs:
-    """The value at one place and at each of the others; a run that has ended keeps its last value.
+    """The value at one epoch and at each other epoch; a run that has ended keeps its last value.
 
-    The last epoch of each run is compared with those that come as long before it in all of them.
+    For the last epoch of each run, the curves are aligned at their ends.
     """
     if place == LAST:
         length = min(len(run) for run in runs)
@@ -381,14 +381,14 @@ def _others(runs: Sequence[Array], place: int) -> Pairs:
 
 
 def _steps(runs: Sequence[Array], start: int) -> Pairs:
-    """The values after and before each step that all runs have, from a place on."""
+    """The values after and before each step, from `start` on, as far as all runs go."""
     length = min(len(run) for run in runs)
     curves = np.stack([run[:length][start:] for run in runs])
     return curves[:, 1:], curves[:, :-1]
 
 
 def _weakest_of(differences: Array) -> Any:
-    """The place of the pair with the smallest t statistic, [1, 1] or one for each sample."""
+    """The index of the pair with the smallest t statistic, [1, 1], or one for each sample."""
     mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
     certain = np.where(mean == 0, 0.0, np.copysign(np.inf, mean))
     t = np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), certain)

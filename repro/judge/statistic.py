@@ -1,12 +1,13 @@
-"""The statistics that looks compare with a threshold, where large values are evidence.
+"""The statistics that looks compare with a threshold; large values are evidence.
 
-A threshold for several looks is found by simulating the very statistic that is judged. That needs
-its value, its quantiles, and `impose`: what changes normal samples in place into ones drawn given
-its value, one for each sample. Each of these is a function of parts of normal samples that are
-independent of their length and of the direction of their residuals, so that it can be replaced.
-Samples are columns, [seeds, samples]: seeds are few, and a sum over rows is the faster one.
+A threshold for several looks is found by simulation of the statistic itself. The simulation needs
+its value, its quantiles, and `impose`, which changes normal samples in place so that the statistic
+has given values, one for each sample. The result is distributed like samples with these values,
+because the statistic is independent of what `impose` keeps: the length of normal samples, and the
+direction of their residuals. Samples are columns, [seeds, samples]: seeds are few, and sums over
+rows are faster.
 
-The distributions are those of `scipy.special`: `scipy.stats` is slow to import.
+The distributions come from `scipy.special`, since `scipy.stats` is slow to import.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Student:
     """The t statistic of differences whose mean should be positive."""
 
     def rows(self, seeds: int) -> int:
-        """The number of samples that it is computed from, at a look."""
+        """The number of rows of a sample at a look."""
         return seeds
 
     def compute(self, samples: Array) -> Array:
@@ -65,9 +66,9 @@ class Student:
 class Spread:
     """The chi-square statistic of values whose standard deviation should be small, or `large`.
 
-    Values are in units of the bound. Small spreads are turned around, so that large values of the
-    statistic are evidence here too. Where the bound is itself the standard deviation of a few
-    `runs`, it is the F statistic: the first rows of the samples are those runs, at every look.
+    Values are in units of the bound. The statistic of a small spread is negated, so that large
+    values are evidence here too. If the bound is itself the standard deviation of a few `runs`, the
+    statistic is F: these runs are the first rows of the samples, at every look.
     """
 
     large: bool
@@ -92,14 +93,14 @@ class Spread:
         return squares if self.large else -squares
 
     def tail(self, squares: Any, seeds: int) -> Any:
-        """Return the chance of so small, or so large, a sum of squares in units of the bound."""
+        """Return the chance of a sum of squares (in units of the bound) this small, or large."""
         if self.runs:
             chance = fdtrc if self.large else fdtr
             return chance(seeds - 1, self.runs - 1, squares / (seeds - 1))
         return (chdtrc if self.large else chdtr)(seeds - 1, squares)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Replace the sum of squares, or its ratio to that of the runs, which keep their sum."""
+        """Replace the sum of squares; with `runs`, the ratio of both sums, and keep their total."""
         here, squares = samples[self.runs :], np.abs(value)
         if self.runs:
             there, ratio = samples[: self.runs], squares / (self.runs - 1)
@@ -113,8 +114,8 @@ class Spread:
 class Prediction:
     """The t statistic of a number that should be the mean of `runs` further runs.
 
-    That number is the same at every look, so it is the first row of the samples. One-sided it says
-    that the number is larger; `two_sided` that it is different, with half of p on each side.
+    The number is the same at every look, so it is the first row of the samples. The one-sided test
+    shows that the number is larger; the `two_sided` one, that it differs, with half of p each side.
     """
 
     runs: int
@@ -136,10 +137,10 @@ class Prediction:
         return critical(np.asarray(p) / 2 if self.two_sided else p, seeds - 1)
 
     def impose(self, value: Array, samples: Array) -> None:
-        """Replace the ratio of distance and residuals, which keep their joint length.
+        """Replace the ratio of distance and residuals, and keep their joint length.
 
-        The mean of all runs stays too. (Two-sided, the value may have either sign with the same
-        chance, and what comes of it is the same.)
+        The mean of all runs stays too. (In a two-sided test the value would have either sign with
+        the same chance; the result is the same.)
         """
         distance, spread, seeds = self._parts(samples)
         errors, freedom, runs = self.errors(seeds), seeds - 1, self.runs
@@ -166,19 +167,19 @@ def _direction(samples: Array) -> Array:
 
 @dataclass(frozen=True)
 class Sign:
-    """The number of runs in which a comparison holds, which should be more than half of them.
+    """The number of runs in which a comparison holds; it should be more than half of them.
 
-    Counts take few values, so the chance of crossing at any look is added up exactly, from one look
-    to the next, and the threshold is the largest that keeps the level.
+    A count has few possible values. So the chance that any look crosses is summed exactly, look by
+    look, and the threshold is the largest that keeps the level.
     """
 
     def p(self, count: Any, runs: Any) -> Any:
-        """The chance of this count or a larger one, where it holds in half of all runs."""
+        """The chance of this count or a larger one, if the comparison holds in half of all runs."""
         return bdtr(runs - np.asarray(count), runs, 0.5)
 
     def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
-        """Return the chance that any look crosses its p, where that of the last is `nominal`."""
-        counts = np.ones(1)  # the chance of each count, of the samples that crossed no look so far
+        """Return the chance that any look crosses its p, if the last look's p is `nominal`."""
+        counts = np.ones(1)  # the chance of each count together with no crossing so far
         crossed, before = 0.0, 0
         for seeds in looks:
             above = self.p(np.arange(seeds - before + 1), seeds - before)
@@ -189,7 +190,7 @@ class Sign:
         return crossed
 
     def threshold(self, looks: tuple[int, ...], level: float) -> float:
-        """Return the largest p of the last look with at most this chance that any look crosses."""
+        """Return the largest p of the last look for which any look crosses with at most `level`."""
         attained = {
             float(p) * looks[-1] / seeds for seeds in looks for p in self.p(range(seeds + 1), seeds)
         }
@@ -198,7 +199,7 @@ class Sign:
 
 
 _ROUNDED = 1 + 1e-9
-"""A p that is its threshold, but for rounding, crosses it."""
+"""A p that equals its threshold up to rounding crosses it."""
 
 Simulated: TypeAlias = Student | Spread | Prediction
 Statistic: TypeAlias = Simulated | Sign

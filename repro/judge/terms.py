@@ -1,19 +1,19 @@
 """The terms that are no difference of means: a documented run, a standard deviation, a median.
 
-**A documented run.** A number that a source printed is a sample, as each seed here is. So it is
-held against what one run gives, and not against the mean over seeds as if it were exact: its
-distance from that mean has the spread of a run, and the error of the mean besides (the t test of a
-prediction). That takes runs of the source to spread as much as those here do, and to be normal: the
-number is one draw, and no number of seeds averages its tail away. Where runs are not normal, an
-exact replica is refuted more often than the level says. Each verdict repeats it.
+**A documented run.** A printed number is a sample, like each seed here. So it is compared with the
+distribution of one run, not with the mean over seeds alone: its distance from the mean has the
+spread of a run plus the error of the mean (the t test of a prediction). The test assumes normal
+runs, with the same spread in the source as here. The number is a single draw, so more seeds do not
+make up for a heavy tail: if runs are not normal, an exact replica is refuted more often than the
+level says. Each verdict says so.
 
-**A standard deviation.** The test is chi-square, and F where the bound is the standard deviation of
-a few runs itself: an exact replica of three runs has twice their standard deviation in one case of
-five. Both take the values for normal, on the scale they are given in, and depend on it more than a
-t test does, however many seeds there are. Each verdict repeats it.
+**A standard deviation.** The test is chi-square. If the bound is itself the standard deviation of a
+few runs, the test is F: an exact replica of three runs has twice their standard deviation in one
+case of five. Both tests assume normal values, unscaled, and depend on this more than a t test does,
+with any number of seeds. Each verdict says so.
 
-**A median.** A mean is ruled by its extremes: where some seeds collapse, an arm can be better in
-nine runs of ten and worse in the mean. What holds in half of the runs is tested by their signs.
+**A median.** Extremes rule a mean: if some seeds collapse, an arm can be better in nine runs of ten
+and still worse in the mean. A claim about half of the runs is judged by the sign test.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from repro.judge.statistic import SIGN, Prediction, Spread
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentedRun(Contrast):
-    """The term that `documented` is the mean of `runs` runs of what is measured here.
+    """The term that `documented` is the mean of `runs` runs like the runs here.
 
-    The arm is compared with the documented number, or with another arm times or plus it. The term
-    holds where the document's own mean is shown to lie within the width of the mean here. It fails
-    where the documented number lies outside of what so many runs give.
+    The arm is compared with the documented number, or with another arm times or plus the number.
+    The term holds where the mean behind the document is shown to lie within a width of the mean
+    here. It fails where the documented number lies outside the prediction interval of `runs` runs.
     """
 
     documented: float
     runs: int
     within: float | None = None
-    """The amount within which the number must lie for its agreement to count."""
+    """How near the two means must be, as an amount."""
     within_ratio: float | None = None
-    """The same as a ratio."""
+    """How near the two means must be, as a ratio."""
     source_paired: bool = True
-    """True where the source ran both arms at the same seeds, as they are run here."""
+    """True where the source trained both arms with the same seeds, as is done here."""
 
     @property
     def width(self) -> str:
-        """The words for how near is near enough."""
+        """The required nearness in words."""
         if self.within_ratio is not None:
             return f"within a ratio of {self.within_ratio:g}"
         return f"within {self.within:g}"
@@ -59,15 +59,15 @@ class DocumentedRun(Contrast):
     def weigh(self, readings: Readings) -> Evidence:
         """Test the distance of the documented number by the t test of a prediction.
 
-        Where no seed differs there is no spread to infer from. If it is exact the number is then
-        within the width, or it is not; if not, it is no evidence.
+        Without a spread over seeds there is no test: an exact metric lies within the width or not,
+        and any other metric is no evidence.
         """
         self.require_paired("agrees_with(…)")
         left, right = self.halves(readings)
         seeds, mean = len(left), (left - right).mean(axis=0)
         inside, statistic = self._inside(mean, right), Prediction(self.runs)
-        # Runs of a source that did not pair its arms spread as both arms together. That has more
-        # degrees of freedom than it is given, which are those of one arm.
+        # If the source did not pair its arms, its difference has the variances of both arms. The
+        # test uses the degrees of freedom of one arm, which is fewer than there are.
         here = (left - right).var(axis=0, ddof=1)
         apart = left.var(axis=0, ddof=1) + right.var(axis=0, ddof=1)
         least = self.scale.half_example(left) ** 2
@@ -122,9 +122,9 @@ class DocumentedRun(Contrast):
         )
 
     def _inside(self, mean: Any, right: Array) -> Any:
-        """Return the distance of the mean difference from the edge of the width, on the scale.
+        """Return the distance of the mean difference from the nearer edge of the width.
 
-        No share lies beyond 0 or 1.
+        It is on the scale; an edge outside of its domain is infinitely far.
         """
         what = f"{self.metric} of {self.sides[1].label} {self.width}"
         here = np.asarray(self.scale.back(right.mean(axis=0)), dtype=np.float64)
@@ -140,7 +140,7 @@ class DocumentedRun(Contrast):
 
 
 def runs_of(runs: int) -> str:
-    """The words for how many runs a source printed the mean of."""
+    """Return a number of runs in words, for the mean of them that a source printed."""
     return "one run" if runs == 1 else f"the mean of {runs} runs"
 
 
@@ -150,14 +150,14 @@ class SmallSpread(Contrast):
 
     at_most: float
     runs: int = 0
-    """The number of runs whose standard deviation `at_most` is; 0 where it is a fixed number."""
+    """The number of runs behind `at_most`; 0 where `at_most` is a fixed number."""
     scale = Scale("identity")
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the spread by chi-square, or by F.
 
-        Values within rounding of each other have none, which is certain only if they are exact: a
-        share may differ by half an example, others do not use their seed.
+        Values within rounding of each other have no spread. This is certain only for an exact
+        metric: a share may hide half an example, and another metric may not use its seed.
         """
         values = readings[self.sides[0]]
         seeds = len(values)
@@ -170,7 +170,7 @@ class SmallSpread(Contrast):
             fixed = spread == 0
         squares = (seeds - 1) * (spread / self.at_most) ** 2
         small, large = self._statistics
-        # On a log scale one value has a variance of a half, and so has one of the source's.
+        # The variance of the log of a standard deviation is about 1 / (2 * freedom).
         printed = 1 / (2 * self.runs - 2) if self.runs else 0.0
         return Evidence(
             np.where(fixed, np.inf, np.log(self.at_most / np.where(fixed, 1.0, spread)))[()],
@@ -208,12 +208,12 @@ class SmallSpread(Contrast):
 
     @property
     def _statistics(self) -> tuple[Spread, Spread]:
-        """The statistics for which a small and a large spread are evidence."""
+        """The statistic for a small spread, and the one for a large spread."""
         return Spread(large=False, runs=self.runs), Spread(large=True, runs=self.runs)
 
 
 class InHalfOfRuns(Contrast):
-    """The term that a comparison holds in at least half of all runs there could be."""
+    """The term that a comparison holds in at least half of all possible runs."""
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the number of runs in which it holds, beyond rounding, by the sign test."""

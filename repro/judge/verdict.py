@@ -1,4 +1,4 @@
-"""The verdict on a statement: its outcome, and everything needed to check it by hand."""
+"""The verdict on a statement: its outcome, and all numbers to check it by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_EFFECTS = 6
 
 
 class Outcome(StrEnum):
-    """The four things that can become of a statement."""
+    """The four possible outcomes of a claim."""
 
     REPRODUCED = "reproduced"
     REFUTED = "refuted"
@@ -29,22 +29,22 @@ class Outcome(StrEnum):
 
 @dataclass(eq=False)
 class Findings(Generic[Found]):
-    """The findings of a claim's test so far, in order, and those whose truth was asked.
+    """The findings of a claim's test so far, in order, and the findings that were asserted.
 
-    A test ends with an assert that fails, or with none. Whether that end is a verdict, or a slip of
-    Python's logic (`assert not (a > b)`), shows in which findings were asked for their truth.
+    A test may end with a failed assert or without one. The asserted findings show whether this end
+    is a verdict, or a slip such as `assert not (a > b)`.
     """
 
     made: list[Found] = field(default_factory=list)
     asserted: list[Found] = field(default_factory=list)
-    """The findings whose truth was asked, by `assert` or by anything else, in order."""
+    """The findings whose truth value was read, by `assert` or otherwise, in order."""
 
     def add(self, finding: Found) -> Found:
         self.made.append(finding)
         return finding
 
     def replace(self, old: Sequence[Found], new: Found) -> Found:
-        """Put a finding in the place of those that it joins."""
+        """Replace the findings that a new finding joins."""
         self.made[:] = [finding for finding in self.made if not any(finding is o for o in old)]
         return self.add(new)
 
@@ -59,7 +59,7 @@ class Judges(Protocol):
 
 
 class Beyond(StrEnum):
-    """The reason why no number of seeds settles a statement: what else would have to be larger."""
+    """The reason why no number of seeds would settle a statement."""
 
     NONE = ""
     EXAMPLES = "more examples would say, more seeds would not"
@@ -84,40 +84,40 @@ class Verdict(NoLogic):
     samples: tuple[Sample, ...] = ()
     """Each side of the statement, over the seeds used."""
     documented: float | None = None
-    """The number of the source that the measured one is held against, if the statement has one."""
+    """The number of the source that the measured value is compared with, if there is one."""
     effects: tuple[Effect, ...] = ()
     seeds: int = 0
     looks: tuple[int, ...] = ()
-    """The numbers of seeds to look at; empty where there is one look, at all there are."""
+    """The numbers of seeds at which to look; empty for one look at all existing runs."""
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
     p: float = 1.0
-    """The smallest level at which these looks would have settled it like this; 1 if open."""
+    """The smallest level at which these looks would have given this verdict; 1 if open."""
     reason: str = ""
-    """The reason that there is no verdict, where it is not the evidence."""
+    """Why the values cannot be judged, such as equal values on every seed; usually empty."""
     advice: str = ""
     """The seeds that would settle an inconclusive statement, in words."""
     wanted: int | None = None
-    """The seeds of each arm with which it would probably be settled; None where none would do."""
+    """The seeds of each arm that would probably settle it; None if no number would."""
     beyond: Beyond = Beyond.NONE
     """The reason why no number of seeds would settle an inconclusive statement."""
     parts: tuple[Verdict, ...] = ()
-    """The verdicts of which one is enough, where this is an alternative."""
+    """The verdicts that `either` joins; one reproduced part is enough."""
     judge: Judges | None = field(default=None, repr=False, compare=False)
-    """The judge that decided it, and can judge it together with others."""
+    """The judge of this verdict, which can join it with others."""
     judged: Statement | None = field(default=None, repr=False, compare=False)
-    """The statement that was decided; None for an alternative."""
+    """The judged statement; None for `either`."""
 
     @property
     def is_exact(self) -> bool:
-        """True where nothing was inferred: what no seed can change was read off."""
+        """True where the verdict rests on no inference, since no seed can change the values."""
         return bool(self.effects) and not any(e.has_spread or e.is_constant for e in self.effects)
 
     @property
     def weakest(self) -> Effect | None:
-        """The needed comparison that is least far past its bound, if any was judged.
+        """The needed comparison with the smallest distance past its bound; None without one.
 
-        Of an alternative, that of the part which comes closest to being reproduced.
+        For `either`, it is the weakest comparison of the part that is closest to reproduced.
         """
         if self.parts:
             found = [weakest.distance for part in self.parts if (weakest := part.weakest)]
@@ -127,7 +127,7 @@ class Verdict(NoLogic):
 
     @property
     def measured(self) -> str:
-        """The deciding comparison as text, short enough for a table; of an order, its pairs."""
+        """The deciding comparison as text for a table; for a ranking, the counts of its pairs."""
         if not all(effect.needed for effect in self.effects):
             listed, against = (sum(getattr(e, s) for e in self.effects) for s in ("holds", "fails"))
             pairs = f"{listed} of {len(self.effects)} pairs as listed, {against} against"
@@ -136,7 +136,7 @@ class Verdict(NoLogic):
         if weakest is None:
             return ""
         shown = f"{weakest.label} = {weakest.amount}"
-        is_exact = not (weakest.has_spread or weakest.is_constant)  # one run says it
+        is_exact = not (weakest.has_spread or weakest.is_constant)  # one run is enough
         return shown if is_exact else f"{shown}, {weakest.counted}"
 
     def __bool__(self) -> bool:
@@ -152,7 +152,7 @@ class Verdict(NoLogic):
     __hash__ = object.__hash__
 
     def __and__(self, other: Verdict) -> Verdict:
-        """Judge both as one statement, which has one level."""
+        """Judge both as one statement, with one level."""
         return _judge_of((self, other), "&").join((self, other))
 
     __rand__ = __and__
@@ -178,7 +178,7 @@ class Verdict(NoLogic):
         return "\n".join((title, *map(wrap, lines)))
 
     def _budget(self) -> str:
-        """The seeds that were used, and what the intervals stand for."""
+        """The used seeds, and the level of the intervals."""
         if self.is_exact:
             return f"exact: declared not to depend on the seed; {self.scale} scale"
         if not any(effect.has_spread for effect in self.effects):
@@ -196,7 +196,7 @@ class Verdict(NoLogic):
         return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
 
     def _quality(self) -> list[str]:
-        """The worth of the pairing, and what the tests take for granted."""
+        """The correlation of paired sides, and what the tests take for granted."""
         needed = [effect for effect in self.effects if effect.needed]
         rs = sorted(effect.correlation for effect in needed if effect.correlation is not None)
         worth = " to ".join(dict.fromkeys(f"{r:.2f}" for r in rs[:1] + rs[-1:]))
@@ -218,10 +218,10 @@ _TAKEN_FOR_GRANTED = {
 
 
 def either(*verdicts: Verdict) -> Verdict:
-    """Judge whether at least one of several findings holds: one level, shared among them.
+    """Judge whether at least one of several findings holds; they share one level.
 
-    Reproduced if any of them is, refuted if all are. An `or` between findings is no such claim:
-    each of them would have a level of its own.
+    Reproduced if any of them is, refuted if all are. Do not write `or` between findings: each of
+    them would have a level of its own.
 
     >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
     >>> is_worst = either(
@@ -233,7 +233,7 @@ def either(*verdicts: Verdict) -> Verdict:
 
 
 def _judge_of(verdicts: Sequence[Verdict], word: str) -> Judges:
-    """Return the judge of findings that can be judged together; raises an error if they cannot."""
+    """Return the common judge of findings; raises an error if they cannot be judged together."""
     for each in verdicts:
         require_finding(each, Verdict)
     judges = {id(each.judge): each.judge for each in verdicts if each.judged is not None}
@@ -247,9 +247,10 @@ def _judge_of(verdicts: Sequence[Verdict], word: str) -> Judges:
 
 
 def p_of_all(verdicts: Sequence[Verdict]) -> float:
-    """Return the p of several findings together: that of the weakest, as an open one has p = 1.
+    """Return the p of several findings together: the largest one; an open finding has p = 1.
 
-    Where any is refuted they all are, and pay for the choice (Bonferroni).
+    If any finding is refuted, the joint p is the smallest p of a refuted one times the number of
+    findings (Bonferroni).
     """
     refuted = [verdict.p for verdict in verdicts if verdict.outcome is Outcome.REFUTED]
     if refuted:
@@ -258,10 +259,10 @@ def p_of_all(verdicts: Sequence[Verdict]) -> float:
 
 
 def wrap(line: str, indent: str = "  ") -> str:
-    """Break a line into several of at most 78 columns, so that nested ones stay within 80."""
+    """Break a line into lines of at most 78 columns, so that nested lines stay within 80."""
     width = _WIDTH - 2
     if len(indent) + len(line) <= width and line.isprintable() and line[-1:].strip():
-        return indent + line  # as textwrap would, which takes its time
+        return indent + line  # the same result as textwrap.fill, which is slow
     return textwrap.fill(
         line,
         width=width,

@@ -1,12 +1,12 @@
 """The ledger: the last accepted verdicts, as text beside the claims, under version control.
 
-It has one entry for each claim, profile and data set. A claim that was reproduced and is not any
-more fails; one that was not is an expected failure, with the finding as its reason. An entry of a
-reproduced claim says on what machine, and how far past their bounds its comparisons were, because
-another kind of machine trains other runs.
+It has one entry for each claim, profile and data set. A claim fails if it was reproduced and is not
+any more. If it was not reproduced before, it is an expected failure, with the finding as its
+reason. The entry of a reproduced claim names the machine, and the distance of each comparison past
+its bound, because another kind of machine gives other values.
 
 Each file of claims has a ledger of its own, in the folder `ledger` beside it. An older
-`ledger.toml` for all claims of a folder is read, and left when the ledger is written next.
+`ledger.toml` for all claims of a folder is still read, and split when the ledger is next written.
 """
 
 from repro.ledger.entry import KINDS, VERDICTS, Change, Entry, Kind, LedgerError, short_source

@@ -1,4 +1,4 @@
-"""One entry of a ledger: the verdict that was last accepted of a claim, and how it is written."""
+"""One entry of a ledger: the last accepted verdict of a claim, and its text in the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERDICTS = ("reproduced", "refuted", "inconclusive")
 """The verdicts that can be accepted; a claim that was not run has none."""
 
 Kind: TypeAlias = Literal["source", "question", "control"]
-"""Whose a claim is: what its source claims, a question of ours about it, or a control of ours."""
+"""A claim of the source, a question of ours about it, or a control of ours."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -29,21 +29,21 @@ class Change(StrEnum):
     """The difference between a claim's verdict and the one in its ledger."""
 
     NONE = ""
-    """It is the same, or the claim was not run."""
+    """The verdict is the same, or the claim was not run."""
     NEW = "new"
-    """The ledger has none."""
+    """The ledger has no entry."""
     WORSE = "worse"
-    """It was reproduced, and is not any more."""
+    """The claim was reproduced, and is not any more."""
     OTHER = "other"
-    """It was not reproduced, and is not, but in another way."""
+    """The claim has changed between `refuted` and `inconclusive`."""
     BETTER = "better"
-    """It is reproduced, and was not."""
+    """The claim was not reproduced, and is now."""
     SMALLER = "smaller"
-    """It is reproduced still, by a smaller effect."""
+    """The claim is still reproduced, but with a smaller effect."""
     OPEN = "open"
-    """It is open here, and no smaller than where it was reproduced."""
+    """The claim was reproduced and is now open, but its effect is no smaller."""
     SHORT = "short of seeds"
-    """The same, for want of seeds: the ledger's entry stays."""
+    """As `OPEN`, because of a seed budget: the ledger's entry stays."""
 
 
 _LISTS = ("past", "looks", "one_look", "levels")
@@ -51,7 +51,7 @@ _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
 def short_source(source: str) -> str:
-    """Return the name of a source, without the place in it: up to its first comma, or its year.
+    """Return the name of a source: its text up to the first comma, or up to its year.
 
     >>> short_source("004, Results"), short_source("Smith et al., 2023, Table 2")
     ('004', 'Smith et al., 2023')
@@ -62,7 +62,7 @@ def short_source(source: str) -> str:
 
 
 class LedgerError(Exception):
-    """A ledger that cannot be read or written; says where and what to do."""
+    """A ledger cannot be read or written; the message says which and what to do."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +78,20 @@ class Entry:
     measured: str
     kind: Kind = "source"
     reason: str = ""
-    """Why no number of seeds would settle an inconclusive claim, where that is so."""
+    """Why no number of seeds would settle an inconclusive claim, if none would."""
     machine: str = ""
-    """Device, processor, torch and engine that trained the runs of a reproduced claim."""
+    """Device, processor, torch and engine of the runs of a reproduced claim."""
     past: Sequence[tuple[float, float | None, int]] = ()
-    """Mean, spread and seeds of each comparison of a reproduced claim, past its bound.
+    """The distance of each comparison past its bound, for a reproduced claim: mean, spread, seeds.
 
-    The distance of a standard deviation has no spread of its own. In the file it is left out.
+    For a standard deviation the spread is None; the file leaves it out.
     """
     looks: Sequence[int] = ()
-    """The numbers of seeds that the claim declares to look at, where not those of its profile."""
+    """The looks that the claim itself declares; empty for those of its profile."""
     one_look: Sequence[int] = ()
-    """The seeds of each side of an open claim where one look at them spent its whole level."""
+    """The seeds of each side, if the claim is open after one look at its whole level."""
     levels: Sequence[tuple[str, str, float, float, int]] = ()
-    """Arm, metric, mean, standard deviation and seeds of what a reproduced claim compares."""
+    """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -106,7 +106,7 @@ _HEAD = """\
 
 
 def entries_in(content: bytes) -> list[Entry]:
-    """Return the entries in the text of a ledger; raises ValueError where one is not sound.
+    """Return the entries in the text of a ledger; raises ValueError where one is bad.
 
     >>> entries_in(b"")
     []
@@ -139,7 +139,7 @@ def _sound(tables: dict[str, Any]) -> Iterable[Entry]:
 
 
 def text_of(entries: Iterable[Entry]) -> bytes:
-    """Return entries as a text, sorted; raises LedgerError where there is none for one of them.
+    """Return the text of entries, sorted; raises LedgerError where one cannot be written.
 
     >>> text_of([])[:13]
     b'# The verdict'
@@ -178,7 +178,7 @@ def _entry(table: dict[str, Any]) -> Entry:
 
 
 def _past(table: dict[str, Any]) -> list[tuple[float, float | None, int]]:
-    """Return the distances in a table of a file; raises ValueError where one is not sound."""
+    """Return the distances in an entry's table; raises ValueError where one is bad."""
     rows = table.get("past", [])
     if not isinstance(rows, list) or not all(map(_is_distance, rows)):
         name = table.get("claim", "an entry")
@@ -234,7 +234,7 @@ def _quoted(value: Any) -> str:
 
 
 def _escaped(hidden: re.Match[str]) -> str:
-    """Return a hidden character as TOML writes it; half a character stays, TOML has none."""
+    """Return a hidden character as an escape of TOML; a lone surrogate has none and stays."""
     code = ord(hidden[0])
     if 0xD800 <= code <= 0xDFFF:
         return hidden[0]

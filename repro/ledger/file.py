@@ -1,7 +1,7 @@
-"""Ledgers as files: where they are, what they hold of each claim, and how they are written.
+"""The files of ledgers: finds, reads and writes them.
 
-The claims of `test_depth.py` have `ledger/test_depth.toml`. An older `ledger.toml` beside the
-claims is read too; it may have entries of all of them.
+The ledger of the claims in `test_depth.py` is `ledger/test_depth.toml`. An older `ledger.toml`
+beside the claims, with entries of any of them, is read, too.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from repro.store import has_stored_runs
 from repro.text import shown
 
 NAME = "ledger.toml"
-"""The ledger of all claims in a folder, as earlier versions wrote it."""
+"""The ledger of all claims in a folder, written by earlier versions."""
 
 FOLDER = "ledger"
-"""The folder in which each file of claims has a ledger of its own."""
+"""The folder with a ledger for each file of claims."""
 
 _NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__"})
 _OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
-"""Names in the folder of an environment of Python."""
+"""Names that mark the folder of a Python environment."""
 
 MOST_BYTES = 64 * 2**20
-"""The most that is read of a file; a thousand claims take one megabyte."""
+"""The largest size of a ledger; a thousand claims take one megabyte."""
 
 
 class Ledger:
@@ -46,7 +46,7 @@ class Ledger:
 
     @classmethod
     def read(cls, path: Path) -> Ledger:
-        """Return the ledger at a path; an empty one where there is no file."""
+        """Return the ledger at a path; it is empty if there is no file."""
         try:
             entries = entries_in(_content(path))
             if not entries:
@@ -54,14 +54,14 @@ class Ledger:
             return cls(path, entries)
         except FileNotFoundError:
             return cls(path, [])
-        except (OSError, ValueError) as error:  # of which TOML's and Unicode's errors are kinds
+        except (OSError, ValueError) as error:  # errors of TOML and Unicode are ValueErrors
             raise LedgerError(
                 f"The ledger {path} cannot be read ({shown(str(error))}); restore it from version"
                 " control."
             ) from error
 
     def entry(self, claim: str, profile: str, data: str) -> Entry | None:
-        """Return the accepted entry of a claim; None where there is none yet."""
+        """Return the accepted entry of a claim; None if there is none yet."""
         return self.entries.get((claim, profile, data))
 
     def of_claim(self, claim: str) -> Sequence[Entry]:
@@ -73,9 +73,9 @@ class Ledger:
         return self._by_claim.get(claim, ())
 
     def opposed(self, claim: str, profile: str, verdict: str) -> list[Entry]:
-        """Return the entries of a claim at other sizes that say the opposite of a verdict.
+        """Return the entries of a claim at other profiles with the opposite verdict.
 
-        `ci` is small, and its verdict stands beside that at the documented size, not instead of it.
+        A verdict at the small size `ci` does not replace the one at the documented size.
         """
         opposite = {"reproduced": "refuted", "refuted": "reproduced"}.get(verdict)
         return [
@@ -85,12 +85,12 @@ class Ledger:
         ]
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Add or replace entries; the file stays as it is."""
+        """Add or replace entries, without writing the file."""
         self.entries |= {entry.place: entry for entry in entries}
         self._by_claim = None
 
     def accept(self, entries: Iterable[Entry]) -> None:
-        """Add or replace entries and write the file, sorted, so that its diff can be read."""
+        """Add or replace entries and write the file, sorted, for a readable diff."""
         self.add(entries)
         write_ledgers([self])
 
@@ -102,7 +102,7 @@ class Ledger:
 
 
 def _content(path: Path) -> bytes:
-    """Return what is in a file; raises ValueError where it is none, or has no end."""
+    """Return the content of a file; raises ValueError if it is no plain file, or too large."""
     if path.is_symlink() and not path.exists():
         raise ValueError("it is a link that leads nowhere")
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
@@ -115,10 +115,9 @@ def _content(path: Path) -> bytes:
 
 
 def write_ledgers(ledgers: Iterable[Ledger]) -> None:
-    """Write the ledgers that are not in their files as they are, each of them whole.
+    """Write the ledgers that differ from their files, and remove the files of empty ones.
 
-    One is removed where nothing is left in it. Raises LedgerError, and writes none of them where an
-    entry cannot be written.
+    Raises LedgerError; if an entry cannot be written, no file is written.
 
     >>> write_ledgers([Ledger(folder / "ledger" / "test_depth.toml", [])])
     """
@@ -142,7 +141,7 @@ def write_ledgers(ledgers: Iterable[Ledger]) -> None:
 
 
 def ledger_of(file: Path) -> Path:
-    """Return where the ledger of the claims in a file is, or will be.
+    """Return the path of the ledger for a file of claims.
 
     >>> ledger_of(Path("claims/test_depth_ladder.py"))
     PosixPath('claims/ledger/test_depth_ladder.toml')
@@ -151,7 +150,7 @@ def ledger_of(file: Path) -> Path:
 
 
 def ledgers_in(folder: Path) -> list[Path]:
-    """Return the ledgers of a folder's claims, as far as there are any; raises LedgerError.
+    """Return the paths of the ledgers of a folder's claims; raises LedgerError.
 
     >>> ledgers_in(Path("claims/documents"))[0]
     PosixPath('claims/documents/ledger/test_000_early_exit.toml')
@@ -176,12 +175,12 @@ def ledgers_in(folder: Path) -> list[Path]:
 def _has_entries(path: Path) -> bool:
     try:
         return path.is_file() and b"[[claim]]" in path.read_bytes()
-    except OSError:  # which its reader will say
+    except OSError:  # reported when the ledger is read
         return True
 
 
 def is_package(folder: Path) -> bool:
-    """Return whether a folder has modules of Python in it, and so no ledgers; raises LedgerError.
+    """Return whether a folder has Python modules, and so no ledgers; raises LedgerError.
 
     >>> is_package(Path("claims/ledger"))
     False
@@ -190,9 +189,9 @@ def is_package(folder: Path) -> bool:
 
 
 def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]:
-    """Yield a folder and those below it, as pytest walks them, that seem to have ledgers.
+    """Yield a folder and the folders below it, if they seem to have ledgers.
 
-    Not looked into: hidden folders, environments, the runs of stores and the folder to leave out.
+    It skips hidden folders, environments, the runs of stores, and the folder `but`.
 
     >>> list(folders_with_ledgers(Path("claims")))
     [PosixPath('claims'), PosixPath('claims/documents')]
@@ -212,7 +211,7 @@ def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the names of what is in a folder, if there is one."""
+    """Return the names of the entries of a folder; none if there is no such folder."""
     try:
         return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -224,9 +223,9 @@ def _names(folder: Path) -> list[str]:
 
 
 def read_ledgers(place: Path) -> list[Ledger]:
-    """Return the ledgers of the claims in a folder, or in one file of it, as far as there are any.
+    """Return the ledgers of the claims in a folder, or in one file.
 
-    Raises LedgerError where one cannot be read, and where two have entries of the same claim.
+    Raises LedgerError where one cannot be read, or where two have entries of the same claim.
 
     >>> [len(ledger.entries) for ledger in read_ledgers(Path("claims"))]
     """
@@ -241,7 +240,7 @@ def read_ledgers(place: Path) -> list[Ledger]:
 
 
 def entries_at(path: Path) -> list[Entry]:
-    """Return the entries of a ledger, which is a file or a folder of them; raises LedgerError.
+    """Return the entries of a ledger file, or of all files in a ledger folder; raises LedgerError.
 
     >>> len(entries_at(Path("claims/ledger")))
     """
@@ -256,7 +255,7 @@ def entries_at(path: Path) -> list[Entry]:
 
 
 class Ledgers:
-    """The ledgers of a session, each read once, when a claim of it asks.
+    """The ledgers of a session; each is read once, when it is first needed.
 
     >>> Ledgers().of(Path("claims/test_depth_ladder.py")).path
     PosixPath('claims/ledger/test_depth_ladder.toml')
@@ -270,7 +269,7 @@ class Ledgers:
     def of(self, file: Path) -> Ledger:
         """Return the ledger of the claims in a file; raises LedgerError.
 
-        It has the entries of an older `ledger.toml` too, which may be about other files.
+        It includes the entries of an older `ledger.toml`, some of which belong to other files.
         """
         return self._of(file)
 
@@ -281,9 +280,9 @@ class Ledgers:
         return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
 
     def require_in_place(self, claim: str, file: Path) -> None:
-        """Raise LedgerError where a claim has its entries in the ledger of another file.
+        """Raise LedgerError where the entries of a claim are in the ledger of another file.
 
-        The other ledgers are read only where the claim has none in its own.
+        Other ledgers are read only if the claim has no entry in its own.
         """
         ledger = self.of(file)
         if ledger.of_claim(claim):
@@ -297,7 +296,7 @@ class Ledgers:
 
 
 def _claims_by_ledger(ledgers: list[Ledger]) -> dict[str, Path]:
-    """Return the path of the ledger that has a claim; raises LedgerError where two have it."""
+    """Return the path of the ledger of each claim; raises LedgerError where two have one claim."""
     places: dict[str, Path] = {}
     for ledger in ledgers:
         for entry in ledger.entries.values():
@@ -313,14 +312,14 @@ def _claims_by_ledger(ledgers: list[Ledger]) -> dict[str, Path]:
 def locked(folders: Iterable[Path]) -> Iterator[None]:
     """Let no other session accept verdicts in these folders within the block.
 
-    What is read there, changed and written loses then nothing of another one. No file is left.
+    So no session overwrites the changes of another. It leaves no lock file.
 
     >>> with locked([Path("claims")]):
     ...     Ledger.read(path).accept(entries)
     """
     with ExitStack() as stack:
-        for folder in sorted({folder.resolve() for folder in folders}):  # in everybody's order
-            with suppress(OSError):  # a disk of a network may have no locks
+        for folder in sorted({folder.resolve() for folder in folders}):  # one order: no deadlock
+            with suppress(OSError):  # a network disk may have no locks
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -330,7 +329,7 @@ def locked(folders: Iterable[Path]) -> Iterator[None]:
 def leave_one_file(folder: Path, files: Mapping[str, Path]) -> None:
     """Move the entries of these claims from a folder's `ledger.toml` to the ledgers of their files.
 
-    The other entries stay in it; it is removed where none is left. Raises LedgerError.
+    Other entries stay in it; without any it is removed. Raises LedgerError.
 
     >>> leave_one_file(Path("claims"), {"004/bp_climbs[d256]": Path("claims/test_depth_ladder.py")})
     """

@@ -1,4 +1,4 @@
-"""The command `new`: writes a small project that runs, to be changed into one's own."""
+"""The command `new`: writes a small project that runs, for the user to change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".txt"
-"""The suffix of templates, so that no tool takes them for code of repro."""
+"""The suffix of templates, so that no tool treats them as code of repro."""
 
 _TAKEN = {*sys.stdlib_module_names, *keyword.kwlist}
 
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
 
 
 def write(chosen: argparse.Namespace) -> int:
-    """Write the project, and say what to do with it; an existing folder is left alone."""
+    """Write the project, and say how to go on; refuses an existing folder."""
     folder = Path(chosen.name)
     name = folder.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _TAKEN:

@@ -1,4 +1,4 @@
-"""The claims among pytest's tests: what their marks say, their names, and how they are called."""
+"""The claims among pytest's tests: their marks, their names, and the call of their tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 agai
 
 
 class BadClaim(Exception):
-    """A claim cannot be judged because of how it is marked; says what to write instead."""
+    """The decorator of a claim is wrong; the message says what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ClaimMark:
     after: int = 0
 
     def looks_at(self, profile: Profile) -> tuple[int, ...]:
-        """Return the numbers of seeds at which the claim is judged at a profile."""
+        """Return the looks of the claim at a profile."""
         own = self.looks
         if isinstance(own, Mapping):
             own = own.get(profile.name)
@@ -47,7 +47,7 @@ class ClaimMark:
 
 
 def mark_of(item: pytest.Item) -> ClaimMark:
-    """Return what a claim's decorator says; raises BadClaim."""
+    """Return the arguments of a claim's decorator; raises BadClaim."""
     given = item.get_closest_marker("claim")
     assert given is not None
     try:
@@ -71,7 +71,7 @@ def mark_of(item: pytest.Item) -> ClaimMark:
         )
     if mark.only_at is not None and mark.only_at not in PROFILES:
         raise BadClaim(
-            f"The claim is for the profile {mark.only_at!r}, which there is not; choose one of"
+            f"The claim's only_at is {mark.only_at!r}, which is no profile; choose one of"
             f" {', '.join(PROFILES)}."
         )
     _require_looks(mark.looks)
@@ -81,11 +81,11 @@ def mark_of(item: pytest.Item) -> ClaimMark:
 
 
 def _require_looks(looks: object) -> None:
-    """Raise BadClaim where a claim's looks are no numbers of seeds."""
+    """Raise BadClaim where a claim's looks are not growing numbers of seeds."""
     by_profile = looks if isinstance(looks, Mapping) else {} if looks is None else {"ci": looks}
     for profile, own in by_profile.items():
         if profile not in PROFILES:
-            raise BadClaim(f"The claim has looks for the profile {profile!r}, which there is not.")
+            raise BadClaim(f"The claim has looks for {profile!r}, which is no profile.")
         seeds = own if isinstance(own, tuple) and all(type(n) is int for n in own) else ()
         if not seeds or list(seeds) != sorted(set(seeds)) or seeds[0] < 2 or seeds[-1] > MOST_SEEDS:
             raise BadClaim(
@@ -94,7 +94,7 @@ def _require_looks(looks: object) -> None:
 
 
 def _filled_in(documented: str, item: pytest.Item) -> str:
-    """Fill the parameters of a claim's case into what is documented; raises BadClaim."""
+    """Fill the parameters of a claim's case into `documented`; raises BadClaim."""
     params = parameters_of(item)
     try:
         return documented.format_map(params)
@@ -119,7 +119,7 @@ def claim_id(item: pytest.Item) -> str:
 
 
 def name_or_none(item: pytest.Item) -> str | None:
-    """Return the name of a claim; None of another test, and of a claim that cannot be judged."""
+    """Return the name of a claim; None for another test, or for a claim with a bad decorator."""
     if item.get_closest_marker("claim") is None:
         return None
     try:
@@ -136,9 +136,9 @@ def about(item: pytest.Item) -> str:
 
 
 def select_by_name(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect all but the claims that `-k` names in full, if it does so.
+    """If `-k` is the full name of a claim, deselect all other tests.
 
-    A whole name may have characters in it that `-k` has another use for.
+    A full name may contain characters that have another meaning in `-k`.
     """
     keyword = config.option.keyword
     wanted = [item for item in items if name_or_none(item) == keyword] if keyword else []
@@ -149,21 +149,21 @@ def select_by_name(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def is_about_a_document(item: pytest.Item) -> bool:
-    """Return whether a claim is about what its source prints, for which nothing is trained."""
+    """Return whether a claim is about the numbers that a document prints; it trains nothing."""
     return "document" in getattr(item, "fixturenames", ())
 
 
 def is_skipped(item: pytest.Item) -> bool:
     """Return whether a mark says that pytest will not run a test."""
-    try:  # pytest has no public way to ask before the test is run
+    try:  # pytest has no public function for this
         skipped, xfailed = evaluate_skip_marks(item), evaluate_xfail_marks(item)
-    except BaseException:  # a condition that cannot be evaluated: pytest will say so
+    except BaseException:  # a bad condition, which pytest reports when it runs the test
         return True
     return skipped is not None or (xfailed is not None and not xfailed.run)
 
 
 def show_sentences(items: Iterable[pytest.Item]) -> None:
-    """Let `--collect-only -v`, which shows docstrings, show what each claim says, and of what."""
+    """Put each claim's sentence and source into its docstring, for `--collect-only -v`."""
     for item in items:
         mark = item.get_closest_marker("claim")
         with suppress(BadClaim):
@@ -171,14 +171,14 @@ def show_sentences(items: Iterable[pytest.Item]) -> None:
                 said = mark_of(item)
                 own = item.function.__doc__ or ""
                 line = f"{said.sentence} ({said.source})"
-                if not own.startswith(line):  # a case before it has it already
+                if not own.startswith(line):  # another case of the test has put it there already
                     item.function.__doc__ = f"{line}\n{own}".rstrip()
 
 
 def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
-    """Return the cases of a claim whose arms differ and are called the same, each with a sentence.
+    """Return the cases of a claim whose arms differ but have one label, each with an error message.
 
-    pytest would number them by their places. Names that are given with `ids` are left alone.
+    pytest would number such cases in their order. Names from `ids=` are left alone.
     """
     by_label: dict[tuple[Path, str, str, str], dict[Arm, list[pytest.Item]]] = {}
     for item in items:
@@ -199,7 +199,7 @@ def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
 
 
 def namesakes(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
-    """Return the claims that share their name with another one, each with a sentence."""
+    """Return the claims that share their name with another claim, each with an error message."""
     by_name: dict[str, list[pytest.Item]] = {}
     for item in items:
         by_name.setdefault(claim_id(item), []).append(item)
@@ -222,7 +222,7 @@ def parameters_of(item: pytest.Item) -> dict[str, Any]:
 
 
 def needed_of_pytest(item: pytest.Item) -> list[str]:
-    """Return what only pytest can give a claim, when its test is run: fixtures, a set-up class."""
+    """Return the fixtures and set-up methods of a claim that only exist while pytest runs it."""
     assert isinstance(item, pytest.Function)
     arguments = [name for name in item._fixtureinfo.argnames if name not in FIXTURES]
     given = parameters_of(item).keys()
@@ -231,13 +231,13 @@ def needed_of_pytest(item: pytest.Item) -> list[str]:
 
 
 def is_called_alike(item: pytest.Item) -> bool:
-    """Return whether `call` comes to the same as pytest: nothing else has a part in the test."""
+    """Return whether `call` does the same as pytest: no other fixture or mark affects the test."""
     others = set(getattr(item, "fixturenames", ())) - FIXTURES - parameters_of(item).keys()
     return not others - {"request"} and evaluate_xfail_marks(item) is None
 
 
 def call(item: pytest.Item, **fixtures: Any) -> None:
-    """Call a claim's test with those of these fixtures that it takes, and with its parameters."""
+    """Call a claim's test with its parameters, and with the given fixtures that it takes."""
     assert isinstance(item, pytest.Function)
     taken = {name: x for name, x in fixtures.items() if name in item.fixturenames}
     item.obj(**parameters_of(item), **taken)
@@ -245,7 +245,7 @@ def call(item: pytest.Item, **fixtures: Any) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Show nothing of what is printed and warned of within the block.
+    """Suppress output and warnings within the block.
 
     >>> with quiet():
     ...     print("hello")

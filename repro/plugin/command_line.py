@@ -1,7 +1,7 @@
 """The options of the plugin, and their names on the command line.
 
-Each has a full name, such as `--repro-profile`, and a short one, `--profile`. The short one is ours
-where no other plugin and no conftest file has it.
+Each option has a full name, such as `--repro-profile`, and a short name, `--profile`. The short
+name works unless another plugin or a conftest file has an option of that name.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
     "seed-budget": _valued(
         "N",
-        "judge with at most N seeds of each arm; where a claim then looks weaker than in the"
-        " ledger, it takes up to 30 to tell",
+        "judge with at most N seeds of each arm; a claim that then looks weaker than in the"
+        " ledger gets up to 30",
         type=int,
     ),
-    "gate-levels": _switch("fail where a metric has moved in all arms, which no claim compares"),
+    "gate-levels": _switch("fail if a metric has moved in all arms together since the ledger"),
     "reference-seeds": _valued(
         "N",
         "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
@@ -80,7 +80,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "require-verdict": _switch("fail claims that cannot be run here, instead of skipping them"),
     "allow-not-run": _switch(
-        "let claims be that are reproduced in the ledger, and that are not judged here"
+        "allow that claims which are reproduced in the ledger are not judged here"
     ),
 }
 """The options by their short names, as argparse takes them."""
@@ -90,7 +90,7 @@ def add_options(parser: pytest.Parser) -> None:
     """Add the options to pytest's by their full names."""
     group = parser.getgroup(
         "repro",
-        "claims as tests (short: without repro-, if that is free; the first five do for most)",
+        "claims as tests (repro- may be left out; most users need only the first five)",
     )
     for name, how in OPTIONS.items():
         group.addoption(f"--repro-{name}", dest=_attribute(name), **how)
@@ -105,7 +105,7 @@ def option(config: pytest.Config, name: str) -> Any:
 
 
 def is_set(config: pytest.Config, name: str) -> bool:
-    """Tell whether an option has another value than it has by default.
+    """Tell whether an option differs from its default.
 
     >>> is_set(request.config, "plan")
     False
@@ -116,7 +116,7 @@ def is_set(config: pytest.Config, name: str) -> bool:
 
 
 def by_hand(config: pytest.Config) -> argparse.Namespace:
-    """Return the options and paths of the command line itself, without those of the settings.
+    """Return the options and paths of the command line, without those of the settings.
 
     >>> by_hand(request.config).keyword
     ''
@@ -124,12 +124,12 @@ def by_hand(config: pytest.Config) -> argparse.Namespace:
     given = list(map(os.fspath, config.invocation_params.args))
     others = [argument for argument in given if argument not in ("-h", "--help")]
     found = config._parser.parse_known_args(_full_names(config._parser, others))
-    found.help = len(others) < len(given)  # which some versions of pytest end a parser for
+    found.help = len(others) < len(given)  # parsing --help would exit in some versions of pytest
     return found
 
 
 def set_option(config: pytest.Config, name: str, value: object) -> None:
-    """Give an option the value that it has where the command line does not name it."""
+    """Set the value of an option, where the command line does not name it."""
     setattr(config.option, _attribute(name), value)
 
 
@@ -141,11 +141,11 @@ def _attribute(name: str) -> str:
 def completed_arguments(
     config: pytest.Config, parser: pytest.Parser, arguments: list[str]
 ) -> Iterator[None]:
-    """Put full names in the place of short ones, in the command line and the project's `addopts`.
+    """Replace short names by full ones, in the command line and the project's `addopts`.
 
-    Within the context conftest files are read. Pytest looks for them beside the files and folders
-    that are named, so it has to know before which arguments are those; afterwards the short names
-    that they have defined are known to be theirs.
+    Within the context pytest reads conftest files. It looks for them beside the named files and
+    folders, so it must first know which arguments are paths. Only afterwards is it known which
+    short names belong to conftest files.
     """
     given = list(arguments)
     known = parser.parse_known_args(_full_names(parser, given), copy.copy(config.option))
@@ -155,7 +155,7 @@ def completed_arguments(
 
 
 def _full_names(parser: pytest.Parser, arguments: Sequence[str]) -> list[str]:
-    """Return arguments with the full names of our options where the short ones are ours."""
+    """Return arguments with full names in place of the short names that are free for us."""
     full: list[str] = []
     for place, argument in enumerate(arguments):
         if argument == "--":
@@ -167,8 +167,8 @@ def _full_names(parser: pytest.Parser, arguments: Sequence[str]) -> list[str]:
 
 
 def _is_free(parser: pytest.Parser, name: str) -> bool:
-    """Tell whether no other plugin and no conftest file has an option of a name."""
+    """Tell whether no other plugin and no conftest file has an option of this name."""
     try:
         return name in parser.parse_known_and_unknown_args([name])[1]
-    except pytest.UsageError:  # it is known, and wants a value
+    except pytest.UsageError:  # it exists, and needs a value
         return False

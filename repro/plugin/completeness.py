@@ -1,15 +1,15 @@
-"""No finding is lost in silence: what is expected, less what was judged, less what is excused.
+"""Fails a session in which an expected claim was not judged, so that no finding is lost unseen.
 
-- **Expected** is each claim that pytest selected, and each entry of a ledger of the files and
-  folders that it was to collect.
-- **Judged** is a claim whose report failed, or carries the outcome that repro gave it. A worker of
-  xdist may end without a word, and a hook may change a report.
-- **Excused** is what is there, and was left out on the command line. Settings and hooks excuse
+- **Expected**: each selected claim, and each ledger entry of the files and folders that pytest was
+  to collect.
+- **Judged**: a claim whose report failed, or still has the outcome that repro gave it. A worker of
+  xdist may end without a report, and a hook may change a report.
+- **Excused**: a claim that exists, but was left out on the command line. Settings and hooks excuse
   nothing.
 
-What is left fails the session, by name. An entry without a claim does too, since a claim that is
-renamed would be a new one, and pass; `--update-ledger` removes it. Reproduced claims that settings
-or hooks deselect are named, and fail with `--gate`.
+Claims that are neither judged nor excused fail the session, by name. An entry without a claim fails
+it too, since a renamed claim would be new, and pass; `--update-ledger` removes the entry. If
+settings or hooks deselect reproduced claims, they are named, and fail with `--gate`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.report.claim_line import REPRODUCED
 
 NAME = "repro-completeness"
-"""The name of `Completeness` among pytest's plugins, and of what xdist's workers tell."""
+"""The name of `Completeness` among pytest's plugins."""
 
 OUTCOME = "repro.outcome"
-"""The name under which a claim's report carries the outcome that repro gave it."""
+"""The property of a claim's report with the outcome that repro gave it."""
 
 SELECTED, BY_HAND, OTHERWISE = "selected", "left out by hand", "left out otherwise"
 
@@ -47,7 +47,7 @@ _SHOWN = 5
 
 
 class Seen(NamedTuple):
-    """A claim that is there."""
+    """A claim that pytest collected."""
 
     nodeid: str
     file: str
@@ -56,13 +56,13 @@ class Seen(NamedTuple):
     state: str
     """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
     sentence: str
-    """The claim's sentence, which a renaming leaves as it is."""
+    """The claim's sentence; a renamed claim still has it."""
 
 
 class Completeness:
-    """Sees what is there in each process that collects, and draws the balance in the first one.
+    """Notes the claims in each process that collects tests, and compares them in the main process.
 
-    That is pytest's only process, or the controller of xdist, whose workers tell it what they saw.
+    The main process is pytest's only one, or the controller of xdist; its workers send it notes.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -70,29 +70,29 @@ class Completeness:
         self._by_hand = by_hand(config)
         choosing = {x: getattr(self._by_hand, x) for x in ("keyword", "markexpr", "deselect")}
         self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
-        """The options of the command line that choose among the tests that are there."""
+        """The options of the command line that select tests."""
         self._deselected: list[pytest.Item] = []
         self._goes_by_failures = False
         """True where --lf or --sw of the command line leave tests out, since others failed."""
         self._seen: dict[str, Seen] = {}
         self._paths: set[Path] = set()
-        """The files that the arguments name, and all folders that are walked for them."""
+        """The files and folders that the arguments name, and all folders below that are walked."""
         self._judged: set[str] = set()
         self._failed: set[str] = set()
         self.unjudged: list[str] = []
-        """The claims that were selected, and that no report has judged."""
+        """The selected claims without a judged report."""
         self.gone: dict[Path, list[str]] = {}
         """The entries of each ledger whose claims are gone."""
         self.renamed: list[str] = []
         """The claims that are gone and seem to be renamed, each as “old to new”."""
         self.left_out: list[str] = []
-        """The claims that are reproduced in a ledger, and that settings or hooks leave out."""
+        """The reproduced claims of the ledgers that settings or hooks leave out."""
         self.unread: list[str] = []
         """The errors of ledgers that became unreadable during the session."""
         self.has_ended = False
-        """True once a session has come to its end."""
+        """True once the session has come to its end."""
 
-    # What is there
+    # Collected claims
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -124,13 +124,13 @@ class Completeness:
             notes.leave("seen", [list(self._seen.values()), paths, self._goes_by_failures])
 
     def _take_in(self, notes: workers.Notes) -> None:
-        """Take over what xdist's workers have seen, which have all collected the same."""
+        """Take over the notes of xdist's workers, which have all collected the same tests."""
         seen, paths, self._goes_by_failures = notes.left("seen") or ((), (), False)
         self._seen = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
         self._paths.update(map(Path, paths))
 
     def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
-        """Return the names of the tests that the command line alone leaves out."""
+        """Return the names of the tests that the command line leaves out, without settings."""
         alone, left = copy.copy(self._config), list(items)
         alone.option = argparse.Namespace(**{**vars(alone.option), **self._choosing})
         alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]
@@ -145,14 +145,14 @@ class Completeness:
         node.workerinput[_CHOOSING] = self._choosing
 
     def files(self) -> dict[Path, dict[str, Path]]:
-        """Return the file of each claim that there is, by the folder of the file."""
+        """Return the file of each collected claim, by the folder of the file."""
         files: dict[Path, dict[str, Path]] = {}
         for seen in self._seen.values():
             if seen.claim:
                 files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
         return files
 
-    # What was judged, and the balance
+    # Judged claims, and the result of the session
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         said = [value for name, value in report.user_properties if name == OUTCOME]
@@ -204,7 +204,7 @@ class Completeness:
         return is_there or bool(self._deselected and any(item.nodeid == step for item in items))
 
     def _hold_against_ledgers(self) -> None:
-        """Note the entries whose claims are gone, and those that only settings leave out."""
+        """Note the entries without a claim, and those whose claims only settings leave out."""
         config, known = self._config, set()
         by_folder: dict[Path, list[Seen]] = {}
         for seen in self._seen.values():
@@ -234,7 +234,7 @@ class Completeness:
         for place in sorted(places):
             try:
                 ledgers = read_ledgers(place)
-            except LedgerError as error:  # it went bad meanwhile
+            except LedgerError as error:  # it was sound at the start of the session
                 self.unread.append(str(error))
                 continue
             yield from (
@@ -245,9 +245,9 @@ class Completeness:
             done.update(ledger.path for ledger in ledgers)
 
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
-        """Return whether an entry may do without a claim: one is there that was not collected.
+        """Return whether the claim of an entry exists, although pytest did not collect it.
 
-        The command line leaves it out. While verdicts are accepted, its file may also skip itself.
+        The command line has left it out. With `--update-ledger`, its file may also skip itself.
         """
         is_older = ledger.path.name == OLDER
         files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
@@ -266,7 +266,7 @@ class Completeness:
         return any(x in places for x in paths) or any(fnmatch.filter(places, x) for x in globs)
 
     def _is_passed_over(self, file: Path, claim: str) -> bool:
-        """Return whether the command line has a test of a file not collected."""
+        """Return whether the command line leaves out a claim of a file."""
         config, given = self._config, self._by_hand.file_or_dir
         named = {path_named(config, argument) for argument in (*config.args, *given)} | self._paths
         places = (file, *file.parents)
@@ -283,8 +283,8 @@ class Completeness:
         return self._is_ignored(file) or is_outside or is_other
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:
-        """Note the claims of the entries that are reproduced, at the session's size."""
-        from repro.plugin.gate import is_judged_at  # it imports numpy, which few sessions need
+        """Note the claims of entries that are reproduced, at the session's profile."""
+        from repro.plugin.gate import is_judged_at  # imports numpy, which few sessions need here
 
         profile = option(self._config, "profile")
         self.left_out += [
@@ -293,20 +293,20 @@ class Completeness:
             if entry.verdict == REPRODUCED and is_judged_at(entry, profile)
         ]
 
-    # What is said of it
+    # The terminal
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         lines = list(self.unread)
         if self.unjudged:
             lines.append(
                 f"{len(self.unjudged)} claims were collected and never judged:"
-                f" {_some(self.unjudged)}. The process that had them ended without a report, or a"
-                " hook changed the report; what was said is above."
+                f" {_some(self.unjudged)}. Their process ended without a report, or a hook changed"
+                " the report; see the output above."
             )
         if self.left_out:
             lines.append(
                 "Settings or hooks leave out claims that the ledger has as reproduced:"
-                f" {_some(self.left_out)}. A selection is for the command line."
+                f" {_some(self.left_out)}. Select claims on the command line instead."
             )
         updates = option(self._config, "update-ledger")
         for path, gone in self.gone.items():
@@ -322,8 +322,8 @@ class Completeness:
                 )
         if self.renamed and not updates:
             lines.append(
-                f"They say the same, so they look renamed: {_some(self.renamed)}. --update-ledger"
-                " accepts their verdicts under the new names."
+                f"Claims with the same sentence look renamed: {_some(self.renamed)}."
+                " --update-ledger accepts their verdicts under the new names."
             )
         for line in lines:
             terminalreporter.write_line(line, red=True)
@@ -389,7 +389,7 @@ def _is_test(claim: str, test: list[str], *, of: list[str]) -> bool:
 
 
 def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
-    """Return the claims that are gone where one without an entry says the same, as “old to new”."""
+    """Return each claim that is gone, if a new claim has its sentence, as “old to new”."""
 
     def said(claim: str, sentence: str) -> tuple[str, str]:
         return sentence, claim.partition("[")[2]
@@ -400,7 +400,7 @@ def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
 
 
 def _forget(path: Path, claims: list[str]) -> None:
-    """Remove the entries of claims from a ledger, while no other session accepts verdicts."""
+    """Remove the entries of claims from a ledger, under the ledger's lock."""
     try:
         with locked([path.parent if path.name == OLDER else path.parent.parent]):
             Ledger.read(path).forget(claims)
@@ -409,7 +409,7 @@ def _forget(path: Path, claims: list[str]) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first of some names in words, and the number of the others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 

@@ -1,7 +1,7 @@
-"""The display of a session: each claim as it is judged, and below them how far the training is.
+"""The display of a session: a line for each judged claim, and below them the training progress.
 
-A terminal shows the progress in a line that stays in its place, a file gets one at least every 30
-seconds. Both get every line at once, so that nothing is lost where a log is cut.
+On a terminal the progress is one line that is rewritten; a file gets a line at least every 30
+seconds. Every line is flushed at once, so that an interrupted log is complete.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from repro.runs.progress import Status
 from repro.text import shown_lines
 
 SECONDS_BETWEEN_LINES = 25.0
-"""A file has a line at least every 30 seconds; looks and a slow disk take some of them."""
+"""Less than 30 seconds, since waiting and a slow disk take some of them."""
 
 WIDTH_OF_A_FILE = 200
 
 MOST_KNOWN = 8
-"""Verdicts that are those of the ledger and have a line each; of further ones all are counted."""
+"""Verdicts equal to the ledger's that get a line each; further ones are only counted."""
 
 NAME = "repro-display"
 """The name of the display among pytest's plugins."""
@@ -46,27 +46,27 @@ MARKUP = {
     REFUTED: {"red": True},
     INCONCLUSIVE: {"yellow": True},
 }
-"""The colour of each verdict that has one."""
+"""The colours of verdicts."""
 
 
 class Display:
-    """Shows the claims of pytest's reports, and the progress that it is told; a plugin of pytest.
+    """Shows the claims of pytest's reports, and the progress of training; a plugin of pytest.
 
-    It is told by the session, in its own process or through a thread that reads for a worker.
+    The session calls `show` itself; for a worker of xdist, a thread of the controller does.
     """
 
     def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
         self._screen = Screen(terminal)
         self._counts: Counter[str] = Counter()
-        """The claims on training that were judged, by verdict."""
+        """The number of judged claims with training, by verdict."""
         self._counted: list[ClaimLine] = []
-        """Claims that share a line, which is written when the last test has run."""
+        """Claims that share a line, which is written after the last test."""
         self._known = 0
-        """The claims on training whose verdict is that of the ledger."""
+        """The number of claims whose verdict is the one in the ledger."""
         self._status: Status | None = None
         self._has_ended = False
         self._lock = threading.Lock()
-        """The lock of whoever shows something: pytest that reports a test, or a thread."""
+        """Guards the screen: pytest's reports and a thread write to it."""
 
     def say(self, line: str) -> None:
         """Write a line that stays."""
@@ -75,7 +75,7 @@ class Display:
             self._screen.flush()
 
     def show(self, status: Status) -> None:
-        """Show how far the training is, in place of what was shown before."""
+        """Show the progress of training, in place of the former progress."""
         with self._lock:
             self._status = status
             if status.missing and not self._has_ended:
@@ -101,7 +101,7 @@ class Display:
     def pytest_sessionfinish(self) -> None:
         with self._lock:
             self._screen.erase()
-            self._has_ended = True  # a worker's last status may come after it
+            self._has_ended = True  # the last status of a worker may come later
             self._announce_counted()
             self._screen.leave()
 
@@ -130,7 +130,7 @@ class Display:
             self._screen.write(counted_line(agreeing), coloured=REPRODUCED)
         if self._known > MOST_KNOWN:
             self._screen.write(known_line(self._known - MOST_KNOWN))
-        if self._screen.is_verbose:  # the summary has the most frequent ones
+        if self._screen.is_verbose:  # otherwise the summary has the most frequent ones
             unable = (claim.measured for claim in self._counted if claim.verdict == NOT_RUN)
             for reason, count in Counter(unable).items():
                 self._screen.write(unable_line(reason, count)[: self._screen.width])
@@ -138,7 +138,7 @@ class Display:
 
 
 class Screen:
-    """A terminal with lines that stay and one below that changes, or a file of lines."""
+    """A terminal with permanent lines and one changing line below, or a file of lines."""
 
     def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
         self._terminal = terminal
@@ -148,16 +148,16 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """The number of characters that a line may have."""
+        """The largest number of characters in a line."""
         return shutil.get_terminal_size().columns - 1 if self._is_live else WIDTH_OF_A_FILE
 
     @property
     def is_verbose(self) -> bool:
-        """True where whoever reads it asked for all lines, by `-v`."""
+        """True with `-v`."""
         return self._terminal is not None and self._terminal.verbosity > 0
 
     def write(self, line: str, *, coloured: str = "") -> None:
-        """Write a line that stays; the verdict that it begins with has its colour."""
+        """Write a permanent line; the verdict at its beginning is coloured."""
         if self._terminal is None:
             return
         file = self._terminal.currentfspath
@@ -171,7 +171,7 @@ class Screen:
         self._written = time.monotonic()
 
     def keep(self, line: str) -> None:
-        """Show a line in its place; a file gets it when it has had none for long."""
+        """Show the changing line; a file gets it if it has had no line for long."""
         if self._terminal is None:
             return
         if self._is_live:
@@ -183,42 +183,42 @@ class Screen:
             self.write(line)
 
     def erase(self) -> None:
-        """Take away the line that changes."""
+        """Remove the changing line."""
         if self._terminal is not None and self._is_shown:
             self._terminal.rewrite("", erase=True)
             self._terminal.rewrite("")  # back to the start of the line
-            self._terminal._tw._current_line = ""  # which pytest takes for written on
+            self._terminal._tw._current_line = ""  # pytest would think that the line has text
         self._is_shown = False
 
     def _start_line(self) -> None:
-        """Leave the line on which pytest has written of tests that went before."""
+        """Start a new line if pytest has written on this one."""
         if self._terminal is not None and self._terminal._tw.width_of_current_line:
             self._terminal.currentfspath = None
             self._terminal._tw.line()
 
     def count(self, nodeid: str) -> None:
-        """Count a test without a letter among those that pytest's percentage is of."""
+        """Count a test without a letter in pytest's percentage."""
         reported: set[str] | None = getattr(self._terminal, "_progress_nodeids_reported", None)
         if reported is not None and self._terminal is not None and self._terminal.verbosity == 0:
             reported.add(nodeid)
 
     def leave(self) -> None:
-        """Let pytest begin with what comes after the tests."""
+        """Start a new line for pytest's summary."""
         if self._terminal is not None:
             self._terminal.ensure_newline()
 
     def flush(self) -> None:
-        """Let all that was written come out."""
+        """Flush the output."""
         if self._terminal is not None:
             self._terminal.flush()
 
 
 def display_of(config: pytest.Config) -> Display:
-    """Return the display of the process that owns the session; make it when first asked for."""
+    """Return the display of the main process; the first call makes it."""
     plugins = config.pluginmanager
     if not plugins.hasplugin(NAME):
         terminal = plugins.getplugin("terminalreporter")
-        is_quiet = config.getoption("verbose", 0) < 0  # without a terminal there is none
+        is_quiet = config.getoption("verbose", 0) < 0
         plugins.register(Display(None if is_quiet else terminal), NAME)
     display: Display = plugins.getplugin(NAME)
     return display

@@ -1,4 +1,4 @@
-"""The command `evidence`: packs results, adds those of files to a store, and audits a file."""
+"""The command `evidence`: packs results into a file, adds files to a store, audits a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_to(commands: Any) -> None:
     packing.add_argument("--profile", default="ci", help="ci (default) or paper")
     packing.add_argument("--store", metavar="DIR", help="where results are kept (also REPRO_STORE)")
     packing.add_argument(
-        "--weights", action="store_true", help="pack the parameters that other runs start from, too"
+        "--weights", action="store_true", help="also pack parameters that other runs start from"
     )
     packing.set_defaults(run=_pack)
     adding = actions.add_parser("add", help="put the runs of files into the local store")
@@ -55,27 +55,27 @@ def add_to(commands: Any) -> None:
 
 
 def add_claims(parser: argparse.ArgumentParser) -> None:
-    """Add what selects claims, as on pytest's command line."""
+    """Add the arguments that select claims, as on pytest's command line."""
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
     parser.set_defaults(goes_on="claims")
     parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
-    """Add what selects runs of the claims, as on pytest's command line."""
+    """Add the arguments that select runs of claims, as on pytest's command line."""
     parser.add_argument("--seed-budget", metavar="N", help="at most N seeds of each arm")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
 
 
 def options_of(chosen: argparse.Namespace, *names: str) -> list[str]:
-    """Return pytest's options of these names, as a command was given them."""
+    """Return the named options of a command as options of pytest."""
     given = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
     options = [f"--repro-{name.replace('_', '-')}={value}" for name, value in given.items()]
     return [*options, *(("-k", chosen.k) if chosen.k else ())]
 
 
 def claims_of(chosen: argparse.Namespace) -> list[str]:
-    """Return the claims that were selected: those in `claims`, or here, where none were."""
+    """Return the selected claims; by default the folder `claims`, or else this folder."""
     given: list[str] = chosen.claims
     return given or (["claims"] if Path("claims").is_dir() else ["."])
 
@@ -111,7 +111,7 @@ def _pack(chosen: argparse.Namespace) -> int:
 def _pack_claims(
     chosen: argparse.Namespace, session: ClaimSession
 ) -> tuple[EvidenceFile, dict[str, int]]:
-    """Pack the runs that claims use; return the file, and how many runs each claim lacks."""
+    """Pack the runs of claims; return the file, and the number of missing runs of each claim."""
     from repro.evidence.pack import pack
     from repro.plugin.claims import claim_id
     from repro.plugin.reading import read_everything
@@ -125,8 +125,8 @@ def _pack_claims(
     runs = list(results.read())
     if not runs and session.known.files:
         raise EvidenceError(
-            f"Nothing is packed: no run of {len(names)} claims was trained here; they are judged as"
-            f" recorded in {', '.join(session.known.files)}, which travels by itself."
+            f"Nothing is packed: no run of {len(names)} claims was trained here; their runs are"
+            f" recorded in {', '.join(session.known.files)}, so send that instead."
         )
     if not runs:
         raise EvidenceError(
@@ -145,7 +145,7 @@ def _pack_claims(
 
 
 def _add(chosen: argparse.Namespace) -> int:
-    """Add the runs of files to a store; the exit code is 1 where one contradicts the store's."""
+    """Add the runs of files to a store; the exit code is 1 where a run contradicts the store."""
     from repro.evidence.pack import add
     from repro.evidence.results import EvidenceResults
     from repro.store import Store

@@ -1,4 +1,4 @@
-"""The gate: a claim's report of pytest becomes its verdict, held against the ledger."""
+"""The gate: sets the result of a claim's test by its verdict and its ledger entry."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from repro.text import said_in_full, shown, shown_lines
 
 @dataclass(frozen=True)
 class Compared:
-    """The comparisons of a claim now, and as they were when the ledger accepted them."""
+    """How the comparisons of a claim compare with the ledger."""
 
     with_ledger: Sequence[LedgerComparison] = ()
-    """Its findings, held against the ledger where it was reproduced there."""
+    """Its findings, compared with the ledger if the claim is reproduced there."""
     past: Sequence[Excess] = ()
-    """The distance of each comparison past its bound, where it is reproduced now."""
+    """The distance of each comparison past its bound, if the claim is reproduced now."""
 
 
 def is_judged_at(entry: Entry, profile: str) -> bool:
-    """Return whether a session at this size judges what the entry is about."""
+    """Return whether a session with this profile judges the claim of an entry."""
     return entry.profile in (profile, ANY_PROFILE, RECORDED)
 
 
 def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
-    """Return whether a reproduced entry of a claim is about other data than the claim is now.
+    """Return whether an entry is reproduced, but on other data than the claim uses now.
 
-    A twin stands for its data set. An entry of another size is left to sessions of that size.
+    A twin stands for its data set. Entries of another profile do not count.
     """
 
     def sets(names: str) -> set[str]:
@@ -57,35 +57,35 @@ def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
 
 
 _ANOTHER = (
-    "A claim that says something else is another claim: give its test a name of its own, or accept"
-    " that the former finding goes, with --update-ledger."
+    "A claim with another sentence or other data is a new claim: give its test a new name, or"
+    " drop the former finding with --update-ledger."
 )
 
 
 @dataclass
 class Gate:
-    """Holds findings against the ledger beside their claims."""
+    """Judges claims, and compares their verdicts with the ledgers beside them."""
 
     accept: bool
     """True where this session updates the ledger."""
     insist: bool
     """True where a claim that cannot be run fails."""
     skips: bool
-    """True where claims that cannot fail, by what the ledger says of them, are left out."""
+    """True where `--gate` skips claims that are refuted or inconclusive in the ledger."""
     seeds: int
-    """The number of seeds that an arm may use at most."""
+    """The largest number of seeds of an arm."""
     allows_not_run: bool
     """True where a claim that is reproduced in the ledger need not be judged."""
     profile: str
-    """The size that the session trains."""
+    """The session's profile."""
     ledgers: Ledgers
-    """The ledgers beside the claims, as far as they were read."""
+    """The ledgers beside the claims that were read so far."""
     reference: int = 0
-    """The number of seeds over which the ledger keeps what is reproduced, if it takes fewer."""
+    """A reproduced claim is measured for the ledger over at least this number of seeds."""
     from_evidence: str = ""
-    """The option that names the evidence files which this session judges from."""
+    """The `--evidence` option of this session, with its files."""
     has_report: bool = True
-    """False where no report is written: records are told without what only a report shows."""
+    """False where no report is written: records leave out the fields of the report."""
 
     def judge(
         self,
@@ -96,7 +96,7 @@ class Gate:
     ) -> list[str]:
         """Set the outcome of a claim's report, and attach the record of its verdict.
 
-        Return remarks for the end of the session.
+        Returns remarks for the end of the session.
         """
         compared = Compared()
         try:
@@ -125,15 +125,15 @@ class Gate:
             report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
             f"{record.claim} looked smaller than in the ledger at {each.verdict.seeds} seeds, so"
-            f" it took {each.seeds} to tell"
+            f" it was compared at {each.seeds}"
             for each in compared.with_ledger
             if each.seeds > each.verdict.seeds
         ]
 
     def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """Let a claim fail that is left out without a verdict, and whose finding would be lost.
+        """Fail a skipped claim without a verdict if the ledger has it as reproduced.
 
-        Whatever left it out: a mark, `pytest.skip`, a fixture, or an error that was expected.
+        The reason does not matter: a mark, `pytest.skip`, a fixture, or an expected error.
         """
         has_verdict = any(name == "repro.record" for name, _ in report.user_properties)
         if report.outcome != "skipped" or has_verdict or report.when == "teardown":
@@ -146,10 +146,10 @@ class Gate:
             self._announce_error(item, None, report)
 
     def _is_missed(self, item: pytest.Item, data: Sequence[str], profile: str = "") -> str:
-        """Say why a claim has to be judged; empty where it need not be.
+        """Say why a claim has to be judged; empty if it need not be.
 
-        That is so where the ledger has it as reproduced on the data that it is about. Where nobody
-        knows what it is about, it is any data that can be read here.
+        It has to be judged if the ledger has it as reproduced on its data. If its data are not
+        known, then on any data that can be read here.
         """
         if self.insist:
             return "--require-verdict asks for a verdict"
@@ -168,15 +168,15 @@ class Gate:
         if not lost or self.allows_not_run:
             return ""
         return (
-            f"the ledger has it as reproduced ({lost[0].profile}, {lost[0].data}), and a finding"
-            " that nobody looks at is lost: judge it, or let it be with --allow-not-run"
+            f"it is reproduced in the ledger ({lost[0].profile}, {lost[0].data}), so it has to be"
+            " judged: judge it, or allow this with --allow-not-run"
         )
 
     def _is_rewritten(self, item: pytest.Item, record: ClaimRecord) -> str:
-        """Say which entry of a claim is about another sentence, or about other data; empty if none.
+        """Say which ledger entry of a claim has another sentence, or other data; empty if none.
 
-        Its finding is not judged by what the claim says now, as if its claim were gone. Entries of
-        other sizes are looked at in sessions of theirs, and those of a set's twin where it is read.
+        Such an entry is lost: the claim of today does not judge its finding. Entries of another
+        profile are left to sessions with that profile.
         """
         if self.accept:
             return ""
@@ -200,9 +200,9 @@ class Gate:
         )
 
     def compare(self, item: pytest.Item, gathered: Gathered, *, holds: bool) -> Compared:
-        """Hold a claim against the ledger, and measure it for the next one if it `holds`.
+        """Compare a claim with the ledger; if it `holds`, measure it for the next ledger, too.
 
-        Raises `RunsMissing` where that takes more seeds than the verdict did.
+        Raises `RunsMissing` if this needs more seeds than the verdict did.
         """
         if not isinstance(gathered, Trials):
             return Compared()
@@ -216,14 +216,14 @@ class Gate:
         return Compared(with_ledger, past)
 
     def _entry(self, item: pytest.Item, profile: str, data: Sequence[str]) -> Entry | None:
-        """Return the accepted entry of what a claim says; None where it says something else now."""
+        """Return the ledger entry of a claim; None if the entry has another sentence."""
         entry = self.ledgers.of(item.path).entry(claim_id(item), profile, named(data))
         return entry if entry and entry.sentence == mark_of(item).sentence else None
 
     def _announce_error(
         self, item: pytest.Item, raised: BaseException | None, report: pytest.TestReport
     ) -> None:
-        """Attach what the line of a claim says that ended in an error; nothing of a skipped one."""
+        """Attach the line of a claim that ended in an error, if it was not skipped."""
         if report.outcome != "failed":
             return
         why = str(report.longrepr)
@@ -288,8 +288,8 @@ class Gate:
         )
 
     def _options(self, profile: str) -> str:
-        """Return the options with which a session judges a claim as this one does."""
-        if profile not in PROFILES:  # of a document, or of runs that are all there
+        """Return the command-line options for judging a claim again in the same way."""
+        if profile not in PROFILES:  # a document, or recorded runs
             return ""
         budget = f" --seed-budget {self.seeds}" if self.seeds != PROFILES[profile].looks[-1] else ""
         size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
@@ -298,14 +298,14 @@ class Gate:
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
     ) -> None:
-        """Attach the record to the report: nothing else carries a verdict to the session's end."""
+        """Attach the record to the report, which carries the verdict to the session's end."""
         arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
         judged = to_json(JudgedClaim(record=record, arms=arms))
         whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
         is_failed, about = report.outcome == "failed", is_about_a_document(item)
         settled = claim_line(record, fails=is_failed, about_a_document=about)
         short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
-        item.user_properties += short  # JUnit XML takes them from the teardown's report
+        item.user_properties += short  # JUnit XML reads them from the report of the teardown
         report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]
 
     def _set_result(
@@ -337,14 +337,14 @@ class Gate:
 
 
 def fail(report: Any, why: str) -> None:
-    """Let a test fail, also one that was expected to: else pytest says so, and exits with 0."""
+    """Let a test fail; without `wasxfail`, or pytest would count it as xfailed and exit with 0."""
     report.outcome, report.longrepr = "failed", why
     if hasattr(report, "wasxfail"):
         del report.wasxfail
 
 
 def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
-    """Return all that is said of a verdict: its findings, how they stand to the ledger, remarks."""
+    """Return the text of a verdict: its findings, their comparison with the ledger, remarks."""
     text = "\n".join(map(str, gathered.findings))
     if not text or found.outcome is Outcome.NOT_RUN:
         text = found.why
@@ -354,7 +354,7 @@ def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
 
 
 def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
-    """Return the declared numbers of seeds, whatever the session's budget; none for one look."""
+    """Return the declared looks, without regard to the seed budget; none for one look."""
     design, profile = gathered.design, PROFILES.get(gathered.profile_name)
     if design is None or isinstance(design, OneLook):
         return []
@@ -362,7 +362,7 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
 
 
 def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
-    """Say that recorded runs are gone, where a claim is open that more of them had reproduced."""
+    """Say that recorded runs are gone, if a claim is open that was reproduced with more of them."""
     if not (found.agrees and isinstance(gathered, Trials) and gathered.recorded):
         return ""
     then = max((past.seeds for each in compared.with_ledger for past in each.accepted), default=0)
@@ -376,7 +376,7 @@ def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:
-    """Say what the ledger has of a claim at other sizes, if it is the opposite of its verdict."""
+    """Name the opposite verdicts on a claim that the ledger has at other profiles."""
     others = ledger.opposed(claim, profile, outcome.value)
     return "; ".join(f"{e.verdict} at {e.profile} ({e.data})" for e in others) or None
 

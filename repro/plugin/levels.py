@@ -1,6 +1,6 @@
-"""The levels of arms at a session's end: what moved since the ledger in all arms of a metric.
+"""Warns at a session's end of a metric that moved in all arms together since the ledger.
 
-A warning, or with `--gate-levels` a failure. No claim can say it, for claims compare arms.
+With `--gate-levels` the session fails. No claim can find this, since claims compare arms.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from repro.report.record import ClaimRecord
 
 NAME = "repro-levels"
-"""The name of `Levels` among pytest's plugins, and of what reports of claims carry."""
+"""The name of `Levels` among pytest's plugins, and of the property of claims' reports."""
 
 
 def level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list[Any]]]:
-    """Return the levels of a claim's arms in the ledger, each with today's, under its source."""
+    """Return pairs of each arm's level in the ledger and today, with the source in the metric."""
     source = record.claim.partition("/")[0]
     before = {(arm, metric): numbers for arm, metric, *numbers in entry.levels}
     return [
@@ -35,15 +35,15 @@ def level_pairs(entry: Entry, record: ClaimRecord) -> list[tuple[list[Any], list
 
 
 class Levels:
-    """Gathers the levels of all claims, in the process that owns the session; a plugin of pytest.
+    """Gathers the levels of all claims in the main process; a plugin of pytest.
 
-    Each is a pair, as `repro.judge.levels` takes them: the ledger's, and today's.
+    Each is a pair of the ledger's level and today's, as `repro.judge.levels` takes them.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._pairs: dict[str, None] = {}
-        """Each once, as JSON: claims share their arms."""
+        """Each pair once, as JSON, since claims share arms."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, text in report.user_properties:
@@ -55,7 +55,7 @@ class Levels:
         """The metrics that have moved."""
         if not self._pairs:
             return []
-        from repro.judge.levels import Level, shifts  # it imports numpy, which few sessions need
+        from repro.judge.levels import Level, shifts  # imports numpy, which few sessions need here
 
         pairs = map(json.loads, self._pairs)
         return shifts((Level(*before), Level(*now)) for before, now in pairs)
@@ -71,5 +71,5 @@ class Levels:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for each in self.moved:
-            said = f"moved since the ledger, which no claim compares: {each}"
+            said = f"moved in all arms together since the ledger: {each}"
             terminalreporter.write_line(shown(said), yellow=True)

@@ -27,16 +27,16 @@ DEFAULT_PROFILE = "ci"
 
 ENGINES = ("auto", "loop", "stacked")
 
-EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults, whose module is imported when files are named
+EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults; its module is imported only with --evidence
 
 ABOUT_TRAINING = ("plan", "device", "engine", "executor", "update-ledger")
-"""Options that mean nothing where results are read from evidence."""
+"""Options that have no meaning with `--evidence`."""
 
 LOOKS = (
     *("repro_plan", "collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
     "cacheshow",
 )
-"""Options with which a session runs no test, as everybody sees, by their names within pytest."""
+"""Options with which a session visibly runs no test, by their names within pytest."""
 
 PATHS = ("evidence", "report", "slurm-folder", "store")
 """Options that name a file or a folder."""
@@ -45,11 +45,11 @@ BY_HAND_ALONE = (
     *LOOKS,
     *("setuponly", "markers", "help", "version", "repro_update_ledger", "repro_allow_not_run"),
 )
-"""Options with which nothing that is lost fails, so that they are for the command line."""
+"""Options with which a lost finding does not fail, so only the command line may have them."""
 
 
 def store_folder(config: pytest.Config) -> Path:
-    """Return the folder in which the command line, the environment or the project keeps results."""
+    """Return the folder of the store: from the command line, the environment or the project."""
     named = folder_named(config, "store")
     if named is None and (of_environment := os.environ.get("REPRO_STORE")):
         named = Path(os.path.expanduser(of_environment))
@@ -57,16 +57,16 @@ def store_folder(config: pytest.Config) -> Path:
 
 
 def folder_named(config: pytest.Config, name: str) -> Path | None:
-    """Return the folder that an option names; the shell leaves the `~` in `--store=~/runs`."""
+    """Return the folder that an option names; the shell does not expand `--store=~/runs`."""
     text = option(config, name)
-    return Path(os.path.expanduser(text)) if text else None  # no error where there is no home
+    return Path(os.path.expanduser(text)) if text else None  # Path.expanduser raises without a home
 
 
 def project_folder(config: pytest.Config) -> Path:
-    """Return the folder of a project, from whichever of its folders pytest was started.
+    """Return the folder of the project, also if pytest was started in a folder below it.
 
-    Without a configuration file pytest takes the folder that it was started in, or one above; then
-    it is the nearest one that has a store already, or is a repository.
+    This is the folder of pytest's configuration file. Without one, it is the nearest folder above
+    with a store or a repository.
     """
     root = config.rootpath
     if config.getoption("rootdir", None) and not _has_tests(config, root):
@@ -80,25 +80,25 @@ def project_folder(config: pytest.Config) -> Path:
 
 
 def _has_tests(config: pytest.Config, root: Path) -> bool:
-    """Return whether all that pytest is to collect is below a folder."""
+    """Return whether all arguments of pytest are below a folder."""
     paths = (path_named(config, argument).resolve() for argument in config.args)
     return all(path.is_relative_to(root.resolve()) for path in paths)
 
 
 def project_of(config: pytest.Config) -> Path:
-    """Return the project's folder; `rootpath` may be one above, where a store lies elsewhere."""
+    """Return the folder of the configuration file, or else the folder where pytest was started."""
     return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
 def require_by_hand(config: pytest.Config) -> None:
-    """End pytest with one sentence where settings have an option that is for the command line."""
+    """Refuse options in settings that are for the command line only."""
     given = by_hand(config)
     for name in BY_HAND_ALONE:
         if config.getoption(name, None) and not getattr(given, name, None):
             said = name.removeprefix("repro_").replace("_", "-")
             raise pytest.UsageError(
-                f"--{said} is for the command line: in settings it would make the gate pass"
-                " whatever is lost."
+                f"--{said} is for the command line: in settings it would let the gate pass"
+                " although findings are lost."
             )
 
 
@@ -110,9 +110,9 @@ def looks_only(config: pytest.Config) -> bool:
 def check_options(config: pytest.Config) -> None:
     """End pytest with one sentence where an option or a ledger is bad.
 
-    This is done in the process that owns the session, before xdist starts its workers: an error in
-    a worker reaches nobody as a sentence. Options at their defaults are not looked at, so that a
-    session without claims loads nothing for them.
+    This runs in the main process, before xdist starts its workers: the user would not see a
+    worker's error as a sentence. Options at their defaults are not checked, so that a session
+    without claims imports nothing for them.
     """
     try:
         _require_own_root(config)
@@ -137,10 +137,10 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _require_own_root(config: pytest.Config) -> None:
-    """Raise ValueError where pytest took an option's path for the root of its tests.
+    """Raise ValueError where pytest took the path of an option for the root of its tests.
 
-    It looks for its configuration before it knows our options, so that a path behind one of them is
-    a test to it. Then the project's own configuration is ignored.
+    pytest looks for its configuration before it knows our options, so it takes a path behind an
+    option for a test. Then it ignores the project's own configuration.
     """
     params = config.invocation_params
     is_said = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -163,8 +163,8 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         raise ValueError("--reference-seeds is for the ledger: give --update-ledger too.")
     if reference is not None and not 0 <= reference <= MOST_SEEDS:
         raise ValueError(
-            f"--reference-seeds {reference} is no number of seeds from 0, which adds none, to"
-            f" {MOST_SEEDS}."
+            f"--reference-seeds {reference} is out of range; give a number from 0 (no further"
+            f" seeds) to {MOST_SEEDS}."
         )
     if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
         profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
@@ -194,14 +194,14 @@ def _require_folder(option: str, folder: Path) -> None:
 
 
 def _check_ledgers(config: pytest.Config) -> None:
-    """Raise LedgerError where a ledger that this session will need cannot be read."""
+    """Raise LedgerError where a ledger of the session cannot be read."""
     for argument in config.args:
         for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
 
 
 def slurm_settings(config: pytest.Config) -> SlurmSettings:
-    """Return what the command line and the project's settings wish of Slurm's jobs."""
+    """Return the settings of Slurm jobs, from the options."""
     from repro.backends.cluster import SlurmSettings
 
     return SlurmSettings(
@@ -216,12 +216,12 @@ def slurm_settings(config: pytest.Config) -> SlurmSettings:
 
 
 def path_named(config: pytest.Config, argument: str) -> Path:
-    """Return the file or folder that an argument names, and maybe a test of."""
+    """Return the file or folder of an argument, which may be a node id."""
     return Path(os.path.abspath(config.invocation_params.dir / argument.partition("::")[0]))
 
 
 def places_with_ledgers(config: pytest.Config, path: Path) -> Iterator[Path]:
-    """Yield a file, or a folder's folders with ledgers, as pytest walks them."""
+    """Yield the path of a file; for a folder, all folders with ledgers in it."""
     if path.is_dir():
         yield from folders_with_ledgers(path, but=store_folder(config).absolute() / RUNS)
     else:
@@ -229,7 +229,7 @@ def places_with_ledgers(config: pytest.Config, path: Path) -> Iterator[Path]:
 
 
 def reference_of(config: pytest.Config) -> int:
-    """Return the seeds over which reproduced claims are measured for the ledger; 0 if none."""
+    """Return the seeds over which reproduced claims are measured for the ledger; 0 for no more."""
     if not option(config, "update-ledger"):
         return 0
     asked: int | None = option(config, "reference-seeds")
@@ -237,10 +237,7 @@ def reference_of(config: pytest.Config) -> int:
 
 
 def evidence_of(config: pytest.Config) -> EvidenceResults | None:
-    """Return the evidence that the command line names, read once a process; raises EvidenceError.
-
-    None where it names none.
-    """
+    """Return the evidence of `--evidence`, read once; None without it. Raises EvidenceError."""
     from repro.evidence.results import EvidenceResults
 
     named = option(config, "evidence")
@@ -251,13 +248,13 @@ def evidence_of(config: pytest.Config) -> EvidenceResults | None:
 
 
 def evidence_option(config: pytest.Config) -> str:
-    """Return the option as it is written behind a command that judges from the same files."""
+    """Return the `--evidence` option for a command that judges from the same files."""
     named = option(config, "evidence") or ()
     return f" --evidence {shlex.join(named)}" if named else ""
 
 
 def check_evidence(config: pytest.Config) -> None:
-    """Raise ValueError where evidence is named that cannot be read, or with options of training."""
+    """Raise ValueError where evidence cannot be read, or stands beside options of training."""
     if not option(config, "evidence"):
         return
     for name in ABOUT_TRAINING:
@@ -277,7 +274,7 @@ def check_evidence(config: pytest.Config) -> None:
 
 
 def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
-    """Take the profile of the files; raises ValueError where they, or an option, have another."""
+    """Set the profile to that of the files; raises ValueError where they or an option disagree."""
     first, *others = evidence.files
     for file in others:
         if file.profile != first.profile:

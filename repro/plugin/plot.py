@@ -1,4 +1,4 @@
-"""The `plot` fixture of a figure's test: panels and lines of arms, filled with stored results."""
+"""The `plot` fixture of a figure: panels and lines of arms, drawn from stored results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Plot:
         return to_json(self._figure)
 
     def panel(self, title: str) -> Panel:
-        """Add a panel to the right of those before.
+        """Add a panel to the right of the others.
 
         >>> left, right = plot.panel("one head"), plot.panel("four heads")
         """
@@ -54,7 +54,7 @@ class Plot:
         return Panel(self, data)
 
     def values(self, arm: Arm) -> list[float]:
-        """Return the metric of an arm over its first seeds, as far as they are stored."""
+        """Return the metric of an arm over its first seeds, up to the first missing run."""
         try:
             here = self._results.located(arm.at(self._profile.name))
         except Needs:
@@ -91,7 +91,7 @@ class Panel:
         at: Sequence[float],
         documented: Sequence[float] = (),
     ) -> None:
-        """Add a line through these arms, and one through what the source documents of them.
+        """Add a line through the measured arms, and one through their documented values.
 
         >>> plot.panel("all data").line(
         ...     "depth", [SHALLOW, DEEP], at=[1, 4], documented=[0.70, 0.83]

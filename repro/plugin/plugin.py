@@ -41,10 +41,10 @@ MARKERS = (
     " @figure(...), from repro.marks",
 )
 
-SESSION = pytest.StashKey[Any]()  # a ClaimSession, whose module is imported when claims are there
+SESSION = pytest.StashKey[Any]()  # a ClaimSession; its module is imported only if there are claims
 
 INSTEAD = pytest.StashKey[Callable[[Any], object]]()
-"""A function that takes a ClaimSession, and is called where the tests would be run."""
+"""A function that takes a ClaimSession, and is called instead of the tests."""
 
 PLAN_TEXT = pytest.StashKey[str]()
 
@@ -68,10 +68,10 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    config.add_cleanup(gc.unfreeze)  # the first one is called last; the process may go on
+    config.add_cleanup(gc.unfreeze)  # for a process that goes on after pytest
     if not hasattr(config, "workerinput"):
         require_by_hand(config)
-    if option(config, "plan") or INSTEAD in config.stash:  # there is nothing to share out
+    if option(config, "plan") or INSTEAD in config.stash:  # no test runs, so no workers
         config.option.numprocesses = 0
         config.option.dist = "no"
     with exit_refused(), _leaving_refused():
@@ -83,19 +83,19 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
 
 @contextmanager
 def _leaving_refused() -> Iterator[None]:
-    """Raise UsageError where something leaves Python, which would be the end of pytest."""
+    """Raise UsageError where something calls `sys.exit`, which would end pytest with its code."""
     try:
         yield
     except SystemExit as left:
-        raise pytest.UsageError(f"A conftest.py leaves Python: sys.exit({left.code}).") from left
+        raise pytest.UsageError(f"A conftest.py calls sys.exit({left.code}).") from left
 
 
-@pytest.hookimpl(trylast=True)  # the display needs the terminal, which pytest makes then
+@pytest.hookimpl(trylast=True)  # the display needs pytest's terminal
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(_Running())
-    if hasattr(config, "workerinput"):  # of xdist: it has the arguments, not what they came to
+    if hasattr(config, "workerinput"):  # a worker of xdist: its controller has chosen the profile
         set_option(config, "profile", config.workerinput[workers.PROFILE])
     else:
         check_options(config)
@@ -108,20 +108,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    display_of(session.config)  # when there is a terminal, and before anybody reports
+    display_of(session.config)  # there is a terminal by now, and nobody has reported yet
 
 
 # Which tests there are
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look for no tests in the session's store, nor in the runs of others: they may be millions."""
+    """Ignore the session's store and any other folder of runs: they may hold millions of files."""
     is_store = collection_path == store_folder(config).absolute()
     return True if is_store or has_stored_runs(collection_path) else None
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name a case by its arms: by their place, two that are swapped would swap their verdicts."""
+    """Name a case by its arms, not by its index: swapped arms would swap their verdicts."""
     arms = [val] if isinstance(val, Arm) else val if isinstance(val, list | tuple) else []
     is_of_arms = bool(arms) and all(isinstance(arm, Arm) for arm in arms)
     return " / ".join(arm.label for arm in arms) if is_of_arms else None
@@ -129,7 +129,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     name = name_or_none(item) if item.config.option.keyword else None
-    if name is not None:  # so that -k takes parts of it
+    if name is not None:  # so that -k matches parts of it
         item.extra_keyword_matches.add(name)
 
 
@@ -140,7 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if figures and not (option(config, "report") or INSTEAD in config.stash):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
-    items.sort(key=_takes_results)  # what needs no training does not wait for it
+    items.sort(key=_takes_results)  # tests without training come first
     if config.getoption("collectonly") and config.get_verbosity() > 0:
         show_sentences(items)
 
@@ -162,7 +162,7 @@ def _takes_results(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Let a plan, or a command, take the place of the tests."""
+    """Run a plan, or a command, instead of the tests."""
     config = session.config
     instead = config.stash.get(INSTEAD, _describe_plan if option(config, "plan") else None)
     claims = claim_session(session) if instead and not session.testsfailed else None
@@ -179,9 +179,9 @@ def _describe_plan(claims: ClaimSession) -> None:
 
 
 def claim_session(session: pytest.Session) -> ClaimSession | None:
-    """Return the session of the claims; it is made when the first one is due. None without claims.
+    """Return the session of the claims, made when the first claim is due; None without claims.
 
-    So a worker of xdist that gets no claim makes none, and imports nothing for it.
+    So a worker of xdist without claims makes no session and imports nothing for it.
     """
     config = session.config
     if SESSION in config.stash:
@@ -190,7 +190,7 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     marked = [item for item in session.items if _takes_results(item)]
     if not marked or config.getoption("collectonly"):
         return None
-    if (notes := workers.notes_of(config)) is not None:  # this worker may replace another one
+    if (notes := workers.notes_of(config)) is not None:  # this worker may replace a crashed one
         done = set(notes.left("done"))
         marked = [item for item in marked if item.nodeid not in done]
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
@@ -198,15 +198,15 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     from repro.plugin.session import ClaimSession
 
     config.stash[SESSION] = claims = ClaimSession.of(session, marked)
-    gc.freeze()  # thousands of claims stay: Python need not search them again and again
+    gc.freeze()  # thousands of claims stay in memory: the garbage collector should skip them
     return claims
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of what others limit to one test
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits for a test
 def pytest_runtest_protocol(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, Any, Any]:
-    """Wait for a claim where one is due; claims alone know which one follows another test."""
+    """Wait until a claim can be judged, if the next test is a claim."""
     is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
     claims = claim_session(item.session) if is_due else None
     if claims is not None and not _is_only_set_up(item.config):
@@ -215,11 +215,11 @@ def pytest_runtest_protocol(
 
 
 class _Running:
-    """Hooks that are called beside those of their names above and below."""
+    """Second implementations of hooks that this module implements, too."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged in the place of this one."""
+        """Run a claim that can be judged, instead of this one."""
         claims: ClaimSession | None = item.config.stash.get(SESSION, None)
         if claims is None or _is_only_set_up(item.config):
             return None
@@ -227,9 +227,9 @@ class _Running:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Let a claim fail that ends pytest itself: with an exit code of its own all may look well.
+        """Fail a claim that calls `pytest.exit`, since its exit code could be 0.
 
-        What repro ends is interrupted, and stays so.
+        If repro itself ends pytest, as interrupted, pytest ends.
         """
         try:
             return (yield)
@@ -237,14 +237,14 @@ class _Running:
             is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
             if is_ours or not item.get_closest_marker("claim"):
                 raise
-            why = f"The claim called pytest.exit ({left.msg}): a claim ends itself alone."
+            why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
             raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
 
     pytest_runtest_call = pytest_runtest_setup
 
 
 def _is_only_set_up(config: pytest.Config) -> bool:
-    """Tell whether fixtures are shown, and no test is run."""
+    """Tell whether pytest only sets up or shows fixtures, and runs no test."""
     return bool(config.getoption("setupplan") or config.getoption("setuponly"))
 
 
@@ -256,7 +256,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
-    """Return the session of the test that takes a fixture, which has to have a marker."""
+    """Return the session of a test that takes a fixture; the test must have a marker."""
     claims: ClaimSession | None = request.config.stash.get(SESSION, None)
     if claims is None or not request.node.get_closest_marker(marker):
         raise pytest.UsageError(
@@ -265,15 +265,15 @@ def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
     return claims
 
 
-@pytest.fixture(name="trials")  # named apart from the module, which would take its place
+@pytest.fixture(name="trials")  # a function of this name would hide the module
 def trials_fixture(request: pytest.FixtureRequest) -> Trials:
-    """Ask for arms; what comes back can be compared, and is trained if need be."""
+    """Return trials of arms; their metrics can be compared, and are trained if need be."""
     return _session_of(request, "claim").trials_for(request.node)
 
 
 @pytest.fixture
 def document(request: pytest.FixtureRequest) -> Document:
-    """Say what a source prints, and hold it against what else it prints; nothing is trained."""
+    """Compare numbers that a source prints with each other; nothing is trained."""
     if "trials" in request.fixturenames:
         raise pytest.UsageError("A claim takes trials or document, not both: make two claims.")
     return _session_of(request, "claim").document_of(request.node)
@@ -281,13 +281,13 @@ def document(request: pytest.FixtureRequest) -> Document:
 
 @pytest.fixture(name="plot")
 def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
-    """Lay out panels and lines of arms; they are drawn from the store, as far as it goes."""
+    """Define the panels and lines of a figure; it is drawn from the results in the store."""
     plot = _session_of(request, "figure").plot_of(request.node)
     yield plot
     request.node.user_properties.append(("repro.figure", json.dumps(plot.figure)))
 
 
-# What is reported of them
+# Reports
 
 
 @pytest.hookimpl(wrapper=True)
@@ -299,7 +299,7 @@ def pytest_runtest_makereport(
         report = yield
     else:
         report = yield from _judged_report(claims, item, call)
-    if call.when != "teardown" and _takes_results(item):  # so that what others make of it is seen
+    if call.when != "teardown" and _takes_results(item):  # shows whether a hook changes it later
         report.user_properties.append((OUTCOME, report.outcome))
     return report
 
@@ -315,7 +315,7 @@ def _judged_report(
         if call.when == "call":
             claims.judge(item, call, report)
         claims.gate.require_judged(item, report)
-    except Exception as error:  # none may leave a hook: the others would not be judged
+    except Exception as error:  # an error in a hook would end pytest before the other claims
         from repro.plugin.gate import fail
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
@@ -323,21 +323,21 @@ def _judged_report(
 
 
 def _shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Leave out of the traceback of a claim what its author did not write, or all of it."""
+    """Remove the frames of repro from a claim's traceback, or the whole traceback."""
     from repro.plugin.verdict import SAID_IN_FULL
 
     if not item.config.getoption("fulltrace", False):
-        usual = item._traceback_filter  # what pytest cuts out, it cuts out of the whole traceback
+        usual = item._traceback_filter  # applied first: it expects the whole traceback
         item._traceback_filter = (  # type: ignore[method-assign]
             lambda excinfo: _without_ours(usual(excinfo))
         )
     if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
-        # a verdict takes the traceback's place, whose sources would take longer to find
+        # a verdict replaces the traceback, which is slow to format
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
 
 
 def _without_ours(traceback: Traceback) -> Traceback:
-    """Leave out the frames of repro, where others are left."""
+    """Remove the frames of repro, if that leaves any frame."""
     theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
     return theirs if len(theirs) else traceback
 
@@ -346,7 +346,7 @@ def _without_ours(traceback: Traceback) -> Traceback:
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport, config: pytest.Config
 ) -> Generator[None, Any, Any]:
-    """A claim has a line of its own, so it needs no letter among the dots."""
+    """Show no letter for a claim among the dots, since it has a line of its own."""
     status = yield
     is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
     return (status[0], "", "") if is_announced and config.get_verbosity() == 0 else status
@@ -370,10 +370,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> Generator[None, None, None]:
-    """Write the end of the session, after all that pytest has to say of its tests."""
+    """Write the summary of the claims, after pytest's own summary."""
     yield
     if hasattr(config, "workerinput"):
-        return  # xdist's workers have a terminal too; their records reach the controller
+        return  # a worker of xdist: its records reach the controller
     if plan := config.stash.get(PLAN_TEXT, None):
         terminalreporter.write_line(plan)
         return
@@ -390,7 +390,7 @@ def pytest_terminal_summary(
 
 
 def _carried(terminalreporter: pytest.TerminalReporter, name: str) -> list[Any]:
-    """Return what this session's tests attached to their reports, which also come from workers."""
+    """Return the properties of this name that tests attached to their reports, as JSON data."""
     reports = (report for group in terminalreporter.stats.values() for report in group)
     properties = (getattr(report, "user_properties", ()) for report in reports)
     texts = (value for each in properties for key, value in each if key == name)

@@ -1,4 +1,4 @@
-"""Claims read outside of a test session: collected by pytest, and asked which runs they use."""
+"""Reads claims outside of a test session: pytest collects them, and a command uses them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 QUIET = (
     *("-p", "no:terminal", "-p", "no:cacheprovider"),
-    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # this module has imported the plugin
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # the plugin is imported already
 )
 
 
 def with_claims(
     claims: Sequence[str], options: Sequence[str], use: Callable[[ClaimSession], T]
 ) -> T:
-    """Collect claims and figures as pytest does, and return what a function makes of them.
+    """Collect claims and figures with pytest, call a function with them, and return its result.
 
-    Raises `EvidenceError` where there are none, or where they cannot be collected.
+    Raises `EvidenceError` where there are none, or where pytest cannot collect them.
 
     >>> with_claims(["claims"], ["--repro-profile", "ci"], lambda session: len(session.items))
     """
@@ -48,7 +48,7 @@ def with_claims(
 
 
 class _Reader:
-    """A plugin of pytest that has a function use the claims in place of the tests' run."""
+    """A plugin of pytest that calls a function with the claims instead of running tests."""
 
     def __init__(self, use: Callable[[ClaimSession], Any]) -> None:
         self._use = use
@@ -66,25 +66,25 @@ class _Reader:
     def _use_now(self, session: ClaimSession) -> None:
         try:
             self.given.append(self._use(session))
-        except Exception as error:  # pytest would print it as a fault of its own
+        except Exception as error:  # pytest would print it as an internal error
             self.raised = error
 
 
 def read(session: ClaimSession, item: pytest.Item) -> Trials:
-    """Call the test of a claim, and return what it asked for, as far as it came.
+    """Call the test of a claim, and return its `trials` with all arms that it asked for.
 
     >>> read(session, session.trained[0]).arms
     """
     trials = session.trials_of(item)
-    with suppress(Exception, pytest.skip.Exception), quiet():  # what is wrong with it its test says
+    with suppress(Exception, pytest.skip.Exception), quiet():  # pytest reports errors of the test
         call(item, trials=trials)
     return trials
 
 
 def read_everything(session: ClaimSession) -> dict[pytest.Item, int]:
-    """Read all that claims, the ledger and figures want of the results.
+    """Read all results that claims, the ledger and figures use.
 
-    Return how many runs are missing to the claims that miss some.
+    Returns the number of missing runs for each claim that misses any.
 
     >>> with_claims(["claims"], [], read_everything)
     """
@@ -92,14 +92,14 @@ def read_everything(session: ClaimSession) -> dict[pytest.Item, int]:
     session.gate.reference = PROFILES[session.profile.name].reference
     for item in session.trained:
         _missing_runs(session, item)
-    for item in session.figures:  # what is wrong with a figure its test says
+    for item in session.figures:  # pytest reports errors of a figure
         with suppress(Exception), quiet():
             call(item, plot=session.plot_of(item))
     return {item: count for item, count in missing.items() if count}
 
 
 def _missing_runs(session: ClaimSession, item: pytest.Item) -> int:
-    """Read a claim; return the number of runs that it stops at."""
+    """Read a claim; return the number of its missing runs."""
     try:
         session.read(item)
     except RunsMissing as stopped:

@@ -39,7 +39,7 @@ def _wanted(chosen: argparse.Namespace) -> int:
 
 
 def _read(session: ClaimSession) -> Wanted:
-    """Judge the claims on recorded runs, and return what those want that are open."""
+    """Judge the claims on recorded runs, and return the runs that open claims want."""
     import pytest
 
     from repro.arm import Needs
@@ -64,7 +64,7 @@ def _read(session: ClaimSession) -> Wanted:
             continue
         except (AssertionError, Needs, RunsMissing, pytest.skip.Exception):
             pass
-        except Exception as error:  # its test says more
+        except Exception as error:  # pytest shows more when it runs the test
             wanted.add(name, (), f"cannot be read: {type(error).__name__}: {error}")
             continue
         open_ = [each for each in trials.findings if each.outcome is Outcome.INCONCLUSIVE]

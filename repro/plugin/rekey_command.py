@@ -34,7 +34,7 @@ def add_to(commands: Any) -> None:
 
 
 def _rekey(chosen: argparse.Namespace) -> int:
-    """Check and take over the runs; the exit code is 1 where a kind of them cannot be."""
+    """Check and take over runs; the exit code is 1 where a kind of run cannot be taken over."""
     from repro.core.device import resolve_device
     from repro.evidence.rekey import check, kind_of, note
     from repro.runs.provenance import commit_of
@@ -44,7 +44,7 @@ def _rekey(chosen: argparse.Namespace) -> int:
     readings = _readings(chosen, device)
     found = {run: old for reading in readings for run, old in reading.results.found.items()}
     if not found:
-        print("Nothing is to be done: no run has the key of another version of the code.")
+        print("Nothing to do: no run has the key of another version of the code.")
         return 0
     retrained: dict[Kind, int] = {}
     refused: dict[Kind, str] = {}
@@ -73,7 +73,7 @@ def _rekey(chosen: argparse.Namespace) -> int:
 
 
 def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
-    """Read the claims with the runs of each file, or with those of the store at each profile."""
+    """Read the claims with the runs of each file; without files, with the store at each profile."""
     from repro.evidence.file import EvidenceFile
     from repro.evidence.rekey import FormerRuns
     from repro.plugin.reading import with_claims
@@ -100,7 +100,7 @@ def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
 
 
 class Reading:
-    """The runs of one file, or of a store, as claims read them under today's keys."""
+    """The runs of one file, or of a store, that claims read under today's keys."""
 
     def __init__(
         self, session: ClaimSession, *, former: FormerRuns, path: Path | None, device: str
@@ -121,7 +121,7 @@ class Reading:
         read_everything(session)
 
     def take_over(self, notes: dict[Any, dict[str, Any]]) -> str:
-        """Write the runs that have notes under today's keys; return in words what was done."""
+        """Write the runs in `notes` under today's keys; return a sentence about it."""
         self.results.annotate(notes)
         if self._path is None:
             for run in notes:

@@ -1,4 +1,4 @@
-"""The command `run`: trains a run of each arm of a claim, to be seen. It stores nothing."""
+"""The command `run`: trains one run of each arm of a claim in the open, and stores nothing."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
         if not isinstance(arm, RecordedArm)
     ]
     if not runs:
-        raise EvidenceError("Nothing is to be trained: these claims have no arms that train.")
+        raise EvidenceError("Nothing to train: these claims have no arms that train.")
     starts = [run.arm.starts_from for run in runs if run.arm.starts_from]
     engines = {run: engine_of(run.arm, device=device) for run in [*starts, *runs]}
-    # pytest's own wants its terminal, and is what pdb.set_trace has become
+    # pytest replaces pdb.set_trace by its own, which needs pytest's terminal
     sys.breakpointhook = lambda *args, **kwargs: pdb.Pdb().set_trace(sys._getframe(1))
     again, has_failed = Again(engines, device=device, shows=True), False
     for run in runs:

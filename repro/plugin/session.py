@@ -1,7 +1,7 @@
-"""The claims of a session: planned together, trained for by one pool, judged one by one.
+"""The claims of a session: planned together, trained by one pool, judged one by one.
 
-The session reads claims ahead of their tests (`read`), has trained what they miss (`train`), and
-makes a verdict of each report (`judge`). `Turns` says which claim is run when.
+The session reads claims ahead of their tests (`read`), trains the missing runs (`train`), and turns
+each test report into a verdict (`judge`). `Turns` says which claim is run when.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from repro.store import Store, StoreError
 from repro.text import said_in_full
 
 SECONDS_OF_A_WAIT = 1.0
-"""Seconds after which a session that waits for training looks again whether all is well."""
+"""The longest wait for the pool in one call, in seconds."""
 
 
 class ClaimSession:
@@ -67,7 +67,7 @@ class ClaimSession:
 
     @classmethod
     def of(cls, session: pytest.Session, items: Sequence[pytest.Item]) -> Self:
-        """Make the session that the options ask for; a bad one ends pytest with a sentence."""
+        """Make the session from the options; a bad option ends pytest with a sentence."""
         try:
             return cls(session, items)
         except (ValueError, StoreError, EvidenceError) as error:
@@ -80,7 +80,7 @@ class ClaimSession:
             option(config, "profile"), budget=option(config, "seed-budget")
         )
         self.reports: list[str] = []
-        """Sentences that a reader of the verdicts has to know."""
+        """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
         self.gate = Gate(
@@ -97,10 +97,10 @@ class ClaimSession:
         )
         self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
-        """The claims whose tests end in an error of their own, and in which."""
+        """The claims whose tests raise an error of their own, and the error."""
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
-        """The results of the session, and those that are recorded."""
+        """The results of the session, with recorded results."""
         planned = [item for item in self.trained if item not in self.unplanned]
         self.plan = Plan(
             {item: partial(self.read, item) for item in planned}, is_done=self._is_done
@@ -115,14 +115,14 @@ class ClaimSession:
         )
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
-        """The findings that a claim's test has gathered, until the claim is judged."""
+        """The fixture of each claim whose test runs, until the claim is judged."""
 
     @property
     def config(self) -> pytest.Config:
         """The options of the session."""
         return self.session.config
 
-    # What there is to judge, and by which results
+    # The claims, and the results that they read
 
     @cached_property
     def items(self) -> list[pytest.Item]:
@@ -149,20 +149,20 @@ class ClaimSession:
 
     @cached_property
     def trained(self) -> list[pytest.Item]:
-        """The claims that can be judged and that no document alone decides."""
+        """The claims that need results of runs, without refused and skipped ones."""
         judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
         return [item for item in judged if not is_about_a_document(item)]
 
     @cached_property
     def unplanned(self) -> dict[pytest.Item, list[str]]:
-        """The claims that cannot be read ahead of their test, and what they need of pytest."""
+        """The claims that cannot be read ahead of their test, and the fixtures that they need."""
         needs = {item: needed_of_pytest(item) for item in self.trained}
         return {item: needed for item, needed in needs.items() if needed}
 
     def _results(self) -> tuple[KnownResults, Training | None]:
-        """Return the results that claims read, and the training of those that are missing.
+        """Return the results that claims read, and the training of missing ones.
 
-        There is none where the session judges from evidence.
+        The training is None if the session judges from evidence.
         """
         config = self.config
         evidence = evidence_of(config)
@@ -178,7 +178,7 @@ class ClaimSession:
         pool = pool_named(
             option(config, "executor") if trains else "local",
             store,
-            device=option(config, "device") if trains else "cpu",  # to look for one imports torch
+            device=option(config, "device") if trains else "cpu",  # a search would import torch
             trainers=trainers_of(config),
             project=project_of(config),
             slurm=slurm_settings(config),
@@ -191,10 +191,10 @@ class ClaimSession:
     def _is_done(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_done(run)
 
-    # Reading claims, and training what they miss
+    # Reading claims, and training missing runs
 
     def read(self, item: pytest.Item) -> None:
-        """Call the test of a claim; raises `RunsMissing` where it, or the gate, misses runs."""
+        """Call the test of a claim; raises `RunsMissing` if the test, or the gate, needs runs."""
         trials = self.trials_of(item)
         raised: BaseException | None = None
         with self.turns.noted(item), quiet():
@@ -202,7 +202,7 @@ class ClaimSession:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
                 raise
-            except BaseException as error:  # also sys.exit: the test will say it again
+            except BaseException as error:  # also sys.exit: it comes again when the test is run
                 raised = error
         if raised is None or isinstance(raised, AssertionError):
             self.gate.compare(item, trials, holds=raised is None)
@@ -210,9 +210,9 @@ class ClaimSession:
             self.unreadable[item] = said_in_full(raised)
 
     def train(self, until_ready: bool) -> pytest.Item | None:
-        """Keep the pool busy; wait until a claim can be judged, if asked to, and return it.
+        """Keep the pool busy; with `until_ready`, wait until a claim can be judged, and return it.
 
-        None where no claim waits for training.
+        None if no claim waits for training.
         """
         if self.training is None or not self.plan.missing:
             return None
@@ -228,7 +228,7 @@ class ClaimSession:
         return item
 
     def _train_now(self, runs: Sequence[Run]) -> None:
-        """Train these runs while a claim waits for them in its test."""
+        """Train these runs now, while the claim's test waits for them."""
         assert self.training is not None
 
         def wait() -> None:
@@ -246,7 +246,7 @@ class ClaimSession:
             self._stop_because(stopped)
 
     def _stop_because(self, stopped: TrainingStopped) -> None:
-        """End the session; in a worker of xdist, whose exit would not say why, each claim does."""
+        """End the session; in a worker of xdist, whose exit shows no reason, fail each claim."""
         if not hasattr(self.config, "workerinput"):
             pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
         assert isinstance(self.results, Results)
@@ -254,7 +254,7 @@ class ClaimSession:
         self.plan.look(self.plan.missing)
 
     def _announce_plan(self, training: Training) -> None:
-        """Say once what is about to be trained, and how long that will take."""
+        """Say once what will be trained, and how long it will take."""
         if self._has_announced:
             return
         self._has_announced = True
@@ -271,29 +271,29 @@ class ClaimSession:
 
     @property
     def _display(self) -> Notes | Display:
-        """The display of this process, or a worker's notes to the process that has it."""
+        """The display of this process; in a worker, the notes to the process with the display."""
         return notes_of(self.config) or display_of(self.config)
 
     def unplanned_lines(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
         return [
-            f"{claim_id(item)} takes {', '.join(needed)}, which there is only while its test runs:"
-            " what it misses is trained then, and is in no plan"
+            f"{claim_id(item)} takes {', '.join(needed)}, which exists only while its test runs:"
+            " its missing runs are trained then, and are in no plan"
             for item, needed in self.unplanned.items()
         ]
 
-    # The claim's test is run: its fixtures, and its verdict
+    # Running a claim's test: its fixtures, and its verdict
 
     def trials_for(self, item: pytest.Item) -> Trials:
-        """Return the fixture of a claim, from which its test is judged."""
+        """Return the `trials` fixture of a claim whose test runs."""
         trains = item in self.unplanned or not is_called_alike(item)
         self._gathered[item] = trials = self.trials_of(item, trains=trains)
         return trials
 
     def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
-        """Make a fresh view of the results for one call of a claim's test.
+        """Make a new `trials` fixture for one call of a claim's test.
 
-        With `trains` it trains what it misses itself.
+        With `trains` the fixture itself trains missing runs.
         """
         mark = mark_of(item)
         profile = replace(PROFILES[self.profile.name], looks=mark.looks_at(self.profile))
@@ -308,18 +308,18 @@ class ClaimSession:
         )
 
     def document_of(self, item: pytest.Item) -> Document:
-        """Make the fixture of a claim about a document, which gathers what it says."""
+        """Return the `document` fixture of a claim whose test runs."""
         self._gathered[item] = document = Document()
         return document
 
     def plot_of(self, item: pytest.Item) -> Plot:
-        """Make an empty figure, to be filled with what is stored."""
+        """Return the `plot` fixture of a figure."""
         return Plot(item, self.known, self.profile)
 
     def judge(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
     ) -> None:
-        """Turn a claim's test report into its verdict, held against the ledger."""
+        """Turn a claim's test report into its verdict, compared with the ledger."""
         gathered = self._gathered.pop(item, None) or self.trials_of(item)
         raised = call.excinfo.value if call.excinfo else None
         self.reports += self.gate.judge(item, raised, report, gathered)

@@ -1,4 +1,4 @@
-"""The command `store`: shows what a store holds and how old it is, and removes what is old."""
+"""The command `store`: shows the content and age of a store, and removes old results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
 
 DEFAULT_STORE = ".repro"
-"""The store of the project that one is in, where neither an option nor REPRO_STORE names one."""
+"""The default store, in the current folder."""
 
 
 def add_to(commands: Any) -> None:
@@ -25,21 +25,21 @@ def add_to(commands: Any) -> None:
 
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
-    parser = commands.add_parser("store", help="show what a store holds, or remove what is old")
+    parser = commands.add_parser("store", help="show what a store holds, or remove old results")
     parser.add_argument("--store", metavar="DIR", help="the store's folder (also REPRO_STORE)")
     parser.set_defaults(run=show)
     actions = parser.add_subparsers(metavar="ACTION")
     pruning = actions.add_parser(
-        "prune", help="remove runs that are old, and are trained again where a claim needs them"
+        "prune", help="remove old runs; a claim that needs one trains it again"
     )
     pruning.add_argument(
-        "--older-than", type=_days, default=0.0, metavar="DAYS", help="remove what is older"
+        "--older-than", type=_days, default=0.0, metavar="DAYS", help="remove older results"
     )
     pruning.add_argument(
         "--old-code",
         nargs="*",
         metavar="CLAIM",
-        help="remove runs of these claims' arms that former code trained (default: all claims)",
+        help="remove runs that former code of these claims' arms trained (default: all claims)",
     )
     pruning.add_argument("--damaged", action="store_true", help="remove damaged runs instead")
     pruning.add_argument(
@@ -52,7 +52,7 @@ def add_to(commands: Any) -> None:
 
 
 def show(chosen: argparse.Namespace) -> int:
-    """Print how much of each kind the store holds, and its runs by arm and code."""
+    """Print the size of each kind of content, and the runs by arm and code."""
     root = named_store(chosen).absolute()
     if not _is_store(root):
         return 0
@@ -67,7 +67,7 @@ def show(chosen: argparse.Namespace) -> int:
 
 
 def prune(chosen: argparse.Namespace) -> int:
-    """Remove what is older than so many days, or of former code, and print what that was."""
+    """Remove content older than a number of days, or of former code, and print the numbers."""
     root = named_store(chosen).absolute()
     if not chosen.older_than and chosen.old_code is None:
         raise StoreError("store prune removes nothing by itself: give --older-than or --old-code.")
@@ -116,7 +116,7 @@ def _codes_of_arms(session: ClaimSession) -> dict[str, set[str]]:
 
 
 def _is_store(root: Path) -> bool:
-    """Return whether there is a store to look at; none is made, and its absence is said."""
+    """Return whether there is a store; print a line if there is none."""
     is_there = (root / "runs").is_dir()
     if not is_there:
         print(f"There is no store in {root} yet.")
@@ -124,7 +124,7 @@ def _is_store(root: Path) -> bool:
 
 
 def named_store(chosen: argparse.Namespace) -> Path:
-    """Return the folder that `--store` or the environment names, else the usual one.
+    """Return the folder that `--store` or the environment names, or else the default.
 
     >>> named_store(argparse.Namespace(store=None))
     PosixPath('.repro')
@@ -132,7 +132,7 @@ def named_store(chosen: argparse.Namespace) -> Path:
     if chosen.store == "":
         raise StoreError("--store has no name of a folder after it; give one.")
     named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
-    return Path(os.path.expanduser(named))  # the shell leaves the ~ in --store=~/runs
+    return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
 
 
 def _days(text: str) -> float:

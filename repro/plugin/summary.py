@@ -1,4 +1,4 @@
-"""The end of a session: verdicts as a table and in counts, the ledger, the report. Or its plan."""
+"""The end of a session: the table of verdicts, the ledger, the report. Or the session's plan."""
 
 from __future__ import annotations
 
@@ -50,27 +50,27 @@ from repro.store import Store
 from repro.text import counted, shown
 
 MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
-"""Lines of each that the end of a session has without -v, so that all of it has at most 40."""
+"""The most lines of each kind without -v, so that the summary has at most 40 lines."""
 
 
 class Account(TypedDict):
-    """The work of one process: runs asked for, runs trained, and remarks about them."""
+    """The work of one process: requested runs, trained runs, and remarks."""
 
     requested: int
     missing: int
-    """The runs that claims wait for in vain: training has failed, or was stopped."""
+    """The requested runs without a result, because training failed or was stopped."""
     trained: int
     reports: list[str]
     evidence: list[str]
     """The lines about the files of evidence that the session judges from."""
     recorded: dict[str, list[str]]
-    """The keys of the recorded runs that were read, by their files."""
+    """The keys of the recorded runs that were read, by file."""
     recorded_runs: RunsByKey
-    """These runs, where a report is written."""
+    """The recorded runs themselves, if a report is written."""
 
 
 def account_of(session: ClaimSession) -> Account:
-    """Return what a process did, for its end to be written: here, or above a worker of xdist."""
+    """Return the work of this process, for the summary of the main process."""
     training, results = session.training, session.results
     remarks, missing = list(session.reports), len(session.plan.missing)
     if training is not None and isinstance(results, Results):
@@ -94,7 +94,7 @@ def summarise(
     figures: list[Any],
     accounts: list[Account],
 ) -> None:
-    """Write the table; update the ledger and write the report where that was asked for.
+    """Write the table; update the ledger and write the report if the options say so.
 
     Claims and figures are JSON of `JudgedClaim` and `FigureData`.
     """
@@ -151,9 +151,10 @@ def _write_verdicts(
             f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
         )
         for entry in removed:
-            terminal.write_line(shown(f"{entry.claim} was removed on {entry.data}, which it left"))
+            said = f"the entry of {entry.claim} on {entry.data} was removed: it uses other data now"
+            terminal.write_line(shown(said))
     elif (results.changed or results.new) and not from_evidence:
-        terminal.write_line("accept what differs from the ledger with --update-ledger")
+        terminal.write_line("accept the differences from the ledger with --update-ledger")
 
 
 def _write_some(
@@ -163,7 +164,7 @@ def _write_some(
     of_what: str,
     **markup: bool,
 ) -> None:
-    """Write lines up to a number, and how many are left."""
+    """Write the first lines, and the number of the others."""
     for line in lines[:most]:
         terminal.write_line(shown(line), **markup)
     if left := len(lines) - len(lines[:most]):
@@ -176,7 +177,7 @@ def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> No
 
 
 def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord]) -> list[Failure]:
-    """Return the claims that failed, each once: by their verdict, or by an error."""
+    """Return the claims that failed by their verdict or by an error, each once."""
     commands = {record.claim: record.command for record in records}
     failures: dict[str, Failure] = {}
     for report in [*terminal.stats.get("failed", ()), *terminal.stats.get("error", ())]:
@@ -213,7 +214,7 @@ def _write_report(
 
 
 def session_of(config: pytest.Config, *, report: Path) -> SessionData:
-    """Return what is known of a session whose report goes into this folder.
+    """Return the data of a session for a report in this folder.
 
     >>> session_of(request.config, report=Path("report")).profile
     'ci'
@@ -235,16 +236,17 @@ def session_of(config: pytest.Config, *, report: Path) -> SessionData:
 
 
 def _is_acceptable(record: ClaimRecord) -> bool:
-    """Return False where a claim was not run, or where its ledger entry took more seeds."""
+    """Return False where a claim was not run, or is open only because of a seed budget."""
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
 def _update(
     records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
 ) -> list[Entry]:
-    """Write what was accepted, and leave ledgers of one file; `files` are those of the claims.
+    """Write the accepted verdicts into the ledgers; `files` are the files of the claims.
 
-    Return the entries that were removed, since their claims are about other data now.
+    A former `ledger.toml` is split. Returns the entries that were removed because their claims are
+    about other data now.
     """
     removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
@@ -269,7 +271,7 @@ def _update(
 
 
 def _rounded(number: float) -> float:
-    """Round to six digits: the last ones differ between machines, and would change the ledger."""
+    """Round to six digits: further digits differ between machines and would change the ledger."""
     return float(f"{number:.6g}")
 
 
@@ -296,13 +298,13 @@ def _entry(record: ClaimRecord) -> Entry:
 
 
 def _own_looks(record: ClaimRecord) -> list[int]:
-    """Return the looks that a claim declares itself; none where they are those of its profile."""
+    """Return the looks that a claim itself declares; none if they are those of its profile."""
     usual = PROFILES.get(record.profile)
     return record.looks if usual and tuple(record.looks) != usual.looks else []
 
 
 def describe_plan(session: ClaimSession) -> str:
-    """Return what a session would train."""
+    """Return the plan of a session as text."""
     plan, profile = session.plan, session.profile
     assert session.training is not None, "--plan with --evidence is refused"
     plan.read_all()

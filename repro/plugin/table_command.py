@@ -71,7 +71,7 @@ def _write(session: ClaimSession, into: Path | None) -> None:
 
 
 def _used(session: ClaimSession) -> list[UsedRuns]:
-    """Call the tests of claims, and return the runs that they read."""
+    """Read claims, and return the runs that they use."""
     from repro.plugin.claims import claim_id
     from repro.plugin.reading import read
     from repro.report.runs import UsedRuns

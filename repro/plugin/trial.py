@@ -1,4 +1,4 @@
-"""One arm of a claim, whose measures are its attributes, and several arms as a ladder."""
+"""One arm of a claim with its metrics as attributes, and several arms as a ladder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from repro.judge import Curve, Judge, Ladder, Measured, Scale
 T = TypeVar("T")
 
 TRAINING = {"loss": Metric("identity")}
-"""The metrics that the core records of every epoch, measured or not."""
+"""The metrics that the core records after every epoch, for every study."""
 
 
 class TrialsOfClaim(Protocol):
-    """The part of `Trials` that its arms use: the values of their runs, and notes of their use."""
+    """The part of `Trials` that its arms use."""
 
     judge: Judge
     metrics: list[str]
@@ -34,10 +34,10 @@ class TrialsOfClaim(Protocol):
 
 
 class Trial:
-    """One arm; its metrics are its attributes, a list metric by index: `trial.alignment[0]`.
+    """One arm; its metrics are attributes, with an index for a list metric: `trial.alignment[0]`.
 
-    They are what a run ended with; `trial.over_epochs.accuracy` is the way there. A name that no
-    attribute can have goes into brackets, there too: `trial["val/acc"]`.
+    A metric has the value at the end of a run; `trial.over_epochs.accuracy` has the value after
+    each epoch. Other names go into brackets, in both places: `trial["val/acc"]`.
 
     >>> deep = trials(DEEP)
     >>> assert deep.accuracy > 0.8
@@ -73,7 +73,7 @@ class Trial:
         return OverEpochs(self)
 
     def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
-        """Return a metric, or one of a list of them, over the first seeds."""
+        """Return a metric over seeds, or one element of a list metric."""
         trials, is_exact = self.trials, self.arm.is_exact(name, index)
         trials.note_metric(self.arm, exact=is_exact)
 
@@ -95,10 +95,10 @@ class Trial:
         )
 
     def repeats(self, count: int) -> bool:
-        """Return whether the first runs are one run: alike in all that they measured on the way.
+        """Return whether the first runs are the same run: equal in all recorded values.
 
-        A training that does not use its seed gives such runs, and so does a file that lists one
-        run under several seeds.
+        This happens if the training does not use its seed, or if a file lists one run under several
+        seeds.
         """
         first, *others = self.trials.values(self.arm, count)
         return bool(others) and all(run == first for run in others)
@@ -111,11 +111,11 @@ class Trial:
         return values
 
     def label(self, index: int | None) -> str:
-        """The arm, or its place in a list metric."""
+        """The label of the arm, with the index of a list metric."""
         return self.arm.label if index is None else f"{self.arm.label} [{index}]"
 
     def diverged(self, values: Values) -> bool:
-        """Return whether a run diverged, so that it has no values; remark on it if so."""
+        """Return whether a run diverged, and remark on it; such a run has no values."""
         if "diverged_at" in values:
             self.trials.diverged.append(
                 f"{self.arm.label} diverged at step {values['diverged_at']}"
@@ -181,7 +181,7 @@ class OverEpochs:
 
 
 def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:
-    """Return these values by seed; those of the one run of an exact metric stand for all."""
+    """Return the values by seed; a single value of an exact metric stands for all seeds."""
     return np.array(values * count if len(values) == 1 else values)
 
 
@@ -195,7 +195,7 @@ def _metric(name: str, arm: Arm, more: dict[str, Metric]) -> Metric:
 
 
 class Each(Generic[T]):
-    """A list metric of one arm, such as one value a block."""
+    """A list metric of one arm, such as one value for each block."""
 
     def __init__(self, at: Callable[[int], T]) -> None:
         self._at = at
@@ -205,7 +205,7 @@ class Each(Generic[T]):
 
 
 class Rungs:
-    """Arms in order; a metric of theirs is a ladder that can be said to climb, fall or peak."""
+    """Arms in order; each metric is a ladder that can climb, fall or peak."""
 
     def __init__(self, trials: list[Trial]) -> None:
         self._trials = trials

@@ -1,4 +1,4 @@
-"""The fixture `trials` of a claim: arms that it can ask for, and their measures over seeds."""
+"""The fixture `trials`: a claim asks it for arms, and gets their metrics over seeds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
 from repro.store import Result
 
 RECORDED = "recorded"
-"""The profile, in the ledger, of claims whose runs exist already."""
+"""The profile in the ledger for claims on recorded runs."""
 
 
 class Trials:
@@ -57,9 +57,9 @@ class Trials:
         self.diverged: list[str] = []
         self._seeds_read: dict[Arm, int] = {}
         self._found: dict[Arm, list[Result]] = {}
-        """The results of each arm's first seeds, as far as they were asked for and are there."""
+        """The results of each arm's first seeds, as far as they were asked for and exist."""
         self._read_off: dict[Arm, bool] = {}
-        """Return if all that was asked of an arm so far is exact, so that one run tells it."""
+        """True for an arm of which only exact metrics were asked: one run is enough."""
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -72,7 +72,7 @@ class Trials:
     def __call__(self, *arms: Any, size: str | None = None) -> Any:
         """Return the trials of one arm, of several, or of a list of arms as a ladder.
 
-        `size` names the profile whose size the arms have, where that is not the session's.
+        `size` names a profile for the size of the arms, instead of the session's profile.
         """
         if self.only_at and self.only_at != self.profile.name:
             raise Needs(f"is judged at one size only: needs --profile {self.only_at}")
@@ -82,9 +82,9 @@ class Trials:
         return trials[0] if len(trials) == 1 else tuple(trials)
 
     def require(self, condition: Verdict, what: str) -> None:
-        """Leave the claim unjudged unless a condition for judging it is reproduced.
+        """Leave the claim `not run` unless a condition is reproduced.
 
-        Two arms that both guess are equally good, which says nothing about the claim.
+        If two arms only guess, they are equally good, but this says nothing about the claim.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
@@ -115,7 +115,7 @@ class Trials:
         return list(trials.values())
 
     def _require_same_seeds(self) -> None:
-        """Raise where arms would be paired by the place of their seeds, and not by their seeds."""
+        """Raise ValueError where arms have different lists of documented seeds to pair."""
         kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
         if len(set(kinds.values())) > 1:
             listed = ", ".join(f"{name} {list(seeds) or 'none'}" for name, seeds in kinds.items())
@@ -130,7 +130,7 @@ class Trials:
         return [arm for arm in dict.fromkeys(self.arms) if isinstance(arm, RecordedArm)]
 
     def _recorded_design(self) -> Design:
-        """Return the design of arms whose runs are all there."""
+        """Return the design of recorded arms."""
         if self.after:
             raise ValueError(
                 f"after={self.after} leaves out seeds that would be trained, and"
@@ -151,7 +151,7 @@ class Trials:
 
     @property
     def profile_name(self) -> str:
-        """The profile that the verdict is about; what is recorded has no size to choose."""
+        """The profile of the verdict; recorded runs have one of their own."""
         return RECORDED if self.recorded else self.profile.name
 
     @property
@@ -161,33 +161,33 @@ class Trials:
 
     @property
     def findings(self) -> Sequence[Verdict]:
-        """The verdicts so far; a claim cannot take any of them back."""
+        """The verdicts so far."""
         return tuple(self.judge.verdicts)
 
     @property
     def asserted(self) -> Sequence[Verdict]:
-        """The verdicts whose truth was asked."""
+        """The asserted verdicts."""
         return tuple(self.judge.findings.asserted)
 
     @property
     def p(self) -> float | None:
-        """The p of all findings together; None where nothing in them is random."""
+        """The p of all findings together; None if all are exact."""
         return p_of_all(self.findings) if self.level else None
 
     @property
     def level(self) -> float:
-        """The chance allowed for a false verdict; what is read off adds nothing to it."""
+        """The allowed chance of a false verdict, summed over all findings that are not exact."""
         return sum(finding.level for finding in self.findings if not finding.is_exact)
 
     @property
     def arms_used(self) -> list[ArmData]:
-        """The arms behind the findings, as the claim lists them, and where their runs are."""
+        """The arms behind the findings, in the order of the claim, with the keys of their runs."""
         read = self._seeds_read
         return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
 
     def _data_of(self, arm: Arm, count: int) -> ArmData:
         seeds, settings = self._seeds(arm, count), arm.settings()
-        if isinstance(arm, RecordedArm):  # files of other folders may be called alike
+        if isinstance(arm, RecordedArm):  # files in different folders may have the same name
             settings["data"] = arm.content()
         return ArmData(
             label=arm.label,
@@ -199,7 +199,7 @@ class Trials:
 
     @property
     def machine(self) -> str:
-        """The machines, torch and engines that trained the runs: others round differently."""
+        """The machines, torch versions and engines of the runs; each rounds differently."""
         if self.recorded:
             return " and ".join(dict.fromkeys(arm.content() for arm in self.recorded))
         used = [x for arm, count in self._seeds_read.items() for x in self._results(arm, count)]
@@ -216,7 +216,7 @@ class Trials:
 
     @property
     def levels(self) -> list[Level]:
-        """The levels of the metrics that the findings are about, but for what is read off."""
+        """The mean of each metric of the findings over an arm's seeds, without exact metrics."""
         found: list[Level] = []
         for arm, count in self._seeds_read.items():
             runs = [result.values.get("measures", {}) for result in self._results(arm, count)]
@@ -231,7 +231,7 @@ class Trials:
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks on the verdicts: the runs that diverged, and what their origin leaves open."""
+        """Remarks on the verdicts: diverged runs, and doubts because of the origin of runs."""
         read = self._seeds_read.items()
         recorded = [(arm, count) for arm, count in read if isinstance(arm, RecordedArm)]
         trained = (
@@ -249,8 +249,8 @@ class Trials:
     def values(self, arm: Arm, count: int) -> list[Values]:
         """Return the values of an arm's first seeds; raises `RunsMissing` where some are missing.
 
-        It then names the runs that all arms of the claim miss, since the judge will ask for the
-        same seeds of each.
+        The error names the missing runs of all arms of the claim, since the judge needs the same
+        seeds of each.
         """
         self._require(count)
         require_same_ends(self.recorded, self.metrics)
@@ -258,9 +258,9 @@ class Trials:
         return [result.values for result in self._results(arm, count)]
 
     def has(self, seeds: int) -> bool:
-        """Return whether all arms have results of so many seeds.
+        """Return whether all arms have results of this number of seeds.
 
-        Raises `RunsMissing` where they can still be trained.
+        Raises `RunsMissing` if missing runs can still be trained.
         """
         try:
             self._require(seeds)
@@ -271,15 +271,15 @@ class Trials:
         return True
 
     def note_metric(self, arm: Arm, *, exact: bool) -> None:
-        """Note that a metric of an arm is asked for: of an exact one, one run says all."""
+        """Note that a metric of an arm is used; an exact metric needs one run only."""
         self._read_off[arm] = exact and self._read_off.get(arm, True)
 
     def _seeds(self, arm: Arm, count: int) -> list[int]:
-        """Return the first seeds of an arm that the claim is judged on."""
+        """Return the first seeds of an arm, behind those that `after` leaves out."""
         return arm.seeds(self.after + count)[self.after :]
 
     def _require(self, count: int) -> None:
-        """Raise where an arm has not so many seeds, or not one where that says all."""
+        """Raise where an arm has fewer seeds than `count`, or none if its metrics are exact."""
         if self.skip_reason and (reason := self.skip_reason(self.profile_name, self.data)):
             raise Needs(reason)
         if self.recorded:
@@ -303,9 +303,9 @@ class Trials:
             raise self.results.missing_error(missing)
 
     def _missing(self, seeds: Mapping[Arm, int]) -> list[Run]:
-        """Return the runs that some first seeds of arms miss, behind those that they start from.
+        """Return the missing runs of arms, given seeds for each; first the runs they start from.
 
-        Raises `TrainingFailed` where one of them will have no result.
+        Raises `TrainingFailed` if the training of one of them has failed.
         """
         runs = [run for arm, most in seeds.items() for run in self._look_up(arm, most)]
         starts = dict.fromkeys(run.arm.starts_from for run in runs if run.arm.starts_from)
@@ -317,7 +317,7 @@ class Trials:
         return missing
 
     def _look_up(self, arm: Arm, count: int) -> list[Run]:
-        """Look up the results of an arm's first seeds, each once; return the runs without one."""
+        """Look up the results of an arm's first seeds once; return the runs without a result."""
         found = self._found.setdefault(arm, [])
         if len(found) >= count:
             return []
@@ -331,12 +331,12 @@ class Trials:
         return missing
 
     def _results(self, arm: Arm, count: int) -> list[Result]:
-        """Return the results of an arm's first seeds, as many as there are."""
+        """Return the results of an arm's first seeds, as far as they exist."""
         self._look_up(arm, count)
         return self._found[arm][:count]
 
     def _require_recorded(self, count: int) -> None:
-        """Raise `Needs` where a look takes more seeds than there are."""
+        """Raise `Needs` where a look needs more seeds than are recorded."""
         if isinstance(self.judge.design, OneLook) and count <= self.judge.design.looks[-1]:
             return
         for arm in self.recorded:

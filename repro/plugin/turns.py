@@ -1,8 +1,8 @@
-"""Which claim is run at which place: tests have one order, and claims are ready in another.
+"""The order in which claims are run: as soon as their results are there.
 
-pytest comes to the places of claims in the order in which it collected them. At each place the
-session waits until some claim misses no run, and runs that one there. So verdicts come in the order
-in which claims can be judged, as pytest's own reports.
+pytest runs tests in the order in which it collected them. At each place of a claim, the session
+waits until any claim has all its runs, and runs that claim there. So verdicts come in the order in
+which claims can be judged, as pytest's own reports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from repro.store import StoreError
 
 
 class Turns:
-    """The places of claims and figures, and what is run at them."""
+    """Chooses which claim or figure is run at each place of one."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Turns:
         self._next: pytest.Item | None = None
         self._running: pytest.Item | None = None
         self._ready: set[pytest.Item | None] = set()
-        """The claims that could be judged before their place came, where order is kept."""
-        # --stepwise leaves out, the next time, whatever was collected before the one that failed
+        """The claims that could be judged before their turn; used where pytest's order is kept."""
+        # --stepwise skips, the next time, all tests that were collected before the failed one
         self._in_order = bool(self._config.getoption("stepwise", False))
         self._unknown = _Unknown.from_parent(session, name="the next claim")
 
     def wait(self, item: pytest.Item) -> None:
-        """Wait until a claim can be judged, where a place of claims has come."""
+        """If the test is a claim or a figure, wait until one can be run."""
         if self._running is None and item in self._places:
             self._next = item if item in self._ready else self.next_item()
             while self._in_order and self._next is not item:
@@ -53,10 +53,7 @@ class Turns:
                 self._next = self.next_item()
 
     def next_item(self) -> pytest.Item | None:
-        """Return the claim to run next: one that misses no run. Trains until there is one.
-
-        None where all have been run.
-        """
+        """Train until a claim has all its runs, and return it; None where all have been run."""
         try:
             item = self._first.popleft() if self._first else self._plan.take_ready()
             item = self._train(item is None) or item or self._plan.take_ready()
@@ -65,16 +62,16 @@ class Turns:
         return item or (self._last.popleft() if self._last else None)
 
     def _peek(self) -> pytest.Item | None:
-        """Return the claim that is run next, where that is known already."""
+        """Return the claim that is run next, if it is known already."""
         if not self._first and (item := self._plan.take_ready()):
             self._first.append(item)
         known = self._first or (() if self._plan.missing else self._last)
         return known[0] if known else None
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged in place of this one; None where it is no claim's turn.
+        """Run a claim that can be judged instead of this one; None if no claim is due.
 
-        What tests of a module or a folder share is torn down where the next one is in another.
+        pytest gets the right next item, so that it tears down module and package fixtures in time.
         """
         is_place = item in self._places
         if self._running is not None or not (is_place or nextitem in self._places):
@@ -94,7 +91,7 @@ class Turns:
 
     @contextmanager
     def noted(self, item: pytest.Item) -> Iterator[None]:
-        """Note which claim is read or judged, for the case that it ends this worker of xdist."""
+        """Note which claim is read or judged, in case it crashes this worker of xdist."""
         notes = notes_of(self._config)
         if notes is not None:
             notes.set_current(item.nodeid)
@@ -105,15 +102,15 @@ class Turns:
                 notes.set_current(self._running.nodeid if self._running else "")
 
     def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
-        """Let the tests change places: a worker of xdist reports by place what it has run."""
+        """Swap two tests in the session: a worker of xdist reports tests by their index."""
         items = item.session.items
         here, there = items.index(item), items.index(chosen)
         items[here], items[there] = chosen, item
 
     def _protocol(self, item: pytest.Item) -> Any:
-        """Return the hook that runs a test; a claim stays in this process, which has the results.
+        """Return the hook that runs a test; for a claim, without pytest-forked.
 
-        pytest-forked would run it in a copy of this process, and so of the lines to its trainers.
+        pytest-forked would copy this process, with its results and its pipes to the trainers.
         """
         manager = self._config.pluginmanager
         forks = manager.getplugin("pytest_forked") if item in self._places else None
@@ -121,9 +118,9 @@ class Turns:
 
 
 class _Unknown(pytest.Item):
-    """Stands for a test that is not known yet; it is never run.
+    """Stands for a next test that is not known yet; it is never run.
 
-    It lies directly below the session, and so leaves what the whole session shares.
+    Its parent is the session, so pytest keeps session fixtures and tears down all others.
     """
 
     def runtest(self) -> None:

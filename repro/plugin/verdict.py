@@ -1,4 +1,4 @@
-"""The verdict of a claim: what its test raised and found, held against the ledger's entry."""
+"""The verdict of a claim, from the end of its test, its findings and its ledger entry."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 
 
 LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
-"""Exceptions with which a test leaves itself out."""
+"""Exceptions by which a test skips itself."""
 
 Gathered: TypeAlias = Trials | Document
-"""A fixture of a claim, which gathers everything while the claim's test runs."""
+"""The fixture of a claim: it gathers the findings while the claim's test runs."""
 
 
 NOTHING_JUDGED = (
@@ -39,26 +39,26 @@ NOTHING_JUDGED = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a claim, and how it stands to what the ledger has of it."""
+    """The outcome of a claim, and its difference from the ledger."""
 
     outcome: Outcome | None = None
-    """None where the test ended in an error and not a verdict."""
+    """None where the test ended in an error, without a verdict."""
     error: str = ""
-    """The sentence with which the claim fails where there is no verdict; pytest's own if empty."""
+    """The message of a claim without a verdict; if empty, pytest's own."""
     why: str = ""
-    """The reason why it was not run."""
+    """The reason why the claim was not run."""
     reason: Reason = Reason.NONE
-    """The kind of that reason, or of the one why no number of seeds would settle it."""
+    """The kind of reason: why it was not run, or why no number of seeds would settle it."""
     change_kind: Change = Change.NONE
     """The difference from the ledger."""
     change: str = ""
-    """The same in words; empty where there is none."""
+    """The difference in words; empty without one."""
     one_look: Sequence[int] = ()
-    """The seeds of each side of an open claim where one look at them spent its whole level."""
+    """The seeds of each side, if the claim is open after one look at its whole level."""
 
     @property
     def agrees(self) -> bool:
-        """True where it is open here, and no smaller than where the ledger has it reproduced."""
+        """True where the claim is open, reproduced in the ledger, and no smaller than there."""
         return self.change_kind in (Change.OPEN, Change.SHORT)
 
 
@@ -73,8 +73,8 @@ def verdict(
 ) -> Verdict:
     """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
 
-    `with_ledger` are its comparisons as they stand to those that the ledger accepted; `seeds` is
-    the most that an arm may take, and `looks` are those that the claim declares itself, if it does.
+    `with_ledger` compares its findings with the accepted ones. `seeds` is the largest number of
+    seeds of an arm, and `looks` are the claim's own looks, if it declares any.
 
     >>> verdict(None, trials, None).outcome
     <Outcome.REPRODUCED: 'reproduced'>
@@ -100,19 +100,19 @@ def verdict(
         kind, change = Change.SMALLER, "smaller than it was"
     if outcome is not Outcome.INCONCLUSIVE:
         return Verdict(outcome, change_kind=kind, change=change)
-    reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # a document's has none
+    reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # findings of documents have none
     one_look = _spent(gathered)
     return Verdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
 
 
 def said_with_details(error: BaseException) -> str:
-    """Return what an error says, and where training raised its traceback and output too."""
+    """Return the message of an error; with the traceback and output, if training raised it."""
     details = error.details if isinstance(error, TrainingFailed) else ""
     return f"{said(error)}\n{details}".rstrip()
 
 
 def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:
-    """Return how a verdict differs from the ledger, and the same in words."""
+    """Return how a verdict differs from the ledger, as a `Change` and in words."""
     if entry is None:
         return Change.NEW, "new"
     if entry.verdict == outcome.value:
@@ -131,9 +131,9 @@ def _agreement(
     seeds: int,
     looks: Sequence[int],
 ) -> tuple[Change, str] | None:
-    """Return how an open claim agrees with a ledger where it was reproduced; None if it does not.
+    """Return how an open claim agrees with its reproduced entry in the ledger; None if it does not.
 
-    It agrees if no comparison of it has become smaller.
+    It agrees if none of its comparisons has become smaller.
     """
     still_open = [each for each in with_ledger if each.verdict.outcome is not Outcome.REPRODUCED]
     is_smaller = any(
@@ -153,10 +153,10 @@ def _agreement(
 def contradiction(raised: BaseException | None, gathered: Gathered) -> str:
     """Say how the end of a test contradicts its findings; empty where it does not.
 
-    Python's logic is not that of findings: `assert not (a > b)` passes where `a > b` is open, and
-    `assert a > b or c > d` where one of two was refuted, and `assert (a > b) != (c > d)` asks for
-    the truth of neither. So a test that passes asks for that of each finding, and each is
-    reproduced; one that fails has exactly one that is not, which the failing assert asked for.
+    Python's logic does not fit findings: `assert not (a > b)` passes if `a > b` is open,
+    `assert a > b or c > d` passes if one of them is refuted, `assert (a > b) != (c > d)` asserts
+    neither. So a passing test must assert each finding, and each must be reproduced. A failing test
+    must have exactly one finding that is not reproduced, and must have asserted it.
     """
     failing = _failing(gathered)
     if raised is None and failing:
@@ -213,10 +213,9 @@ def named(data: Sequence[str]) -> str:
 
 
 def looked_again(entry: Entry | None, gathered: Gathered) -> str:
-    """Return why an open claim on recorded runs is not judged again at more seeds.
+    """Return why an open claim on recorded runs is not judged again with more seeds.
 
-    Empty where it may be. Where it was judged at its whole level, more seeds can only be held
-    against that.
+    Empty where it may be. If one look has spent the whole level, a second look would exceed it.
     """
     design = gathered.design
     if not isinstance(design, OneLook):
@@ -238,7 +237,7 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
 
 
 def _spent(gathered: Gathered) -> tuple[int, ...]:
-    """Return the seeds of each side where one look at them spent the whole level; else none."""
+    """Return the seeds of each side, if one look spent the whole level; else none."""
     finding = gathered.findings[-1]
     if not isinstance(gathered.design, OneLook) or isinstance(finding, Check):
         return ()

@@ -1,9 +1,9 @@
-"""With pytest-xdist: all claims go to one worker, whose session trains with as many trainers.
+"""With pytest-xdist, one worker gets all claims, and starts as many trainers as `-n` says.
 
-`pytest -n 4` starts four workers. One of them gets every claim, and starts the trainers; the others
-get the other tests. What a worker has to tell the process that owns the terminal, it leaves in
-files of one folder: which tests are claims, which one it has in hand, how far training is, and what
-it did. Verdicts come with pytest's own reports.
+`pytest -n 4` starts four workers. One of them gets every claim and starts four trainers; the others
+get the other tests. Verdicts reach the controller with pytest's own reports. A worker tells it
+everything else by files in one folder: which tests are claims, which one is being judged, the
+progress of training, and its account at the end.
 """
 
 from __future__ import annotations
@@ -31,58 +31,58 @@ NAME = "repro-workers"
 """The name of `Workers` among pytest's plugins."""
 
 FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
-"""Names among what the workers are told."""
+"""Keys of `workerinput`, which the controller sends to its workers."""
 
 
 class Notes:
-    """The folder of notes that a worker leaves, and that the process above it reads."""
+    """The folder of notes that workers write and the controller reads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read = 0
 
     def leave(self, name: str, content: object) -> None:
-        """Leave a note, which JSON can hold, in the place of an older one of its name.
+        """Write a note as JSON; it replaces an older one with the same name.
 
-        `claims` are the names of tests that are claims or figures, `done` those that a worker which
-        takes another's place has not to run, and `seen` what `Completeness` of a worker has seen.
+        `claims` has the node ids of claims and figures, `done` the tests that a replacement of a
+        crashed worker need not run, and `seen` the claims that `Completeness` has noted.
         """
         write_beside(self._folder / f"{name}.json", json.dumps(content))
 
     def left(self, name: str) -> Any:
-        """Return the note of a name; an empty list where nobody left one."""
+        """Return the note with this name; an empty list if there is none."""
         return json.loads(self._text(f"{name}.json") or "[]")
 
     def leave_account(self, account: object) -> None:
-        """Leave what this worker did; nobody reads it where the session was interrupted."""
+        """Write the account of this worker; after an interruption nobody reads it."""
         with suppress(OSError):
             self.leave(os.environ["PYTEST_XDIST_WORKER"], account)
 
     def accounts(self) -> list[Any]:
-        """Return the accounts of the workers that had claims and came to their end."""
+        """Return the accounts of the workers that had claims and did not crash."""
         return [self.left(path.stem) for path in sorted(self._folder.glob("gw*.json"))]
 
     def set_current(self, nodeid: str) -> None:
-        """Leave the name of the claim that is being read or judged; empty while there is none."""
+        """Note the claim that is being read or judged; empty for none."""
         with suppress(OSError):
             (self._folder / "current").write_text(nodeid)
 
     def current(self) -> str:
-        """Return the name of the claim that was being read or judged last."""
+        """Return the claim that was last read or judged."""
         return self._text("current")
 
     def say(self, line: str) -> None:
-        """Have a line shown, such as what is about to be trained."""
+        """Have the controller show a line, such as the plan of the training."""
         with suppress(OSError), (self._folder / "lines").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def show(self, status: Status) -> None:
-        """Have the progress of training shown; losing one status loses nothing."""
+        """Have the controller show the progress of training; a lost status does no harm."""
         with suppress(OSError):
             write_beside(self._folder / "status", status.as_json())
 
     def pass_on(self, display: Display) -> None:
-        """Show what is new."""
+        """Show new lines and the last status on a display."""
         whole = self._text("lines")
         new = whole[self._read : whole.rfind("\n") + 1]
         self._read += len(new)
@@ -99,22 +99,21 @@ class Notes:
 
 
 def notes_of(config: pytest.Config) -> Notes | None:
-    """Return where a worker leaves its notes; None in a process that is no worker."""
+    """Return the notes of a worker; None in a process that is no worker."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     return Notes(Path(folder)) if folder else None
 
 
 def of(config: pytest.Config) -> Workers | None:
-    """Return the workers of the process that owns the session, if it has any."""
+    """Return the `Workers` of the controller; None without xdist."""
     found: Workers | None = config.pluginmanager.getplugin(NAME)
     return found
 
 
 def trainers_of(config: pytest.Config) -> int | None:
-    """Return the number of trainers: what `-n` says, else None, for as many as there are cores.
+    """Return the number of trainers: that of `-n`, else None for one trainer per core.
 
-    It is 0 where training is to be seen: with `-n 0`, `-s` or a debugger it is done in this
-    process, one batch after the other.
+    With `-n 0`, `-s` or a debugger it is 0: this process trains one batch after the other.
     """
     if is_debugged(config) or config.getoption("numprocesses", None) == 0:
         return 0
@@ -123,29 +122,29 @@ def trainers_of(config: pytest.Config) -> int | None:
 
 
 def is_debugged(config: pytest.Config) -> bool:
-    """Return whether somebody wants to see what training prints, or to stop in it: -s, --pdb."""
+    """Return whether the user wants to see the output of training, or to debug it: -s, --pdb."""
     given = config.getoption
     return bool(given("usepdb") or given("trace") or given("capture") == "no")
 
 
 class Workers:
-    """The workers of a session, as the process sees them that owns it; a plugin of pytest."""
+    """The workers of a session, in the controller; a plugin of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._folder = Path(tempfile.mkdtemp(prefix="repro-workers-"))
         self.notes = Notes(self._folder)
         self._finished: set[str] = set()
-        """The names of the tests that were run, whichever place they were dealt at; or crashed."""
+        """The node ids of the tests that were run, or that crashed."""
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._pass_on, name=NAME, daemon=True)
 
     def pytest_sessionstart(self) -> None:
-        """There is a terminal now, whose display the notes are passed on to."""
+        """Start to pass notes on to the display, since there is a terminal now."""
         self._thread.start()
 
     def pytest_configure_node(self, node: Any) -> None:
-        """A worker is about to start."""
+        """Tell a new worker its folder, profile and number of trainers."""
         alone = self._config.getoption("dist") != "load"
         processes = self._config.getoption("numprocesses", None)
         node.workerinput[FOLDER] = str(self._folder)
@@ -153,7 +152,7 @@ class Workers:
         node.workerinput[TRAINERS] = 1 if alone else processes
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Deal tests out as said above, unless somebody chose how they are dealt out."""
+        """Send all claims to one worker, unless the user chose another `--dist`."""
         is_usual = config.getoption("dist") == "load"
         return ClaimsTogether(self.notes, self._finished) if is_usual else None
 
@@ -162,7 +161,7 @@ class Workers:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """The last test has been run."""
+        """Stop to pass notes on."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -177,22 +176,22 @@ class Workers:
 
 
 class ClaimsTogether:
-    """Deals all claims to the first worker, and the other tests to the others as they get on.
+    """A scheduler of pytest-xdist: one worker gets all claims, the others get the other tests.
 
-    A scheduling of pytest-xdist (see `xdist.scheduler.protocol`). Where a worker crashes, what it
-    had is dealt out again, but for the test that it crashed in.
+    See `xdist.scheduler.protocol`. If a worker crashes, its remaining tests go to other workers,
+    except the test that crashed it.
     """
 
     def __init__(self, notes: Notes, finished: set[str]) -> None:
         self._notes, self._finished = notes, finished
         self._sent: dict[Any, list[int]] = {}
-        """The places of the tests that each worker has to run, in order."""
+        """The indices of the tests that each worker still has to run, in order."""
         self._collections: dict[Any, Sequence[str]] = {}
         self._names: Sequence[str] = ()
         self._claims: list[int] = []
         self._others: list[int] = []
         self._of_claims: Any = None
-        """The worker that has the claims."""
+        """The worker with the claims."""
 
     @property
     def nodes(self) -> list[Any]:
@@ -200,7 +199,7 @@ class ClaimsTogether:
 
     @property
     def collection_is_completed(self) -> bool:
-        return bool(self._collections)  # claims do not wait until the other workers have collected
+        return bool(self._collections)  # claims do not wait for the collection of other workers
 
     @property
     def tests_finished(self) -> bool:
@@ -220,7 +219,7 @@ class ClaimsTogether:
         self._collections[node] = list(collection)
 
     def schedule(self) -> None:
-        """Deal tests out to the workers that have collected them: when each of them has."""
+        """Send tests to each worker as soon as it has collected."""
         if not self._names:
             self._begin()
         for node in self._sent:
@@ -241,15 +240,15 @@ class ClaimsTogether:
         raise NotImplementedError("nothing is taken away from a worker")
 
     def remove_node(self, node: Any) -> str | None:
-        """Take what a lost worker had; return the test that it crashed in, if there is one."""
+        """Take back the tests of a lost worker; return the test that crashed it, if any did."""
         left = self._sent.pop(node)
         self._collections.pop(node, None)
         crashed: int | None = None
         current = ""
-        if not left:  # it has come to its end
+        if not left:  # it has run all its tests
             self._of_claims = None if node is self._of_claims else self._of_claims
             return None
-        if node is self._of_claims:  # its claims were not run in the order in which they were dealt
+        if node is self._of_claims:  # it ran its claims in an order of its own
             self._of_claims = None
             current, claims = self._notes.current(), set(self._notes.left("claims"))
             left = [place for place in left if self._names[place] not in claims]
@@ -275,10 +274,10 @@ class ClaimsTogether:
             (self._claims if name in claims else self._others).append(place)
 
     def _deal(self, node: Any) -> None:
-        """Send a worker what it is to run next: one test ahead, for it holds the last one back."""
+        """Send a worker its next tests: two, since it only runs one when it knows the next one."""
         if node.shutting_down:
             return
-        if len(self._sent) == 1:  # the tests that wait for no training first
+        if len(self._sent) == 1:  # tests without training first
             places, self._others, self._claims = [*self._others, *self._claims], [], []
             self._of_claims = node
         elif self._claims and self._of_claims is None:
@@ -291,4 +290,4 @@ class ClaimsTogether:
             self._sent[node] += places
             node.send_runtest_some(places)
         if node is self._of_claims or not self._others:
-            node.shutdown()  # once it has run what it was sent
+            node.shutdown()  # after the tests that it was sent

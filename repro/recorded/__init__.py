@@ -1,4 +1,4 @@
-"""Results that exist already: the same claims on runs that were trained elsewhere."""
+"""Recorded results: claims on runs that exist already, trained elsewhere."""
 
 from repro.recorded.notebook import judge
 from repro.recorded.rows import RecordedError

@@ -1,4 +1,4 @@
-"""Claims on recorded runs: by which design they are judged, what is refused, what is remarked."""
+"""Claims on recorded runs: their design, refusals and remarks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from repro.recorded.runs import ranges
 from repro.recorded.source import AS_RECORDED, RecordedArm
 
 FEWEST = 8
-"""The seeds below which a correlation says nothing."""
+"""With fewer seeds, a correlation says nothing."""
 
 DOUBTED = 0.05
-"""The chance at which runs that are not paired at all look as if they were."""
+"""The chance that unpaired runs look paired."""
 
 
 class RunsWanted(Needs):
-    """A claim on recorded runs needs some that are not there; `runs` has the seeds of each arm."""
+    """A claim needs runs that are not recorded; `runs` has the wanted seeds of each arm."""
 
     def __init__(self, why: str, runs: Mapping[RecordedArm, list[int]]) -> None:
         self.runs = runs
@@ -28,9 +28,9 @@ class RunsWanted(Needs):
 
 
 def design_of(arms: Sequence[RecordedArm]) -> Design:
-    """Return the design by which claims on these arms are judged.
+    """Return the design for claims on these arms.
 
-    Raises `Needs` where runs are missing that it takes.
+    Raises `Needs` where runs for the design are missing.
     """
     looks = {arm.source.looks for arm in arms}
     if len(looks) > 1:
@@ -57,7 +57,7 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
 
 
 def further(arms: Sequence[RecordedArm], count: int) -> dict[RecordedArm, list[int]]:
-    """Return the seeds that each arm lacks to have so many, the same new ones for all."""
+    """Return new seeds for each arm with fewer than `count`; they are the same for all arms."""
     new = max((seed for arm in arms for seed in _seeds(arm)), default=0) + 1
     return {
         arm: list(range(new, new + count - len(_seeds(arm))))
@@ -71,7 +71,7 @@ def _seeds(arm: RecordedArm) -> Collection[int]:
 
 
 def _require_pairs(arms: Sequence[RecordedArm]) -> None:
-    """Raise `Needs` where arms are said to be paired and a seed of one is not in another."""
+    """Raise `Needs` where a seed of one paired arm is missing in another."""
     every = dict.fromkeys(s for arm in arms for s in _seeds(arm))
     for arm in arms:
         own = _seeds(arm)
@@ -91,9 +91,9 @@ def _require_pairs(arms: Sequence[RecordedArm]) -> None:
 
 
 def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> None:
-    """Raise `RecordedError` where runs end at different epochs, and their source does not say so.
+    """Raise `RecordedError` where runs end at different epochs, unless their source allows it.
 
-    A run that ends without a finite value has diverged, and may end where it did.
+    A run that ends without a finite value has diverged, and may end early.
     """
     for metric in dict.fromkeys(metrics):
         ends: dict[tuple[RecordedArm, int], list[int]] = {}
@@ -117,7 +117,7 @@ def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> No
 
 
 def remarks_on(findings: Sequence[Verdict], arms: Sequence[RecordedArm]) -> list[str]:
-    """Say where pairs have nothing in common, and where the best of several was compared alone."""
+    """Return remarks on pairs without correlation, and on the best of several arms."""
     if not arms:
         return []
     lines = [_not_alike(effect) for finding in findings for effect in finding.effects]
@@ -126,7 +126,7 @@ def remarks_on(findings: Sequence[Verdict], arms: Sequence[RecordedArm]) -> list
 
 
 def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
-    """Name the runs without a finite value of a metric, and say what that counts as."""
+    """Name the runs without a finite value of a metric, and the value that counts instead."""
     runs, diverged, lines = arm.source.runs(arm.chosen).runs, arm.source.diverged, []
     for seed in seeds:
         for name in arm.source.metrics:
@@ -143,7 +143,7 @@ def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
 
 
 def _not_alike(effect: Effect) -> str:
-    """Say where values that are said to be paired do not correlate."""
+    """Return a remark if paired values do not correlate; else empty."""
     r, seeds = effect.correlation, effect.seeds
     if r is None or seeds < FEWEST:
         return ""
@@ -157,7 +157,7 @@ def _not_alike(effect: Effect) -> str:
 
 
 def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
-    """Say where one of two arms is the extreme of several that could have taken its place."""
+    """Return a remark if one of two arms is the best or worst of several possible ones."""
     if finding.judged is None or finding.outcome is not Outcome.REPRODUCED or len(arms) != 2:
         return ""
     metrics = {
@@ -179,9 +179,9 @@ def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
 
 
 def means_of(arm: RecordedArm, other: RecordedArm, metric: str) -> tuple[float | None, list[float]]:
-    """Return the mean of an arm, and those of the arms that `other` could be compared with instead.
+    """Return the mean of an arm, and the means of the rivals that could replace it.
 
-    An arm of which a run has no number is no rival. Nothing is compared with itself.
+    Rivals could be compared with `other` instead. An arm with a missing number is no rival.
     """
     means = arm.source.means(metric)
     if arm.chosen == other.chosen or arm.chosen not in means:

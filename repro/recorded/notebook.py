@@ -1,4 +1,4 @@
-"""Verdicts on numbers at hand, without pytest: for a notebook or a script."""
+"""Verdicts on given numbers without pytest, for a notebook or a script."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def judge(
     on: Metric = METRIC,
     paired: bool = False,
 ) -> Verdict:
-    """Judge a claim about arms whose values over seeds are given, in one look at all of them.
+    """Judge a claim about arms with given values over seeds, in one look at all values.
 
-    Without a `claim` it is that the first arm exceeds the second. A claim is a function of the
-    arms, in their order, that returns a finding in the words of any claim. Values are a list, or a
-    mapping from seeds; `paired=True` pairs those at the same place, or of the same seed. `on` says
-    how the metric is compared.
+    `claim` is a function of the arms, in their order, that returns a finding. By default it claims
+    that the first arm exceeds the second. Values are a list, or a mapping from seeds; with
+    `paired=True` values at the same index, or of the same seed, are paired. `on` is the scale and
+    the other properties of the metric.
 
     >>> print(judge({"smooth": [0.94, 0.95, 0.94, 0.95], "plain": [0.91, 0.9, 0.91, 0.9]}).outcome)
     reproduced

@@ -1,4 +1,4 @@
-"""Readers of what training tools leave behind: functions of a path, for `recorded(…, read=…)`."""
+"""Readers of the logs of training tools: functions of a path, for `recorded(…, read=…)`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Cells = Mapping[str, object]
 def tensorboard(path: Path) -> Iterator[Cells]:
     """Yield a row for each scalar of a run's folder: its `step`, and the value under its tag.
 
-    Scalars that `SummaryWriter.add_scalar` wrote are read, and those of TensorFlow 2, which are
-    tensors. A later event of the same step counts, as in TensorBoard itself.
+    It reads the scalars of `SummaryWriter.add_scalar`, and those of TensorFlow 2, which are
+    tensors. Of several events of one step the last counts, as in TensorBoard.
 
     >>> recorded("runs/{method}/seed_{seed}", read=tensorboard, arm="method", seed="seed",
     ...          epoch="step", tags={"accuracy": "val/accuracy"}, metrics=METRICS)
@@ -30,7 +30,7 @@ def tensorboard(path: Path) -> Iterator[Cells]:
         raise lacks("TensorBoard", "tensorboard") from None
     if not any(path.glob("*tfevents*")):
         raise RecordedError(f"{path} has no TensorBoard events: they are files called …tfevents….")
-    every = {"scalars": 0, "tensors": 0}  # to TensorBoard that is no bound
+    every = {"scalars": 0, "tensors": 0}  # 0 means no limit
     events = reading.EventAccumulator(str(path), size_guidance=every)
     events.Reload()
     tags = events.Tags()
@@ -63,7 +63,7 @@ def mlflow_store(path: Path) -> Iterator[Cells]:
         mlflow = import_module("mlflow")
     except ImportError:
         raise lacks("MLflow", "mlflow") from None
-    if not path.is_file() and not any(path.glob("*/meta.yaml")):  # MLflow would begin a store
+    if not path.is_file() and not any(path.glob("*/meta.yaml")):  # MLflow would make a store
         raise RecordedError(f"{path} has no runs: give MLflow's folder, mlruns, or its database.")
     uri = path.absolute().as_uri() if path.is_dir() else f"sqlite:///{path.absolute()}"
     with environment_with({"MLFLOW_ALLOW_FILE_STORE": "true"}):
@@ -86,14 +86,14 @@ def mlflow_store(path: Path) -> Iterator[Cells]:
                             f"{path}: run {run.info.run_name} has a setting and a metric called"
                             f" {metric!r}."
                         )
-                    # MLflow lets a step be logged again; the last value is the one it shows
+                    # a step may be logged twice; MLflow shows the last value
                     logged = client.get_metric_history(run.info.run_id, metric)
                     for step, value in {each.step: each.value for each in logged}.items():
                         yield {**about, "step": step, metric: value}
 
 
 def _pages(client: Any, experiment: Any) -> Iterator[Any]:
-    """Yield the runs of an experiment, which MLflow gives page by page."""
+    """Yield the runs of an experiment, page by page."""
     token: str | None = None
     while token != "":
         page = client.search_runs([experiment.experiment_id], page_token=token)
@@ -104,7 +104,7 @@ def _pages(client: Any, experiment: Any) -> Iterator[Any]:
 def lightning_csv(path: Path) -> Iterator[Cells]:
     """Yield the rows of the `metrics.csv` that Lightning's CSVLogger writes for a version.
 
-    The hyperparameters of `hparams.yaml` are columns, unless the log has one of that name.
+    The hyperparameters of `hparams.yaml` are further columns, unless the log has that column.
 
     >>> recorded("logs/{method}/version_{version}", read=lightning_csv, arm="method", seed="seed",
     ...          epoch="epoch", metrics=METRICS)
@@ -124,7 +124,7 @@ def lightning_csv(path: Path) -> Iterator[Cells]:
 
 
 def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, object]:
-    """Return settings in which those of a mapping are called by their path.
+    """Return nested settings as a flat mapping, named by their paths.
 
     >>> flat({"lr": 0.1, "model": {"width": 8}})
     {'lr': 0.1, 'model.width': 8}
@@ -139,9 +139,9 @@ def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, object]:
 def trainer_state(path: Path) -> Iterator[Cells]:
     """Yield a row for each entry of the `log_history` in a `trainer_state.json`, or in its folder.
 
-    Hugging Face's Trainer saves it with each checkpoint. The columns are those of the entries:
-    `step`, `epoch`, `loss`, `eval_loss`, … Entries of the same step and name, as the last
-    evaluation has where it is made twice, count once, as the last.
+    Hugging Face's Trainer saves it with each checkpoint. The columns are the names in the entries:
+    `step`, `epoch`, `loss`, `eval_loss`, … Of several values with the same step and name, the last
+    counts; a Trainer may evaluate the end twice.
 
     >>> recorded("out/{method}-{seed}/checkpoint-500", read=trainer_state, arm="method",
     ...          seed="seed", epoch="step", metrics={"eval_loss": Metric("identity")})

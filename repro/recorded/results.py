@@ -1,4 +1,4 @@
-"""The results of recorded runs, for claims to read beside those that are trained."""
+"""The results of recorded runs, which claims read like those of trained ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from repro.store.key import canonical, key_of
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 RunsByKey = dict[str, tuple[dict[str, Any], dict[str, Any]]]
-"""The values and the provenance of recorded runs by their keys, as one process tells another."""
+"""The values and the provenance of recorded runs, by key."""
 
 
 @dataclass(frozen=True)
 class RecordedRuns:
-    """The recorded runs that the processes of a session read, to be read as a store is."""
+    """The recorded runs that the processes of a session have read; a report reads it as a store."""
 
     of_processes: Sequence[RunsByKey]
 
@@ -38,9 +38,9 @@ class RecordedRuns:
 
 @dataclass
 class WithRecorded:
-    """Recorded results, and behind them the results of a session.
+    """Recorded results, and the results of a session.
 
-    `used` grows with the recorded runs that claims read.
+    `used` collects the recorded runs that claims read.
     """
 
     session: KnownResults
@@ -95,11 +95,11 @@ class WithRecorded:
         return Needs(f"needs {name_of(recorded[0])}, which {recorded[0].arm.data} does not have")
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        """Return what the session says of runs that it trained; of others see `remarks_on`."""
+        """Return the session's remarks on trained runs; for recorded runs see `remarks_on`."""
         return self.session.remarks(run for run in runs if not isinstance(run.arm, RecordedArm))
 
     def by_key(self) -> RunsByKey:
-        """Return the runs that were read, for the process that writes the report."""
+        """Return the used runs, for the process that writes the report."""
         return {
             each.key: (each.values, each.provenance)
             for used in self.used.values()
@@ -108,7 +108,7 @@ class WithRecorded:
 
     @property
     def files(self) -> dict[str, list[str]]:
-        """The keys of the runs that were read of each source, by its files and their hash."""
+        """The keys of the used runs, by the files and the hash of their source."""
         files: dict[str, list[str]] = {}
         for arm, used in self.used.items():
             files.setdefault(arm.source.content, []).extend(each.key for each in used.values())
@@ -116,7 +116,7 @@ class WithRecorded:
 
 
 def recorded_lines(accounts: Iterable[Mapping[str, Iterable[str]]]) -> list[str]:
-    """Say which recorded runs all processes of a session read, and from which files.
+    """Return lines with the number of recorded runs that a session has used of each source.
 
     >>> recorded_lines([{"results.csv (sha256 12ab)": ["key"]}])
     ['judged as recorded: 1 runs of results.csv (sha256 12ab)']
@@ -147,9 +147,9 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
 
 @cache
 def _identity_of(arm: RecordedArm) -> tuple[str, dict[str, object]]:
-    """Return what the identities of an arm's runs share, and the text that begins their keys' own.
+    """Return the common part of the identities of an arm's runs, and the start of its JSON text.
 
-    A key is that of `run_key`, put together here since most of its text is the same each time.
+    Keys equal those of `run_key`, but most of the text is made only once.
     """
     about: dict[str, object] = {"arm": arm.settings(), "code": _reader_of(arm.source.read)}
     return canonical(about).removesuffix("}"), about
@@ -163,7 +163,7 @@ def _counted(value: Number, instead: float | None) -> Number:
 
 @cache
 def _reader_of(read: Read | None) -> str:
-    """Return a digest of the code that reads a source: with the user's reader, if there is one."""
+    """Return a digest of the code that reads a source, with the user's reader if there is one."""
     roots = [Root("repro.recorded.rows", "rows_of"), Root("repro.recorded.runs", "runs_of")]
     if read is not None and hasattr(read, "__qualname__"):
         roots.append(Root(read.__module__, read.__qualname__))

@@ -1,4 +1,4 @@
-"""The rows of all files of a source, each with the file and the place that it stands at."""
+"""Reads the rows of all files of a source, each with its file and its place in it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 
 
 class RecordedError(ValueError):
-    """Recorded results are not what a claim takes them for; says what is wrong and what to do."""
+    """Recorded results cannot be used; the message says what is wrong and what to do."""
 
 
 Read = Callable[[Path], Iterable[Mapping[str, object]]]
-"""A reader: the rows of a file or a folder, each with its cells by column."""
+"""A reader: returns the rows of a file or a folder, each with its cells by column."""
 
 Placed = Iterable[tuple[str, Mapping[str, object]]]
-"""For each row the place that it stands at, and its cells by column."""
+"""The place of each row in its file, such as `line 3`, and its cells by column."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file, or a folder of a logger, that rows were read from."""
+    """A file with rows, or a folder of a logger."""
 
     name: str
     sha256: str
@@ -33,7 +33,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its cells by column, and where it stands."""
+    """One row: its cells by column, its file, and its place in the file."""
 
     cells: Mapping[str, object]
     file: File
@@ -44,7 +44,7 @@ class Row:
         return f"{self.file.name}, {self.place}"
 
     def wrong(self, column: str, why: str) -> str:
-        """Return the sentence about a wrong cell: file, row, column, and what is wrong there."""
+        """Return a sentence about a wrong cell: file, row, column, and what is wrong."""
         return f"{self.where}, column {column}: {self.cells.get(column)!r} {why}."
 
 
@@ -53,8 +53,8 @@ def rows_of(
 ) -> list[Row]:
     """Return the rows of the files that a path names; raises `RecordedError`.
 
-    With `columns`, a pattern, the columns of this form are turned into rows: the fields are cells,
-    and what stands below is the measure that `{metric}` names, or the only one of `metrics`.
+    `columns` is a pattern for wide tables: each matching column becomes rows. The fields of the
+    pattern become cells, and the value is that of the metric `{metric}`, or of the only metric.
     """
     pattern = Pattern(path)
     rows: list[Row] = []
@@ -77,7 +77,7 @@ def rows_of(
 
 
 def _placed(path: Path, file: File, read: Read | None) -> Placed:
-    """Return the rows of a file, by `read` where it is given, else by the file's suffix."""
+    """Return the rows of a file by `read`, or else by the reader for its suffix."""
     if read is not None:
         return ((f"row {number}", row) for number, row in enumerate(read(path), 1))
     known = READERS.get(path.suffix.lower())
@@ -95,7 +95,7 @@ def _placed(path: Path, file: File, read: Read | None) -> Placed:
 
 
 def read_csv(path: Path) -> Placed:
-    """Yield the rows of a CSV file, or of one with tabs, whose first line names the columns."""
+    """Yield the rows of a CSV or TSV file; its first line names the columns."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
         columns = next(lines, [])
@@ -144,7 +144,7 @@ def _read_parquet(path: Path) -> Placed:
 
 
 def lacks(library: str, extra: str) -> RecordedError:
-    """Return the error that a library is missing, and what installs it."""
+    """Return the error for a missing library, with the command that installs it."""
     return RecordedError(f"This reader needs {library}: pip install 'repro-claims[{extra}]'.")
 
 
@@ -186,7 +186,7 @@ def _melted(rows: Sequence[Row], pattern: Pattern, metrics: Sequence[str]) -> li
 
 
 def _sha(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder, that of the names and hashes of its files."""
+    """Return the SHA-256 of a file; for a folder, of the names and hashes of its files."""
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file())
         lines = "".join(f"{_sha(each)}  {each.relative_to(path).as_posix()}\n" for each in files)
@@ -200,7 +200,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A text in which fields in braces stand for parts of others: of paths, and of columns.
+    """A pattern with fields in braces, for the names of paths or columns.
 
     >>> Pattern("{method} - {metric}").fields_of("plain - val/acc")
     {'method': 'plain', 'metric': 'val/acc'}
@@ -215,12 +215,12 @@ class Pattern:
         return _FIELD.findall(self.text)
 
     def fields_of(self, other: str) -> dict[str, str] | None:
-        """Return what the fields stand for in another text; None where it is not of this form."""
+        """Return the values of the fields in a text; None if it does not match."""
         found = self._expression.fullmatch(other)
         return found.groupdict() if found else None
 
     def paths_in(self, folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-        """Yield the paths of this form, sorted, with what their fields stand for."""
+        """Yield the matching paths, sorted, with the values of their fields."""
         if not self.names:
             yield folder / self.text, {}
             return
@@ -240,10 +240,10 @@ class Pattern:
         for place, part in enumerate(_FIELD.split(self.text)):
             if place % 2 == 0:
                 parts.append(re.escape(part))
-            elif part in seen:  # the same field again stands for the same text
+            elif part in seen:  # a repeated field has the same value
                 parts.append(f"(?P={part})")
             else:
                 seen.add(part)
-                # a metric may have a slash in its name, a part of a path has none
+                # the name of a metric may contain a slash, a part of a path may not
                 parts.append(f"(?P<{part}>.+?)" if part == "metric" else f"(?P<{part}>[^/]+?)")
         return re.compile("".join(parts))

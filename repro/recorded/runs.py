@@ -1,4 +1,4 @@
-"""The runs that rows tell of: one for each arm and seed, with its measures and its curves."""
+"""Makes runs from rows: one for each arm and seed, with its measures and curves."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from repro.recorded.rows import RecordedError, Row
 
 Setting = str | int | float
 Number = float | list[float | None] | None
-"""A measure of a run: a number, one for each part, or None where there is none or none finite."""
+"""A measure of a run: a number, a list of numbers, or None for a missing or infinite one."""
 
 Chosen = tuple[tuple[str, Setting], ...]
-"""The settings of an arm: the name of each column with what it says."""
+"""The settings of an arm: pairs of a column and its value."""
 
 WORDS = ("true", "false", "none")
-"""Settings that are words in Python, however a file writes them."""
+"""Settings that are constants of Python, in any case."""
 
 
 @dataclass(frozen=True)
@@ -25,38 +25,38 @@ class Columns:
 
     arm: tuple[str, ...]
     seed: str | None
-    """None where runs have no seeds: they are counted in the order of their rows."""
+    """None if runs have no seeds; then they are numbered in the order of their rows."""
     epoch: str | None
-    """The column that counts epochs or steps, where a run has a row for each."""
+    """The column that counts epochs or steps, if a run has a row for each."""
     metrics: Mapping[str, str]
     """The column of each metric."""
     listed: frozenset[str] = frozenset()
-    """The metrics of which a run has several values."""
+    """The list metrics."""
 
 
 @dataclass
 class RecordedRun:
-    """One run, as it was recorded."""
+    """One recorded run."""
 
     first: Row
-    """The row that it stands in, or the first of them."""
+    """Its first row, which may be the only one."""
     measures: dict[str, Number] = field(default_factory=dict)
-    """Its last values; None where one is no finite number, no name where there is nothing."""
+    """Its last values; None for a value that is not finite. An empty cell gives no entry."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
 
 
 @dataclass
 class RecordedArmRuns:
-    """The runs of one arm, by seed; `wrong` says what makes them no sample."""
+    """The runs of one arm by seed; `wrong` says why they cannot be used, if so."""
 
     runs: dict[int, RecordedRun] = field(default_factory=dict)
     wrong: str = ""
 
     def epochs(self, metric: str) -> list[int]:
-        """Return the epochs at which a metric is known, those of the run that went furthest.
+        """Return the epochs of a metric in the longest run.
 
-        Raises `RecordedError` where a run has a gap: a curve ends early, or it is whole.
+        Raises `RecordedError` where a run has a gap; a curve may only end early.
         """
         curves = {seed: run.curves.get(metric, {}) for seed, run in self.runs.items()}
         every = sorted(set().union(*curves.values()))
@@ -74,7 +74,7 @@ class RecordedArmRuns:
 def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRuns]:
     """Return the runs of each arm, in the order of the rows; raises `RecordedError`.
 
-    What is wrong with the rows of one arm costs that arm alone.
+    A bad row makes only its own arm unusable.
     """
     _require_columns(rows, columns)
     arms: dict[Chosen, RecordedArmRuns] = {}
@@ -109,7 +109,7 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
 
 
 def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
-    """Add a row to the run of its seed; return what is wrong with it, or nothing."""
+    """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
     seed = whole(row.cells.get(columns.seed)) if columns.seed else len(runs) + 1
     if seed is None:
         why = "is no whole number; number the runs, or leave seed= out where they are not paired"
@@ -147,7 +147,7 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
 
 
 def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:
-    """Say that two rows are of one arm and seed, and what tells them apart, if anything does."""
+    """Say that two rows have one arm and seed, and name the columns in which they differ."""
     told = {*columns.arm, columns.seed, *columns.metrics.values()}
     first = run.first
     apart = [
@@ -165,7 +165,7 @@ def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:
 
 
 def setting(cell: object) -> Setting:
-    """Return a setting such that equal ones are equal, from text and from Python.
+    """Return a setting in one form, whether it comes from text or from Python.
 
     >>> setting("64"), setting("1e-1"), setting("007"), setting(True), setting("True")
     (64, 0.1, '007', 'true', 'true')
@@ -191,7 +191,7 @@ def setting(cell: object) -> Setting:
 
 
 def whole(cell: object) -> int | None:
-    """Return a seed, an epoch or a step as a whole number; None where it is none.
+    """Return a seed, an epoch or a step as a whole number; None if it is no whole number.
 
     >>> whole("3"), whole(3.0), whole("3.5"), whole("")
     (3, 3, None, None)
@@ -206,12 +206,12 @@ def whole(cell: object) -> int | None:
 
 
 def is_empty(cell: object) -> bool:
-    """Return whether nothing is written in a cell: a value that is not a number is something."""
+    """Return whether a cell is empty; `nan` is not empty."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def number(cell: object) -> Number:
-    """Return a measure; None where it is not finite. Raises ValueError where it is no number.
+    """Return a measure; None if it is not finite. Raises ValueError if it is no number.
 
     >>> number("0.5"), number("nan"), number([1, 2])
     (0.5, None, [1.0, 2.0])
@@ -234,7 +234,7 @@ def _finite(cell: object) -> float | None:
 
 
 def ranges(seeds: Iterable[int]) -> str:
-    """Return seeds as text, more than two in a row as a range.
+    """Return seeds as text; more than two consecutive seeds become a range.
 
     >>> ranges([42, 1, 2, 3, 7])
     '1–3, 7, 42'

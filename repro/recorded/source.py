@@ -1,4 +1,4 @@
-"""The source of recorded runs: which files to read, what their columns mean, and its arms."""
+"""The source of recorded runs: its files, the meaning of their columns, and its arms."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from repro.recorded.rows import Read, RecordedError, rows_of
 from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
 
 ALL = 2**63
-"""More seeds than there are."""
+"""A number of seeds that stands for all."""
 
 AS_RECORDED = "as recorded"
-"""The value of `ends` that lets runs end at different epochs."""
+"""With this value of `ends`, runs may end at different epochs."""
 
 
 def recorded(
@@ -37,22 +37,24 @@ def recorded(
     ends: str = "alike",
     read: Read | None = None,
 ) -> Recorded:
-    """Return the source of the runs that a file has, or many files, for claims to take arms from.
+    """Return the recorded runs of one or many files as a source; claims take arms from it.
 
-    `path` is relative to the file that calls this; fields in braces are read from the names of
-    files and folders: `runs/{method}/seed_{seed}.csv`. CSV, JSON lines, JSON and Parquet are read
-    by their names, anything else by `read`, a function of the path that returns rows as mappings.
+    `path` is relative to the calling file. Fields in braces take their values from the names of
+    files and folders: `runs/{method}/seed_{seed}.csv`. The suffix selects the reader for CSV, JSON
+    lines, JSON and Parquet. For other files give `read`, a function of the path that returns rows
+    as mappings.
 
-    `arm` names the columns that tell arms apart, `seed` the one that numbers runs (None: they have
-    no numbers), `epoch` the one that counts epochs or steps. `tags` says what a metric is called in
-    the record, where that is another name. `columns` is for wide tables: `seed_{seed}`, or
+    `arm` names the columns that tell arms apart, `seed` the column that numbers runs (None without
+    numbers), and `epoch` the column that counts epochs or steps. `tags` maps a metric to its name
+    in the files, if that differs. `columns` is a pattern for wide tables: `seed_{seed}`, or
     `{method} - {metric}`.
 
     `paired=True` says that a seed is the same initialisation and data order in every arm. A value
-    that is not a number leaves a claim inconclusive, unless `diverged` says what it counts as.
-    `looks` says at how many seeds the runs are judged, where more will come; else there is one.
-    `ends="as recorded"` says that runs may end at different epochs, as with early stopping; else
-    claims on such runs are refused, since the one that was cut off has no final value.
+    that is not a number leaves a claim inconclusive, unless `diverged` gives a value for it.
+    `looks` declares the numbers of seeds at which to judge, if more runs will come; by default
+    there is one look. With `ends="as recorded"` runs may end at different epochs, as with early
+    stopping. Otherwise claims on such runs are refused, since a run that was cut off has no final
+    value.
 
     >>> RESULTS = recorded("results.csv", arm=["method", "width"], seed="seed",
     ...                    metrics={"accuracy": Metric("log-odds", examples=10_000)})
@@ -107,7 +109,7 @@ def recorded(
 
 @dataclass(eq=False)
 class Recorded:
-    """A source of recorded runs; it is read when the first claim asks for an arm of it."""
+    """A source of recorded runs; its files are read when the first claim asks for an arm."""
 
     path: str
     folder: Path
@@ -124,7 +126,7 @@ class Recorded:
     _means: dict[str, dict[Chosen, float]] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
-        """Return the arm with these settings; those that all such rows share can be left out.
+        """Return the arm with these settings; name enough of them to select one arm.
 
         >>> RESULTS(method="plain", width=64)
         """
@@ -143,7 +145,7 @@ class Recorded:
 
     @cached_property
     def arms(self) -> dict[Chosen, RecordedArmRuns]:
-        """The runs of each arm; read once, or refused each time with the same sentence."""
+        """The runs of each arm; the files are read once."""
         rows = rows_of(
             self.path,
             folder=self.folder,
@@ -157,7 +159,7 @@ class Recorded:
         return self.arms[chosen]
 
     def only(self, given: Chosen) -> Chosen:
-        """Return all settings of the only arm that has the given ones; raises `RecordedError`."""
+        """Return all settings of the only arm with the given ones; raises `RecordedError`."""
         if given in self._only:
             return self._only[given]
         found = self._with(given)
@@ -182,7 +184,7 @@ class Recorded:
         return found[0]
 
     def arm_of(self, chosen: Chosen) -> RecordedArm:
-        """Return the arm that has all of these settings, always the same object."""
+        """Return the arm with these settings, always the same object."""
         if chosen not in self._located:
             self._located[chosen] = self._kind(data=self.path, chosen=chosen)
         return self._located[chosen]
@@ -194,7 +196,7 @@ class Recorded:
         return [chosen for chosen in self.arms if set(given) <= set(chosen)]
 
     def means(self, metric: str) -> dict[Chosen, float]:
-        """Return the mean of a metric over the runs of each arm of which no run lacks a number."""
+        """Return the mean of a metric over the runs of each arm, if no run lacks a number."""
         if metric not in self._means:
             self._means[metric] = {}
             for chosen, arm in self.arms.items():
@@ -205,7 +207,7 @@ class Recorded:
         return self._means[metric]
 
     def rivals(self, chosen: Chosen) -> list[Chosen]:
-        """Return the arms that differ from one in a single setting, and could take its place."""
+        """Return the arms that differ from an arm in a single setting."""
         return [
             other
             for place, value in enumerate(chosen)
@@ -215,7 +217,7 @@ class Recorded:
 
     @cached_property
     def _alike(self) -> dict[tuple[int, Chosen, Chosen], list[Chosen]]:
-        """The arms that are the same but for the setting at one place."""
+        """The arms that are equal except for the setting at one index."""
         alike: dict[tuple[int, Chosen, Chosen], list[Chosen]] = {}
         for chosen in self.arms:
             for place in range(len(chosen)):
@@ -224,7 +226,7 @@ class Recorded:
         return alike
 
     def label_of(self, chosen: Chosen) -> str:
-        """Return the settings that differ among the arms, a number with its name."""
+        """Return the settings that differ among the arms; a number has its name before it."""
         shown = [pair for pair in chosen if pair[0] in self._varying] or list(chosen)
         words = (
             value if isinstance(value, str) and value not in WORDS else f"{name} {value}"
@@ -239,7 +241,7 @@ class Recorded:
 
     @cached_property
     def content(self) -> str:
-        """The files and their hashes, in words: where the runs are from."""
+        """The files and their hash, in words."""
         files = {run.first.file for arm in self.arms.values() for run in arm.runs.values()}
         if len(files) == 1:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
@@ -249,21 +251,21 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedArm(Arm):
-    """One arm of a source of recorded runs, as calling the source returns it."""
+    """One arm of a source of recorded runs."""
 
     study: ClassVar[str] = "repro.recorded"
     source: ClassVar[Recorded]
 
     chosen: Chosen
-    """The settings as a claim names them, or all of them once the record was read."""
+    """The settings that a claim names; after `located`, all settings."""
 
     @cached_property
     def _exact(self) -> str:
-        """Return a text that equal arms share; files in two folders may have one name."""
+        """A text that only equal arms share; it names the source, since file names may be equal."""
         return f"{id(self.source)} {self.chosen!r}"
 
     def at(self, profile: str) -> Self:
-        """Return the arm as it is: what is recorded has one size."""
+        """Return the arm itself, since recorded runs have one size."""
         return self
 
     def content(self) -> str:
@@ -278,7 +280,7 @@ class RecordedArm(Arm):
         return self.source.label_of(self.chosen)
 
     def located(self) -> Self:
-        """Return this arm with all of its settings; raises `RecordedError` where it is not one."""
+        """Return this arm with all settings; raises `RecordedError` unless exactly one fits."""
         return cast(Self, self.source.arm_of(self.source.only(self.chosen)))
 
     @property
@@ -294,12 +296,12 @@ class RecordedArm(Arm):
         return self.source.runs(self.chosen).epochs(metric)
 
     def seeds(self, count: int) -> list[int]:  # type: ignore[override]  # each arm has its own
-        """Return the first `count` seeds that there are, in their order, or all of them."""
+        """Return the first `count` recorded seeds, or all if there are fewer."""
         return list(self.source.runs(self.chosen).runs)[:count]
 
     @property
     def pairing(self) -> object:
-        """None where a seed is the same in all arms; else these runs, which are like no others."""
+        """None for paired arms; else this arm itself, whose runs are independent of all others."""
         return None if self.source.paired else self
 
     def __getstate__(self) -> Any:

@@ -1,4 +1,4 @@
-"""The runs to train next: those that would settle what is open, as a table for a cluster."""
+"""Lists the runs that would settle open claims, as a table for a cluster."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from repro.text import shown
 
 @dataclass
 class Wanted:
-    """The runs that claims want, each with the claims that want it, and what was said of them."""
+    """The wanted runs, each with the claims that want it, and a sentence for each claim."""
 
     runs: dict[tuple[RecordedArm, int], list[str]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 
     def add(self, claim: str, runs: Iterable[tuple[RecordedArm, Sequence[int]]], why: str) -> None:
-        """Add what a claim wants."""
+        """Add the wanted runs of a claim."""
         self.said.append(f"{claim}: {why}")
         for arm, seeds in runs:
             for seed in seeds:

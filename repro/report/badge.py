@@ -1,4 +1,4 @@
-"""The command `badge`: the verdicts of ledgers as a small picture, for the head of a README."""
+"""The command `badge`: draws the number of checked findings as a small picture for a README."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repro.text import counted, shown
 NAME_COLOUR, CHECKED_COLOUR, NONE_COLOUR = "#444b52", "#1b7346", "#59616a"
 
 LETTER, MARGIN, HEIGHT = 6.6, 7, 20
-"""Lengths in pixels; texts are stretched to their place, so that every font fits."""
+"""Lengths in pixels; a text is stretched to its width, so any font fits."""
 
 
 def add_to(commands: Any) -> None:
@@ -33,9 +33,9 @@ def add_to(commands: Any) -> None:
 
 
 def badge(entries: Iterable[Entry]) -> str:
-    """Return an SVG that says how many findings were checked, and in its title of each kind.
+    """Return an SVG with the number of checked findings; its title has the number of each verdict.
 
-    A project is not red because sources are wrong.
+    The badge is never red: a refuted source is no fault of the project.
 
     >>> "none judged" in badge([])
     True

@@ -1,6 +1,6 @@
-"""The lines that announce claims as they are settled, while the others still train.
+"""The lines that announce claims as soon as they are judged, while others still train.
 
-It is imported before pytest's workers start, so it imports nothing that takes long.
+It is imported before pytest's workers start, so it must not import slow modules.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
 ERROR = "error"
-"""What stands in a verdict's place where a claim ended in none."""
+"""Replaces the verdict of a claim that ended in an error."""
 
 PROPERTY = "repro.line"
-"""The name under which a test's report carries its claim as it is announced."""
+"""The property of a test's report with the line of its claim."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimLine:
-    """The verdict of a claim in short."""
+    """The short form of a claim's verdict."""
 
     name: str
     verdict: str
@@ -37,27 +37,27 @@ class ClaimLine:
     change: str = ""
     """The difference from the ledger."""
     fails: bool = False
-    """True where pytest will count it as a failure."""
+    """True where pytest counts it as a failure."""
     about_a_document: bool = False
     details: str = ""
     """The traceback and the output of an error in training."""
     is_only_counted: bool = False
-    """True for a statement of a document that holds as before, of which there are hundreds."""
+    """True for an unchanged, consistent statement of a document; there are hundreds of them."""
     is_known: bool = False
     """True where the ledger has the same verdict."""
 
     def as_json(self) -> str:
-        """Return it as one line of text, for another process to read."""
+        """Return the line as JSON for another process."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `as_json` wrote; raises ValueError or TypeError where it is not that."""
+        """Read the text of `as_json`; raises ValueError or TypeError for any other text."""
         return cls(**json.loads(text))
 
 
 def claim_line(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> ClaimLine:
-    """Return what is announced of a claim that was judged."""
+    """Return the line of a judged claim."""
     is_run = record.verdict != NOT_RUN
     is_no_news = record.change_kind in (Change.NONE, Change.NEW) and not fails
     return ClaimLine(
@@ -73,7 +73,7 @@ def claim_line(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> C
 
 
 def verdict_line(claim: ClaimLine, *, width: int) -> str:
-    """Return one line of at most `width` characters: verdict, name, what was measured.
+    """Return one line of at most `width` characters: verdict, name, measurement.
 
     >>> verdict_line(ClaimLine(name="004/climbs", verdict="reproduced", measured="k=4 - k=3 = "
     ...                           "0.02 [0.01, 0.03], 5 seeds", change="new"), width=100)
@@ -85,7 +85,7 @@ def verdict_line(claim: ClaimLine, *, width: int) -> str:
 
 
 def unable_line(reason: str, claims: int) -> str:
-    """Return one line for claims that cannot be run, all for the same reason.
+    """Return one line for all claims that cannot be run for the same reason.
 
     >>> unable_line("is judged at one size only: needs --profile paper", 316)
     'not run       316 claims: is judged at one size only: needs --profile paper'
@@ -94,18 +94,18 @@ def unable_line(reason: str, claims: int) -> str:
 
 
 def known_line(claims: int) -> str:
-    """Return one line for verdicts that the ledger has, where they are many.
+    """Return one line for further verdicts that equal the ledger's.
 
     >>> known_line(403)
-    '403 further verdicts are those of the ledger; -v shows each'
+    '403 further verdicts are the same as in the ledger; -v shows each'
     """
     if claims == 1:
-        return "1 further verdict is that of the ledger; -v shows it"
-    return f"{claims} further verdicts are those of the ledger; -v shows each"
+        return "1 further verdict is the same as in the ledger; -v shows it"
+    return f"{claims} further verdicts are the same as in the ledger; -v shows each"
 
 
 def counted_line(claims: Iterable[ClaimLine]) -> str:
-    """Return one line for statements of documents that hold, by source.
+    """Return one line for consistent statements of documents, by source.
 
     >>> counted_line([ClaimLine(name="004/share", verdict="reproduced", measured="")] * 3)
     'reproduced    3 printed statements are consistent (004: 3)'
@@ -116,7 +116,7 @@ def counted_line(claims: Iterable[ClaimLine]) -> str:
 
 
 def agreeing(statements: int) -> str:
-    """Say how many statements of documents hold.
+    """Return the number of consistent statements of documents in words.
 
     >>> agreeing(1)
     '1 printed statement is consistent'

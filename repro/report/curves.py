@@ -1,6 +1,6 @@
-"""Lines of means over a horizontal axis, with their ranges: a claim's training, a source's figure.
+"""Plots of means with their ranges: the training curves of a claim, and the figures of a source.
 
-They are narrow enough for a phone, so names stand above and below what they name.
+Plots are narrow enough for a phone, so names stand above and below their lines.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ MARKS = (
 """Shapes to tell lines apart: disc, square, diamond, two triangles, plus, cross."""
 
 MOST_POINTS = 25
-"""Points of a training curve at most: no more can be told apart at its size."""
+"""The most points of a training curve; more would overlap."""
 
 ENTRY, LETTER = 12, 4
 """The height of a line of text, and about the width of a letter, in points."""
 
 LONGEST_NAME = 50
-"""Characters of a figure's name in that of its file; a system takes 255 bytes."""
+"""The most characters of a figure's name in its file name; a file system allows 255 bytes."""
 
 Band = tuple[float, float, float, float]
-"""Place on the horizontal axis, low end, mean, high end."""
+"""Position on the horizontal axis, low end, mean, high end."""
 
 
 def training(curves: Sequence[dict[str, TrainingCurve]], metric: str) -> svg.PagePlot | None:
-    """Draw the loss and a metric of each arm over epochs, mean over seeds with range.
+    """Draw the loss and a metric of each arm over epochs: the mean and the range over seeds.
 
-    None where nothing has more than one epoch.
+    None where no curve has more than one epoch.
     """
     margin, panel, top, bottom, height = 30, 128, 20, 108, 138
     panels: dict[str, list[list[Band]]] = {}
@@ -71,7 +71,7 @@ def training(curves: Sequence[dict[str, TrainingCurve]], metric: str) -> svg.Pag
 
 
 def figure_plot(figure: FigureData) -> svg.PagePlot:
-    """Draw the panels of a figure side by side, and below each what its lines are."""
+    """Draw the panels of a figure side by side, each with a legend below."""
     margin, panel_width, gap, top, bottom, foot = 34, 270, 20, 34, 220, 32
     lines = [each for panel in figure.panels for each in panel.lines]
     values = [value for each in lines for row in _spread(each) for value in row[1:]]
@@ -99,7 +99,7 @@ def figure_plot(figure: FigureData) -> svg.PagePlot:
 
 
 def caption(figure: FigureData) -> str:
-    """Return the text below a figure: what its lines are, and the number of seeds."""
+    """Return the caption of a figure: the meaning of its lines, and the number of seeds."""
     lines = [line for panel in figure.panels for line in panel.lines]
     seeds = sorted({len(values) for line in lines for values in line.values if values})
     documented = "dashed: as documented" if any(line.documented for line in lines) else ""
@@ -115,7 +115,7 @@ def caption(figure: FigureData) -> str:
 
 
 def _spread(line: LineData) -> list[tuple[float, float, float, float]]:
-    """Return each place that was measured, with mean - 1 deviation, mean, mean + 1 deviation."""
+    """Return each measured position with mean - 1 deviation, mean, mean + 1 deviation."""
     rows = []
     for at, values in zip(line.at, line.values, strict=True):
         if values:
@@ -126,13 +126,13 @@ def _spread(line: LineData) -> list[tuple[float, float, float, float]]:
 
 
 def _drawn(panel: PanelData) -> list[tuple[int, LineData]]:
-    """Return the lines that have a point to draw, with their numbers, which are their colours."""
+    """Return the lines with at least one point, each with its number, which sets its colour."""
     lines = enumerate(panel.lines)
     return [(number, line) for number, line in lines if any(line.values) or line.documented]
 
 
 def write_figure(figure: FigureData, folder: Path) -> Path:
-    """Write a figure as an SVG of its own, with its title, its caption and its style."""
+    """Write a figure as an SVG file with title, caption and style."""
     plot = figure_plot(figure)
     most = int(plot.width / LETTER)
     title = textwrap.wrap(shown(figure.title), int(0.75 * most))
@@ -158,7 +158,7 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
 
 
 def _file_name(name: str) -> str:
-    """Return a name that a file can have; parameters of a test may hold anything, such as paths."""
+    """Return a safe file name; the parameters of a test may contain anything, such as paths."""
     short = re.sub(r"[^\w.=,-]+", "-", name)
     if len(short) <= LONGEST_NAME:
         return short
@@ -182,7 +182,7 @@ def _curve(place: int, rows: Iterable[Band], x: svg.Axis, y: svg.Axis, *, marked
 
 
 def _rows(curve: TrainingCurve) -> list[Band]:
-    """Return least, mean and largest value at the epochs that half of the runs or more came to."""
+    """Return the range and the mean at each epoch that at least half of the runs reached."""
     rows: list[Band] = []
     longest = max(map(len, curve.runs), default=0)
     for place, epoch in enumerate(curve.epochs[:longest]):

@@ -1,4 +1,4 @@
-"""The command `diff`: the verdicts of two reports, ledgers or files of evidence, claim by claim."""
+"""The command `diff`: compares the verdicts of two reports, ledgers or evidence files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_to(commands: Any) -> None:
     >>> add_to(argparse.ArgumentParser().add_subparsers())
     """
     parser = commands.add_parser("diff", help="compare two reports, ledgers or files of evidence")
-    for name, whose in (("old", "the one before"), ("new", "the one after")):
+    for name, whose in (("old", "the older one"), ("new", "the newer one")):
         parser.add_argument(name, type=Path, metavar=name.upper(), help=whose)
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claims to judge from evidence")
     parser.set_defaults(run=_run, goes_on="claims")
@@ -47,9 +47,9 @@ Verdicts: TypeAlias = dict[Place, Said]
 
 
 def verdicts_at(path: Path, claims: list[str]) -> Verdicts:
-    """Return the verdicts of a report, a ledger (or a folder of them) or a file of evidence.
+    """Return the verdicts of a report, a ledger, a folder of ledgers, or an evidence file.
 
-    From evidence the claims are judged first.
+    The claims of an evidence file are judged first.
 
     >>> len(verdicts_at(Path("claims/ledger"), [])) > 100
     True
@@ -63,9 +63,9 @@ def verdicts_at(path: Path, claims: list[str]) -> Verdicts:
 
 
 def pairs(old: Verdicts, new: Verdicts) -> list[tuple[Place | None, Place | None]]:
-    """Return the places of both sides that are about the same; None where one side has nothing.
+    """Return pairs of places that are about the same claim; None where one side lacks it.
 
-    A claim that each side has once, at another profile or on other data, is the same claim.
+    If each side has a claim once, but at another profile or on other data, it is still a pair.
 
     >>> pairs({("004/climbs", "ci", "twin"): said}, {("004/climbs", "ci", "cifar10"): said})
     [(('004/climbs', 'ci', 'twin'), ('004/climbs', 'ci', 'cifar10'))]
@@ -85,7 +85,7 @@ def pairs(old: Verdicts, new: Verdicts) -> list[tuple[Place | None, Place | None
 
 
 def lines_of(old: Verdicts, new: Verdicts) -> tuple[list[str], bool]:
-    """Return what differs, and the counts; and whether a verdict differs, or one side has it alone.
+    """Return the differences and counts as lines, and whether any verdict differs or is missing.
 
     >>> lines_of({}, {})[0]
     ['0 verdicts the same, 0 of them with other numbers; 0 other, 0 only old, 0 only new']
@@ -120,7 +120,7 @@ def _named(place: Place) -> str:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    """Print the differences; the exit code is 1 where there are some, as that of `diff`."""
+    """Print the differences; the exit code is 1 if there are any, as with `diff`."""
     lines, is_other = lines_of(
         *(verdicts_at(path, chosen.claims) for path in (chosen.old, chosen.new))
     )
@@ -136,7 +136,7 @@ def _of_report(path: Path) -> Verdicts:
                 Outcome(each["verdict"]), each["measured"]
             )
             for each in claims
-            if each["verdict"] != Outcome.NOT_RUN  # which is no verdict
+            if each["verdict"] != Outcome.NOT_RUN
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise EvidenceError(
@@ -146,7 +146,7 @@ def _of_report(path: Path) -> Verdicts:
 
 
 def _of_evidence(path: Path, claims: list[str]) -> Verdicts:
-    """Judge claims from a file of evidence, in a session of its own."""
+    """Judge claims from an evidence file, in a pytest session of their own."""
     selected = claims or (["claims"] if Path("claims").is_dir() else ["."])
     with tempfile.TemporaryDirectory(prefix="repro-diff-") as folder:
         options = [f"--repro-evidence={path}", f"--repro-report={folder}"]

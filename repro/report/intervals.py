@@ -1,7 +1,7 @@
-"""Comparisons as rows above a common axis: those of one claim, and one of each claim of a source.
+"""Plots of comparisons as rows above an axis: all of one claim, or one for each claim of a source.
 
-A row has its name above it, a dot for each seed, the effect with its interval, and a mark at what
-is claimed or documented.
+A row has a name, a dot for each seed, the effect with its interval, and a mark at the claimed bound
+or the documented number.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_e
 
 RATIO = "ratio of two arms"
 MOST_ROWS = 12
-"""Comparisons of one claim that are drawn; the text beside the plot has all."""
+"""The most comparisons of one claim in a plot; the text beside the plot has all."""
 
 LEFT, RIGHT, FOOT, HEIGHT, MIDDLE, LONGEST_NAME = 10, 328, 30, 28, 20, 64
-"""Lengths in points (a row's height, and the place of its interval in it), and of names."""
+"""Lengths in points, and the most characters of a name; the interval is at `MIDDLE` of a row."""
 
 DIAMOND, STROKE = "m0-3.5l3.5 3.5-3.5 3.5-3.5-3.5z", "m0-8v13"
 STATES = {"contradicted": "refuted", "open": "inconclusive", "holds": "reproduced"}
-"""The page's colour of each state of a comparison, the worst state first."""
+"""The colour of each state of a comparison, the worst state first."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison to draw; an end of its interval that is not finite is None."""
+    """One comparison to draw; None replaces an infinite end of the interval."""
 
     name: str
     colour: str
     interval: tuple[float | None, float | None, float | None]
     """Low end, effect, high end."""
     claimed: tuple[float, ...]
-    """The bounds that are claimed, or the number that is documented."""
+    """The claimed bounds, or the documented number."""
     is_documented: bool = False
     dots: tuple[float, ...] = ()
     link: str = ""
-    """The anchor that its name leads to; empty where it leads nowhere."""
+    """The anchor that its name links to; empty for no link."""
 
     @property
     def values(self) -> list[float]:
         return [each for each in (*self.interval, *self.claimed, *self.dots) if each is not None]
 
     def draw(self, axis: svg.Axis) -> str:
-        """Draw it from its own top."""
+        """Draw the row, with 0 as its top."""
         low, middle, high = self.interval
         name = self.name if len(self.name) <= LONGEST_NAME else f"{self.name[: LONGEST_NAME - 1]}…"
         named = svg.text(LEFT, 9, name)
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[svg.PagePlot]:
-    """Draw every claim that was measured, one plot a unit; a claim's name links to its anchor."""
+    """Draw all measured claims, one plot for each unit; a claim's name links to its anchor."""
     units: dict[str, list[Comparison]] = {}
     for record, anchor in zip(records, anchors, strict=True):
         decided = deciding_effect(record)
@@ -81,7 +81,7 @@ def forest(records: Sequence[ClaimRecord], *, anchors: Sequence[str]) -> list[sv
 
 
 def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
-    """Draw the comparisons that a claim needs, one plot a unit."""
+    """Draw the needed comparisons of a claim, one plot for each unit."""
     needed = [effect for each in findings for effect in each.effects if effect.needed]
     units: dict[tuple[str, str], dict[str, Comparison]] = {}
     for effect in needed[:MOST_ROWS]:
@@ -89,7 +89,7 @@ def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
         label = f"distance from the mean, {unit}" if effect.kind == "spread" else unit
         rows = units.setdefault((effect.kind, label), {})
         row = _of_effect(effect)
-        if (other := rows.get(effect.label)) is not None:  # two bounds of one comparison
+        if (other := rows.get(effect.label)) is not None:  # the other side of a margin
             colour = next(c for c in STATES.values() if c in (row.colour, other.colour))
             row = replace(other, colour=colour, claimed=(*other.claimed, *row.claimed))
         rows[effect.label] = row
@@ -113,7 +113,7 @@ def _plot(unit: str, rows: Sequence[Comparison], described: str) -> svg.PagePlot
 
 
 def _of_effect(effect: EffectData) -> Comparison:
-    """Return a comparison with its seeds; of a spread, with their distances from their mean."""
+    """Return a comparison with a dot per seed; for a spread, at its distance from the mean."""
     dots = [value for value in effect.per_seed if value is not None]
     if effect.kind == "spread" and dots:
         centre = statistics.fmean(dots)
@@ -125,7 +125,7 @@ def _of_effect(effect: EffectData) -> Comparison:
 def _of_claim(
     record: ClaimRecord, anchor: str, finding: FindingData, effect: EffectData
 ) -> Comparison:
-    """Return the comparison that decides a claim, beside what is documented or else the bound."""
+    """Return the deciding comparison of a claim, with the documented number or else the bound."""
     shift = _fixed_side(finding, effect) or 0.0
     low, middle, high = (shift + (x or 0.0) for x in (effect.low, _point(effect), effect.high))
     documented = finding.documented if effect.kind != "spread" else None
@@ -140,7 +140,7 @@ def _of_claim(
 
 
 def _point(effect: EffectData) -> float | None:
-    """Return the plain effect, or what the scale says where only that has the interval's unit."""
+    """Return the plain effect; for a gain on a scale, the estimate, in the interval's unit."""
     is_gain = len(effect.sides) == 4
     return effect.estimate if is_gain and effect.on_scale else effect.plain
 
@@ -157,9 +157,9 @@ def _quantity(finding: FindingData, effect: EffectData) -> str:
 
 
 def _fixed_side(finding: FindingData, effect: EffectData) -> float | None:
-    """Return the number that an arm is held against; the plot then shows the arm's own value.
+    """Return the number that an arm is compared with; the plot then shows the arm's own value.
 
-    None where both sides of the comparison were measured, or it is in the arm's own unit already.
+    None if both sides were measured, or if the effect is the arm's own value already.
     """
     if effect.kind != "difference" or len(effect.sides) != 2 or effect.unit == "ratio":
         return None

@@ -1,6 +1,6 @@
 """Conversion of dataclasses to JSON and back.
 
-A field whose default is None is left out of the JSON while it is None.
+A field with the default None is left out of the JSON if it is None.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as `json.dumps` takes it: dataclasses as objects, tuples as lists."""
-    if value is None or isinstance(value, str | int | float):  # of which there are thousands
+    """Return a value for `json.dumps`: dataclasses as objects, tuples as lists."""
+    if value is None or isinstance(value, str | int | float):  # first, since most values are plain
         return value
     if dataclasses.is_dataclass(value):
         parts = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
@@ -32,7 +32,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """Return the value of this type that `to_json` wrote as `data`."""
+    """Return a value of this type from the output of `to_json`."""
     value: T = _built(kind, data)
     return value
 

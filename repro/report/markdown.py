@@ -1,7 +1,7 @@
-"""The summary of a session for a pull request: its end as a terminal shows it, in Markdown.
+"""The summary of a session as Markdown for a pull request; the terminal shows the same text.
 
-It is small enough for a step of CI and for a comment. Lines stand in indented code, where GitHub
-makes no markup, mention or link of them, and which nothing in them can end.
+It is small enough for a CI step or a comment. Its lines are indented code: GitHub makes no markup,
+mention or link of them, and no text can end such a block.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from repro.report.terminal import ending, verdict_table
 from repro.text import shown
 
 LIMIT = 20_000
-"""Bytes at most: GitHub takes a mebibyte as a step's summary, 65,536 characters as a comment."""
+"""The most bytes: GitHub allows a mebibyte for a step, and 65,536 characters for a comment."""
 
 MOST_ROWS = (40, 20, 10, 5, 2, 0)
-"""Rows of a list at most: as many as fit. The rest is in the report."""
+"""The numbers of rows of a list to try, until the summary fits. The report has all rows."""
 
 MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
-"""Remarks, characters of each, and lines of the end, whose table of counts gives way."""
+"""The most remarks, characters of a remark, and lines; the table of counts shrinks to fit."""
 
 
 def summary(results: ResultsDocument) -> str:
-    """Return what failed, what differs from the ledger, and counts; folded, new and refuted claims.
+    """Return failures, changes and counts; new and refuted claims are folded.
 
     >>> summary(results).splitlines()[0]
     '## Claims'
@@ -50,7 +50,7 @@ def _summary(results: ResultsDocument, most: int) -> str:
 
 
 def _folded(title: str, records: Sequence[ClaimRecord], most: int) -> str:
-    """Return claims with their sentences and what was measured, folded below their number."""
+    """Return claims with their sentences and measurements, folded below their number."""
     if not records:
         return ""
     lines = [line for line, _ in verdict_table(records[:most])]

@@ -1,4 +1,4 @@
-"""The text that `--plan` prints: the work that a session would do, before any of it is done."""
+"""The text of `--plan`: the runs that a session would train, and their expected time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repro.runs.queue import work_of_all
 from repro.text import counted, shown
 
 MOST_ROWS = 10
-"""Programs that have a row; the others are counted."""
+"""The most rows of programs; further programs are counted."""
 
 
 def plan_text(
@@ -47,7 +47,7 @@ def plan_text(
 
 
 def _sum(missing: Sequence[Run]) -> list[str]:
-    """Return what is known of the time that runs take, before any has been trained."""
+    """Return lines on the expected time of runs, guessed from the size of their arms."""
     known = [run for run in missing if run.arm.work]
     lines = []
     if known:
@@ -63,5 +63,5 @@ def _sum(missing: Sequence[Run]) -> list[str]:
 
 
 def _minutes(runs: Sequence[Run]) -> float:
-    """Return the minutes of one core that runs take, each training once."""
+    """Return the expected minutes of one core for runs; a shared training counts once."""
     return work_of_all(runs) / RATE / 60

@@ -1,4 +1,4 @@
-"""The line that is shown while claims train: how far it is, what trains, how long it will take."""
+"""The line that shows the progress of training: judged claims, runs, and the time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repro.runs.progress import Status
 from repro.text import counted, shown
 
 BAR = 20
-"""Characters of the bar."""
+"""The width of the bar in characters."""
 
 _SHORT = {NOT_RUN: "cannot run", ERROR: "in error"}
 
@@ -18,8 +18,8 @@ _SHORT = {NOT_RUN: "cannot run", ERROR: "in error"}
 def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> str:
     """Return one line of at most `width` characters.
 
-    `settled` counts the claims on training that were judged, by verdict. Claims that cannot run are
-    none that there is to wait for.
+    `settled` counts the judged claims with training, by verdict. The bar leaves out claims that
+    cannot run.
 
     >>> progress_line(status, {"reproduced": 12}, width=120)
     '[███                 ] 12/66 claims, about 10 min left: 12 reproduced | 195/290 runs'
@@ -42,7 +42,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
 
 
 def stopped_line(status: Status) -> str:
-    """Return how far a session was when it was stopped, and how to go on."""
+    """Return the progress of a stopped session, and how to go on."""
     return (
         f"stopped with at least {status.stored} of {status.requested} runs stored;"
         " the same command goes on from there, and from the checkpoints of those in training"
@@ -50,7 +50,7 @@ def stopped_line(status: Status) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return a time, rounded as a guess deserves.
+    """Return a rough time in words.
 
     >>> about(38), about(83), about(754), about(7000)
     ('under a minute', 'about 1 min', 'about 13 min', 'about 1 h 57 min')
@@ -63,7 +63,7 @@ def about(seconds: float) -> str:
 
 
 def plan_line(status: Status) -> str:
-    """Return the line that says what is about to be trained, and how long that will take.
+    """Return the line that says what will be trained, and for how long.
 
     >>> plan_line(status)
     '54 claims wait for 95 runs: about 10 min of training, by a guess from their size'

@@ -1,7 +1,7 @@
 """The records of judged claims and of figures, sent between processes and published as JSON.
 
-`json_data` turns them into JSON and back, and `schema` describes them to readers of the files.
-A number that JSON cannot carry (a side that diverged, a comparison without spread) is None.
+`json_data` converts them to JSON and back, and `results.schema.json` describes them. A number that
+is not finite (of a diverged run, or a comparison without spread) is None, since JSON has none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from repro.judge import Beyond, Effect, Outcome, Verdict
 from repro.ledger import Change, Kind
 
 Finding: TypeAlias = Verdict | Check
-"""One statement that was judged, over seeds or by arithmetic; as text it explains itself."""
+"""One judged statement, over seeds or by arithmetic; `str` explains it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,90 +28,90 @@ class SampleData:
 
     label: str
     fixed: bool
-    """True for a number that the claim names, which is the same on every seed."""
+    """True for a number that the claim names."""
     values: list[float | None]
     """The value of each seed; null where a run has no finite value."""
     examples: int = 0
-    """The number of examples that each value is the mean of, where their error is counted."""
+    """The number of examples behind each value, if their error is counted; else 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EffectData:
-    """One comparison of a statement; its amounts are in `unit`, but for the plain one of gains."""
+    """One comparison of a statement; amounts are in `unit`, except `plain` of gains."""
 
     label: str
     kind: Literal["difference", "spread", "share", "run"]
-    """A run is what one run gives, or the mean of a few, with the interval of such runs."""
+    """`run`: one run, or the mean of a few, compared with a documented number."""
     unit: str
     plain: float | None
-    """The difference of the means, their ratio or the gain between them, in the metric's unit."""
+    """The difference or the ratio of the means, or of their gains, in the metric's unit."""
     on_scale: str
-    """The scale where its estimate is another number than the plain one, else empty."""
+    """The scale, if its estimate differs visibly from `plain`; else empty."""
     estimate: float | None
-    """What the scale says; of gains on log or log-odds in units of that scale."""
+    """The estimate on the scale, in natural units; of gains, in units of the scale."""
     low: float | None
     """Low end of the interval, over all looks together."""
     high: float | None
     relation: Literal[">", "<", "≈"]
-    """The claim: estimate > bound, estimate < bound, or the bound is documented of such a run."""
+    """The claim: estimate > bound, estimate < bound, or (≈) the bound is a documented run."""
     bound: float
     state: Literal["holds", "contradicted", "open"]
     needed: bool
-    """False for comparisons that follow from the others and can only refute."""
+    """False for implied comparisons, which can only refute."""
     exact: bool
-    """True where every seed gave the same."""
+    """True where every seed gave the same difference."""
     p_for: float
     p_against: float
     seeds: int
     sides: list[Annotated[int, {"minimum": 0}]]
-    """Indices of the samples that it compares, in the order of its label."""
+    """The indices of the compared samples, in the order of the label."""
     per_seed: list[float | None]
-    """The same comparison on each seed alone."""
+    """The effect on each seed alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingData:
-    """One statement that was judged, and its evidence."""
+    """One judged statement, and its evidence."""
 
     statement: str
     outcome: Outcome
     scale: str
-    """The scale on which values were compared: identity, log, log-odds; empty for a document."""
+    """The scale of the comparison: identity, log, log-odds; empty for a document."""
     documented: float | None
-    """The number of the source that the measured one is held against, if there is one."""
+    """The number of the source that the measured value is compared with, if there is one."""
     deciding: Annotated[int | None, {"minimum": 0}]
-    """Index of the comparison that decides the statement."""
+    """The index of the deciding comparison."""
     samples: list[SampleData]
     effects: list[EffectData]
     lines: list[str]
-    """The arithmetic, where the statement is about a document."""
+    """The arithmetic of a statement about a document."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmData:
-    """An arm that a claim was judged on."""
+    """An arm behind a claim's verdict."""
 
     label: str
     study: str
-    """The module that trains it."""
+    """The module of its study."""
     settings: dict[str, Any]
     """All settings except the seed."""
     seeds: list[int]
     keys: list[Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]]
-    """The key of the run of each seed in the store."""
+    """The key in the store of the run of each seed."""
 
     @property
     def name(self) -> str:
-        """A short name made of its study and its settings."""
+        """A short hash of its study and its settings."""
         text = json.dumps([self.study, self.settings], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class Reason(StrEnum):
-    """Why a claim is not run, or stays inconclusive whatever is trained."""
+    """Why a claim is not run, or why no number of seeds would settle it."""
 
     NONE = ""
-    """It is judged, and more seeds would settle it where it is inconclusive."""
+    """It is judged; if it is inconclusive, more seeds would settle it."""
     HERE = "not run here"
     UNTESTABLE = "cannot be tested"
     EXAMPLES = Beyond.EXAMPLES.value
@@ -121,68 +121,68 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """Everything known of one claim once it is judged."""
+    """All data of one judged claim."""
 
     claim: str
     """The claim's name in the ledger: source, test, parameters."""
     sentence: str
     source: str
-    """The source, and the place in it."""
+    """The source, and where in it."""
     about: str
     """The first paragraph of the docstring of the claim's file."""
     documented: str
     """The result that the source states, in its own words; may be empty."""
     kind: Kind
-    """Whose it is: what the source claims, a question of ours, or a control of ours."""
+    """A claim of the source, a question of ours, or a control of ours."""
     profile: str
-    """ci, paper, or any for what a document alone decides."""
+    """ci, paper, or any for a claim about a document."""
     data: str
-    """The data sets that the verdict is about."""
+    """The data sets of the verdict."""
     verdict: Outcome
     reason: Reason = Reason.NONE
-    """Why it is not run, or stays inconclusive whatever is trained; else empty."""
+    """Why it is not run, or why no number of seeds would settle it; else empty."""
     p: float | None
-    """The smallest level at which the same looks would have given this verdict; null where
-    nothing was random or nothing was run."""
+    """The smallest level at which the same looks would have given this verdict; null if all is
+    exact or nothing was run."""
     level: float = 0.0
-    """The chance allowed for a false verdict, both directions together; 0 where nothing was random
-    or nothing was run."""
+    """The allowed chance of a false verdict, both directions together; 0 if all is exact or nothing
+    was run."""
     looks: list[int] = field(default_factory=list)
-    """The numbers of seeds that were declared to look at, before anything was trained; empty where
-    there was one look, at all there were."""
+    """The numbers of seeds at which to look, declared before training; empty for one look at all
+    existing runs."""
     accepted: str | None
-    """The verdict in the ledger, if there was one."""
+    """The verdict in the ledger, if there is one."""
     opposed: str | None = None
-    """The opposite verdict that the ledger has at another size; null where there is none."""
+    """The opposite verdict in the ledger at another size; null without one."""
     change: str
-    """The difference from the ledger in words; empty where there is none."""
+    """The difference from the ledger in words; empty without one."""
     change_kind: Change
-    """The kind of this difference; empty where there is none."""
+    """The kind of difference from the ledger; empty without one."""
     measured: str
     """The deciding comparison in one line."""
     text: str
     """The whole explanation."""
     findings: list[FindingData]
     arms: list[str]
-    """Names of the arms it was judged on."""
+    """The names of its arms."""
     metrics: list[str]
-    """The metrics it is about."""
+    """Its metrics."""
     file: str
     line: int
     """The line of the test in its file, counted from 0."""
     command: str
     """The command that judges this claim alone in the same way."""
     machine: str
-    """Device, processor, torch and engine that trained the runs of a reproduced claim, or empty."""
+    """Device, processor, torch and engine of the runs of a reproduced claim; else empty."""
     past: list[tuple[float, float | None, int]]
-    """Mean, spread and seeds of each comparison of a reproduced claim past its bound, on its scale;
-    else empty. The distance of a standard deviation is a logarithm, its spread null."""
+    """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
+    seeds. For a standard deviation, the mean is a logarithm and the spread null."""
     levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)
-    """Arm, metric, mean, standard deviation and seeds of what a reproduced claim compares."""
+    """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
     one_look: list[int]
-    """The seeds of each side of an open claim where one look at them spent its whole level."""
+    """The seeds of each side, if the claim is open after one look at its whole level."""
     ledger: str
-    """The ledger that holds its accepted verdict."""
+    """The ledger with its accepted verdict."""
 
     @property
     def name(self) -> str:
@@ -191,18 +191,18 @@ class ClaimRecord:
 
     @property
     def is_about_a_document(self) -> bool:
-        """True for a statement that a document alone decides."""
+        """True for a claim about a document."""
         return self.profile == ANY_PROFILE
 
     @property
     def is_settled(self) -> bool:
-        """True where it is reproduced or refuted."""
+        """True for `reproduced` and `refuted`."""
         return self.verdict in (Outcome.REPRODUCED, Outcome.REFUTED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedClaim:
-    """The record of a claim with the arms that it names, as a process sends them to another."""
+    """The record of a claim with its arms, as one process sends it to another."""
 
     record: ClaimRecord
     arms: dict[str, ArmData]
@@ -210,12 +210,12 @@ class JudgedClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class LineData:
-    """One line of a panel: values over seeds at each place, and the documented ones if any."""
+    """One line of a panel: the values over seeds at each position, and the documented values."""
 
     label: str
     at: list[float]
     values: list[list[float]]
-    """The values over seeds, for each place of `at`."""
+    """The values over seeds, for each position in `at`."""
     documented: list[float]
 
 
@@ -304,9 +304,9 @@ def _finite(values: Iterable[float]) -> list[float | None]:
 
 
 def deciding_effect(record: ClaimRecord) -> tuple[FindingData, EffectData] | None:
-    """Return the finding and the comparison that decide a claim; None where none was judged.
+    """Return the finding and the comparison that decide a claim; None if nothing was judged.
 
-    Of several findings it is the last with the claim's own outcome.
+    Of several findings, the last one with the claim's own outcome decides.
     """
     if record.verdict is Outcome.NOT_RUN:
         return None

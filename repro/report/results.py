@@ -1,7 +1,7 @@
-"""The results of a session: one typed document, which every report of it is made of, and counts.
+"""The results of a session as one typed document, and counts of them.
 
-The terminal's end (`terminal`), the page (`page`), the summary for a pull request (`markdown`)
-and the files of data (`write`) show what this says.
+All reports are made from it: the end of the terminal (`terminal`), the page (`page`), the summary
+for a pull request (`markdown`) and the files of data (`write`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repro.report.session import SessionData
 from repro.text import counted, shown
 
 CHANGES = (Change.WORSE, Change.OPEN, Change.OTHER, Change.BETTER)
-"""The changes to another verdict, what needs attention first."""
+"""The changes to another verdict, the most urgent first."""
 
 ONE: dict[Kind, str] = {
     "source": "a claim of the source",
@@ -37,10 +37,10 @@ class Failure:
     """A claim that pytest counts as failed: its verdict, and the command that judges it alone."""
 
     verdict: str
-    """The verdict, or error where it ended in none."""
+    """The verdict, or `error` if it has none."""
     command: str
     said: str = ""
-    """The traceback of an error, with what training had printed; empty for a verdict."""
+    """The traceback of an error, with the output of training; empty for a verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,40 +48,40 @@ class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
     format: Literal[4] = 4
-    """The number of this format; it changes when fields of it do."""
+    """The number of this format; it changes when its fields change."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]
-    """Every arm that was trained, by the name that claims give in `arms`."""
+    """Every arm, by its name in the `arms` of claims."""
     figures: list[FigureData]
     errors: str = ""
-    """The sentence on how many settled verdicts are false at most."""
+    """A sentence: how many settled verdicts are false at most."""
     evidence: list[str] = field(default_factory=list)
-    """Sentences on the files that the claims were judged from, where they were not judged from
-    what was trained or stored: the origin of the runs, and what has changed since."""
+    """Sentences on the evidence files and recorded runs behind the verdicts: their origin, and what
+    has changed since."""
     failures: list[Failure] = field(default_factory=list)
     """The claims that pytest counts as failed."""
     session: SessionData = field(default_factory=SessionData)
 
     @property
     def changed(self) -> list[ClaimRecord]:
-        """The claims that the ledger has with another verdict, what needs attention first."""
+        """The claims with another verdict than in the ledger, the most urgent first."""
         changed = [record for record in self.claims if record.change_kind in CHANGES]
         return sorted(changed, key=lambda record: CHANGES.index(record.change_kind))
 
     @property
     def new(self) -> list[ClaimRecord]:
-        """The claims with a verdict that the ledger does not have."""
+        """The claims that are not in the ledger."""
         return [record for record in self.claims if record.change_kind is Change.NEW]
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """The reasons why claims were not run, each with its number, the most frequent first."""
+        """The reasons why claims were not run, with the number of claims, most frequent first."""
         not_run = [record.text for record in self.claims if record.verdict is Outcome.NOT_RUN]
         return Counter(not_run).most_common()
 
     @property
     def beyond(self) -> list[tuple[Reason, int]]:
-        """The reasons why claims stay inconclusive whatever is trained, each with its number."""
+        """The reasons why no number of seeds would settle claims, with the number of claims."""
         open_ = (record for record in self.claims if record.verdict is Outcome.INCONCLUSIVE)
         return Counter(record.reason for record in open_ if record.reason).most_common()
 
@@ -94,7 +94,7 @@ def results_of(
 ) -> ResultsDocument:
     """Return the claims of a session as one document, sorted.
 
-    An arm that several claims share is in it once, with the most seeds that one of them used.
+    It has each arm once, with the seeds of the claim that used the most.
     """
     arms: dict[str, ArmData] = {}
     for name, arm in ((name, arm) for claim in judged for name, arm in claim.arms.items()):
@@ -111,11 +111,11 @@ def results_of(
 
 
 def errors(records: Sequence[ClaimRecord]) -> str:
-    """Say how many of the settled verdicts are false at most; empty where none is settled.
+    """Say how many of the settled verdicts are false at most; empty if none is settled.
 
-    Each claim may be falsely settled with the chance of its level, so on average no more are than
-    the levels of all that were judged add up to, however the claims depend on each other. What is
-    exact is read off, and has no level.
+    Each claim is falsely settled with a chance of at most its level. So the mean number of false
+    verdicts is at most the sum of all levels, however the claims depend on each other. Exact claims
+    have no level.
 
     >>> errors(results.claims)
     '6 verdicts on random quantities are settled: on average at most 0.07 of them are false'
@@ -131,13 +131,13 @@ def errors(records: Sequence[ClaimRecord]) -> str:
 
 
 def verdicts_of(records: Sequence[ClaimRecord]) -> dict[Outcome, int]:
-    """Return how often each verdict was reached, in the order of `Outcome`."""
+    """Return the number of claims with each verdict, in the order of `Outcome`."""
     counts = Counter(record.verdict for record in records)
     return {verdict: counts[verdict] for verdict in Outcome}
 
 
 def count_lines(records: Sequence[ClaimRecord]) -> list[str]:
-    """Return the counts as lines; a session of nothing but sources' claims needs no words for it.
+    """Return the counts by kind of claim as lines; without a label if all are sources' claims.
 
     >>> count_lines(results.claims)[1]
     'our controls: 1 reproduced'
@@ -154,7 +154,7 @@ def count_lines(records: Sequence[ClaimRecord]) -> list[str]:
 
 
 def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecord]]]:
-    """Return the claims of each source, and our own questions and controls, with their names."""
+    """Return the claims in named groups: one for each source, then our questions and controls."""
     groups: dict[str, list[ClaimRecord]] = {}
     for record in sorted(records, key=lambda r: (KINDS.index(r.kind), r.claim)):
         source = shown(record.claim.partition("/")[0], most=12)

@@ -1,6 +1,6 @@
 """The stored runs behind a session: their curves for the page, and a table of their numbers.
 
-They are read once, at the end and by one process, so that workers need not send them.
+The main process reads them at the end, so that workers need not send them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ LAST = ("seed", "epoch", "metric", "value")
 
 
 class StoredRuns(Protocol):
-    """A store, or evidence that is read like one."""
+    """A store, or evidence."""
 
     def measured(self, key: str) -> Result | None:
-        """Return the run of a key; None where there is none."""
+        """Return the run with this key; None without one."""
 
 
 @dataclass
 class TrainingCurve:
-    """A metric of one arm over training: one row of values for each run, as far as it went."""
+    """A metric of one arm over training, with one list of values for each run."""
 
     epochs: list[int]
     runs: list[list[float]] = field(default_factory=list)
@@ -45,12 +45,12 @@ class ArmRuns:
     diverged: int = 0
     seconds: float = 0.0
     made_by: list[str] = field(default_factory=list)
-    """Commit, versions and machine of the runs, each combination once."""
+    """The commits, versions and machines of the runs, each combination once."""
 
 
 @dataclass(frozen=True)
 class UsedRuns:
-    """The arms that a claim was judged on, and the metrics that it is about."""
+    """The arms and the metrics of a claim."""
 
     claim: str
     arms: Sequence[ArmData]
@@ -58,12 +58,12 @@ class UsedRuns:
 
 
 def read_runs(arms: Mapping[str, ArmData], *places: StoredRuns) -> dict[str, ArmRuns]:
-    """Return the stored runs of each arm; of several places the first that has a run counts."""
+    """Return the stored runs of each arm; the first place that has a run counts."""
     return {name: _of_arm(arm, places) for name, arm in arms.items()}
 
 
 def columns_of(claims: Iterable[UsedRuns]) -> list[str]:
-    """Return the columns of the table, among them each setting in which its arms differ.
+    """Return the columns of the table, with each setting in which the arms differ.
 
     >>> columns_of([])
     ['claim', 'study', 'arm', 'seed', 'epoch', 'metric', 'value']
@@ -84,10 +84,10 @@ def differing(every: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def rows_of(claims: Iterable[UsedRuns], *places: StoredRuns) -> Iterator[dict[str, Any]]:
-    """Yield a row for each number of each run: its history by epoch, and the end without an epoch.
+    """Yield a row for each number of each run: by epoch, and without an epoch for the final value.
 
-    `places` have the runs; a run that is in none of them has no row. A metric of several values has
-    a row for each, such as `layer_perplexity[0]`.
+    The runs are looked up in `places`; a missing run has no rows. A list metric has a row for each
+    element, such as `layer_perplexity[0]`.
     """
     for claim in claims:
         for arm in claim.arms:
@@ -121,7 +121,7 @@ def _of_arm(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
 
 
 def _stored(arm: ArmData, places: Sequence[StoredRuns]) -> Iterator[tuple[int, Result]]:
-    """Yield the seeds of an arm whose runs a place has, each with its run in the first of them."""
+    """Yield each seed of an arm with its run, from the first place that has it."""
     for seed, key in zip(arm.seeds, arm.keys, strict=True):
         found = (place.measured(key) for place in places)
         if (result := next((each for each in found if each is not None), None)) is not None:
@@ -129,20 +129,20 @@ def _stored(arm: ArmData, places: Sequence[StoredRuns]) -> Iterator[tuple[int, R
 
 
 def _epochs(arm: ArmData, metric: str, result: Result) -> list[int]:
-    """Return the epochs at whose end a run has a metric; all of them where nobody says which."""
+    """Return the epochs after which a run has a metric; all epochs if nothing else is known."""
     given: list[int] | None = result.values.get("epochs", {}).get(metric)
     if given:
         return given
     settings = arm.settings.get("recipe")
     if settings is None:
         return list(range(1, len(result.values["history"].get(metric, [])) + 1))
-    own = {each.name for each in fields(Recipe)} - {"clip"}  # its stages are lists by now
+    own = {each.name for each in fields(Recipe)} - {"clip"}  # JSON has turned its tuples into lists
     recipe = Recipe(**{name: value for name, value in settings.items() if name in own})
     return [e + 1 for e in range(recipe.epochs) if metric == LOSS or recipe.measures(e)]
 
 
 def _made_by(result: Result) -> str:
-    """Return the commit, versions, engine and machine of a run as one line for a reader."""
+    """Return the commit, versions, engine and machine of a run as one line."""
     made: dict[str, Any] = result.provenance
     if "recorded" in made:
         return f"recorded in {made['file']}, SHA-256 {made['sha256']}"
@@ -161,7 +161,7 @@ def _made_by(result: Result) -> str:
 
 
 def _cells(arm: ArmData) -> dict[str, Any]:
-    """Return the settings of an arm as cells: those of a mapping by their path, lists as JSON."""
+    """Return the settings of an arm as cells: nested settings by their path, lists as JSON."""
     return {
         f"arm.{name}": json.dumps(value) if isinstance(value, list | tuple) else value
         for name, value in flat(arm.settings).items()
@@ -169,7 +169,7 @@ def _cells(arm: ArmData) -> dict[str, Any]:
 
 
 def _numbers(metric: str, value: Any) -> Iterator[tuple[str, float]]:
-    """Yield the numbers of a value with their names; nothing where there is none."""
+    """Yield the numbers of a value with their names; nothing for None."""
     if isinstance(value, list):
         for place, each in enumerate(value):
             yield from _numbers(f"{metric}[{place}]", each)

@@ -1,4 +1,4 @@
-"""The session that a report is of: project, commit, date, command, size, machine."""
+"""The session behind a report: project, commit, date, command, size, machine."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 _REMOTE = re.compile(
-    r"(?:(?:https?|ssh)://(?:[^@/]*@)?|(?:[^@/:]*@))"  # who asks, and a password, stay here
+    r"(?:(?:https?|ssh)://(?:[^@/]*@)?|(?:[^@/:]*@))"  # user and password are not captured
     r"(?P<host>[\w.-]+)(?::\d+)?[:/](?P<path>[\w./~-]+?)(?:\.git)?/?",
 )
 _BELOW = {"github": "blob", "gitlab": "-/blob"}
-"""The part of a file's address before the commit, by what the host is called."""
+"""The part of a file's address before the commit, by a part of the host's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SessionData:
-    """The session that gave the results; a field is empty where nothing is known."""
+    """The session behind the results; unknown fields are empty."""
 
     project: str = ""
     version: str = ""
     """The version of repro that judged."""
     commit: str = ""
     uncommitted_changes: bool = False
-    """True where the files differed from that commit."""
+    """True if the files differed from the commit."""
     date: str = ""
     """The time at which the session ended, in UTC."""
     command: str = ""
     profile: str = ""
-    """The size that was asked for: ci or paper."""
+    """The profile: ci or paper."""
     machine: str = ""
     """The processor of the machine that judged, and its number of cores."""
     files: str = ""
-    """The address below which the files of the claims are, for links; ends in a slash."""
+    """The base address for links to the files of claims; ends in a slash."""
 
 
 def project_name(project: Path) -> str:
-    """Return the name of a project by its pyproject.toml, else that of its folder."""
+    """Return the name of a project from its pyproject.toml, or else of its folder."""
     try:
         content = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
         name = content["project"]["name"]
@@ -49,9 +49,9 @@ def project_name(project: Path) -> str:
 
 
 def web_address(remote: str, commit: str, below: str = "") -> str:
-    """Return where the files of a commit can be read in a browser; empty where nobody knows.
+    """Return the web address of the files of a commit; empty if it is not known.
 
-    Neither a user's name nor a password in the remote's address gets into it.
+    It contains no user name or password of the remote's address.
 
     >>> web_address("git@github.com:someone/study.git", "1f2e", "code/")
     'https://github.com/someone/study/blob/1f2e/code/'
@@ -65,9 +65,9 @@ def web_address(remote: str, commit: str, below: str = "") -> str:
 
 
 def way_from(report: Path, project: Path) -> str:
-    """Return the relative path from a report to its project's folder; empty if it lies outside.
+    """Return the relative path from a report to its project's folder.
 
-    So a report that lies elsewhere names no path of this machine.
+    It is empty for a report outside the project, so that no report names a path of this machine.
     """
     inside, outside = report.resolve(), project.resolve()
     if inside == outside or outside not in inside.parents:
@@ -76,7 +76,7 @@ def way_from(report: Path, project: Path) -> str:
 
 
 def file_link(files: str, file: str, line: int) -> str:
-    """Return the address of a line of a file, counted from 0; empty where there is none.
+    """Return the address of a line (from 0) of a file; empty without a base address.
 
     >>> file_link("https://github.com/someone/study/blob/1f2e/", "claims/test_it.py", 6)
     'https://github.com/someone/study/blob/1f2e/claims/test_it.py#L7'

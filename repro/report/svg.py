@@ -1,7 +1,7 @@
-"""Small plots as SVG inside the page: axes, lines and words.
+"""Small SVG plots inside the page: axes, lines and text.
 
-Lengths are in points. Colours and fonts come from the page's style, so that one drawing serves
-light and dark; a kind is a class of that style.
+Lengths are in points. Colours and fonts come from the page's style sheet, so one drawing works in
+light and dark mode; `kind` is a class of the style sheet.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from repro.text import shown
 POINTS_IN_REM = 10.5
 
 WIDTH = 338
-"""The width of a plot of the page: what a phone shows without making the letters too small."""
+"""The width of a plot: on a phone its letters are still large enough."""
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class PagePlot:
-    """A plot of the page, and what it is called for those who cannot see it."""
+    """A plot of the page, with a description for screen readers."""
 
     described: str
     width: float
@@ -32,7 +32,7 @@ class PagePlot:
 
     def __html__(self) -> str:
         width = self.width / POINTS_IN_REM
-        role = "group" if "<a " in self.body else "img"  # an image has no links in it
+        role = "group" if "<a " in self.body else "img"  # an image may not contain links
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" style="width:{width:.4g}rem" '
             f'role="{role}" aria-label="{escape(shown(self.described))}">{self.body}</svg>'
@@ -41,7 +41,7 @@ class PagePlot:
 
 @dataclass(frozen=True)
 class Axis:
-    """Numbers along a side of a plot: values from `low` to `high` lie from `start` to `end`."""
+    """An axis: values from `low` to `high` are drawn from `start` to `end`."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class Axis:
     def over(
         cls, values: Iterable[float], start: float, end: float, *, most: int, least_step: float = 0
     ) -> Axis:
-        """Return an axis that shows all values, with at most about so many ticks.
+        """Return an axis for all values, with at most about `most` ticks.
 
         >>> [label for _, label in Axis.over([0.38, 0.61], 0, 100, most=6).ticks]
         ['0.40', '0.45', '0.50', '0.55', '0.60']
@@ -73,7 +73,7 @@ class Axis:
         return cls(low, high, start, end, ticks, is_log=True)
 
     def at(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         low, high = self.low, self.high
         if self.is_log:
             value, low, high = math.log(value), math.log(low), math.log(high)
@@ -83,7 +83,7 @@ class Axis:
 def _with_margin(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     size = max(abs(low), abs(high)) or 1.0
-    margin = 0.05 * (high - low if high - low > 1e-6 * size else size)  # values may be all the same
+    margin = 0.05 * (high - low if high - low > 1e-6 * size else size)  # all values may be equal
     return low - margin, high + margin
 
 
@@ -122,18 +122,18 @@ def coloured(colour: str, *parts: str) -> str:
 
 
 def line(points: Sequence[Point], kind: str) -> str:
-    """Draw a line through points, or the area within it if the kind is filled."""
+    """Draw a line through points; if the kind is filled, the area within."""
     return f'<path class="{kind}" d="M{" ".join(map(_place, points))}"/>' if points else ""
 
 
 def marks(points: Iterable[Point], kind: str, shape: str = "h0") -> str:
-    """Draw a shape around each point; without one, a dot."""
+    """Draw a shape around each point; by default a dot."""
     drawn = "".join(f"M{_place(point)}{shape}" for point in points)
     return f'<path class="{kind}" d="{drawn}"/>' if drawn else ""
 
 
 def text(x: float, y: float, words: str, kind: str = "name") -> str:
-    """Write words that start at a point of their base line."""
+    """Write words; the point is the start of their base line."""
     return f'<text x="{_short(x)}" y="{_short(y)}" class="{kind}">{escape(shown(words))}</text>'
 
 

@@ -1,7 +1,7 @@
 """The end of a session on a terminal, at 80 columns.
 
-It is short enough to be read: what failed, what changed, a table of counts, and what was not run.
-With -v the table of all verdicts goes before.
+It is short: failures, changes, a table of counts, and the reasons of claims that were not run. With
+-v a table of all verdicts comes before.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of,
 from repro.text import shown
 
 MOST = 5
-"""Rows of a list that are shown; the rest is in the whole table and in the report."""
+"""The most rows of a list; the whole table and the report have all."""
 
 MOST_LINES = 24
-"""Lines of an end with a table of many sources: with what follows it, 40 fit on a screen."""
+"""The most lines here; with the lines that follow, at most 40 fit on a screen."""
 
 LEAST_ROWS = 4
-"""Rows of the table of counts that there is always room for."""
+"""The least rows of the table of counts, however long the rest is."""
 
 WIDTH, INDENT = 79, 13
 
 Line = tuple[str, Outcome | None]
-"""A line, and the verdict whose colour it has."""
+"""A line, and the verdict that sets its colour."""
 
 _DOCUMENTS = {Outcome.REPRODUCED: "consistent", Outcome.REFUTED: "contradictory"}
 
 
 def ending(results: ResultsDocument, *, most: int = MOST, height: int = MOST_LINES) -> list[Line]:
-    """Return the lines of a session's end, whose lists have at most `most` rows."""
+    """Return the lines of a session's end; each list has at most `most` rows."""
     before = [_failed(results.failures, most), _changed(results, most)]
     after = _not_run(results, most)
     room = height - sum(map(len, before)) - len(after)
@@ -46,7 +46,7 @@ def ending(results: ResultsDocument, *, most: int = MOST, height: int = MOST_LIN
 
 
 def _failed(failures: Sequence[Failure], most: int) -> list[Line]:
-    """Return what failed, each with the command that judges it alone."""
+    """Return the failed claims, each with the command that judges it alone."""
     if not failures:
         return []
     lines: list[Line] = [(f"failed: {len(failures)}", None)]
@@ -55,7 +55,7 @@ def _failed(failures: Sequence[Failure], most: int) -> list[Line]:
 
 
 def _changed(results: ResultsDocument, most: int) -> list[Line]:
-    """Return what else differs from the ledger; of claims that are not in it only their number."""
+    """Return other differences from the ledger, and the number of claims that are not in it."""
     failing = {each.command for each in results.failures}
     known, new = (
         [record for record in records if record.command not in failing]
@@ -72,7 +72,7 @@ def _changed(results: ResultsDocument, most: int) -> list[Line]:
 
 
 def _not_run(results: ResultsDocument, most: int) -> list[Line]:
-    """Return the reasons why claims were not run, or cannot be settled, each once."""
+    """Return the reasons why claims were not run, or cannot be settled."""
     reasons = results.reasons
     lines: list[Line] = [(f"inconclusive: {n}, {reason}", None) for reason, n in results.beyond]
     lines += [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
@@ -80,10 +80,10 @@ def _not_run(results: ResultsDocument, most: int) -> list[Line]:
 
 
 def _counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
-    """Return how often each verdict was reached, by source, and of our own claims in all.
+    """Return a table of the number of claims by verdict: a row for each source, and for ours.
 
-    Of many sources the largest have a row, so that there are at most so many rows. Claims that were
-    trained stand apart from what documents say of themselves.
+    If there are too many sources, only the largest get a row. Claims on training and claims about
+    documents have separate columns.
     """
     head = [*map(str, Outcome), *_DOCUMENTS.values()]
     groups = _largest(groups_of(records), most - 1)
@@ -99,7 +99,7 @@ def _counts(records: Sequence[ClaimRecord], *, most: int) -> list[Line]:
 def _largest(
     groups: list[tuple[str, list[ClaimRecord]]], most: int
 ) -> list[tuple[str, list[ClaimRecord]]]:
-    """Return at most so many groups: of too many sources the small ones are one."""
+    """Return at most `most` groups; if there are more, small sources become one group."""
     if len(groups) <= most:
         return groups
     sources = [group for group in groups if group[0] not in MANY.values()]
@@ -133,9 +133,9 @@ def _cut(line: str) -> str:
 
 
 def verdict_table(records: Sequence[ClaimRecord]) -> list[Line]:
-    """Return the lines of the table, the first line of a claim with its verdict.
+    """Return the lines of the table of claims; the first line of a claim has its verdict.
 
-    Statements of documents that hold, of which there are hundreds, are only counted.
+    Consistent statements of documents are only counted, since there are hundreds.
     """
     lines: list[Line] = []
     listed = [record for record in records if not _is_only_counted(record)]

@@ -1,8 +1,8 @@
-"""The files of a report: the results as JSON and CSV, a summary, the page, and figures.
+"""Writes the files of a report: the results as JSON and CSV, a summary, the page, and figures.
 
-`files.sha256` lists what was written, as `sha256sum -c` reads it, so that the next report there can
-remove its leavings. A file is removed if it is in the list of the report before, is as that report
-wrote it, and is none of this report's.
+`files.sha256` lists the written files, in the format of `sha256sum -c`. With it the next report in
+the same folder removes old files: those in the list that are unchanged since, and that the new
+report does not write.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ SEED_COLUMNS = (
 )
 
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""The starts of a text that spreadsheets take for a formula."""
+"""Spreadsheets take a text that starts with one of these for a formula."""
 
 
 class NothingToDrawWith(Exception):
-    """jinja2 is missing for the page; says what to install."""
+    """jinja2 is not installed; the message says what to install."""
 
 
 def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
-    """Write the results and the summary; return the paths written."""
+    """Write the results and the summary; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     short = folder / "summary.md"
     short.write_text(summary(results), encoding="utf-8")
@@ -59,9 +59,9 @@ def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
 
 
 def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> list[Path]:
-    """Write the page, and each figure as a file of its own; return the paths, the page first.
+    """Write the page, and each figure as a file; return their paths, the page first.
 
-    `places` have the runs of the arms.
+    The runs of the arms are looked up in `places`.
     """
     if find_spec("jinja2") is None:
         raise NothingToDrawWith("the page needs pip install 'repro-claims[report]'")
@@ -73,7 +73,7 @@ def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> l
 
 
 def replace_report(folder: Path, written: Iterable[Path]) -> Path:
-    """Remove what the report before left behind, and list what was written; return the list."""
+    """Remove files of the former report, and list the written files; return the list's path."""
     hashes = {path.relative_to(folder).as_posix(): _hash(path) for path in written}
     listed = folder / LIST
     for name, content in _read(listed).items():
@@ -115,7 +115,7 @@ def write_results(folder: Path, results: ResultsDocument) -> list[Path]:
 
 
 def results_text(results: ResultsDocument) -> str:
-    """Return the results as JSON, with a line for each claim, arm and figure."""
+    """Return the results as JSON, with one line for each claim, arm and figure."""
     parts = [
         f"{_json(each.name)}: {_lines(getattr(results, each.name))}" for each in fields(results)
     ]
@@ -137,14 +137,14 @@ def _json(value: Any) -> str:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema of `results.json`, which `scripts/results_schema` wrote."""
+    """Return the JSON Schema of `results.json`; `scripts/results_schema` generates it."""
     return files("repro.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
 def write_table(file: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as CSV under these columns.
+    """Write rows as CSV with these columns.
 
-    Texts are quoted, so that a program that splits lines elsewhere keeps them whole too.
+    Texts are quoted, for programs that would split them at other characters.
     """
     table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
     table.writeheader()
@@ -152,7 +152,7 @@ def write_table(file: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell of a table: a text that would be a formula gets an apostrophe.
+    """Return a value as a cell of a table; an apostrophe keeps a text from being a formula.
 
     >>> _cell("=1+1"), _cell(-0.3)
     ("'=1+1", -0.3)
@@ -172,10 +172,10 @@ def _claim_row(record: ClaimRecord) -> dict[str, Any]:
 
 
 def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
-    """Yield a row for each comparison and seed; places count from 1 in the order of the seeds.
+    """Yield a row for each comparison and seed; `place` counts from 1 in the order of the seeds.
 
-    `first` and `second` are the values of what it compares. Where runs are not paired nothing is
-    compared on one seed, and one of the two may have fewer.
+    `first` and `second` are the values of the two sides. Unpaired runs have no `per_seed`, and one
+    side may have fewer values.
     """
     for record in records:
         for finding in record.findings:

@@ -1,8 +1,9 @@
-"""The identity of a run: all that its result depends on, and what it is stored under.
+"""The identity of a run: all that its result depends on; its hash is the key in the store.
 
-The settings that are not at their defaults, the seed, the data's content, the definitions that
-training and measuring reach, the kind of device and torch's version. It is computed at once and
-without importing torch. What only rounds differently, the processor and the engine, is provenance.
+It has the settings that are not at their defaults, the seed, the data's content, the definitions
+that training and measuring reach, the kind of device and torch's version. It is computed quickly,
+without importing torch. The processor and the engine only round differently, so they are
+provenance.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ Identity = dict[str, Any]
 _REPRO = "repro."
 
 CORE = Root("repro.core.train", "train")
-"""The function that trains every study; a study's own imports need not reach it."""
+"""The function that trains every study, whether or not the study imports it."""
 
 _DECORATED = ("__init_subclass__", "__class_getitem__", "__new__")
-"""Functions that Python decorates by itself."""
+"""Functions that Python itself turns into static or class methods."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
 
@@ -41,7 +42,7 @@ _ABSENT = object()
 def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identity:
     """Return the identity of a run on a kind of device.
 
-    `starts_from` is the key of the run that it starts from, where that is known already.
+    `starts_from` is the key of the run that it starts from, if the caller knows it already.
 
     >>> identity(Run(D256_L4, 42), device="cpu")["seed"]
     42
@@ -62,7 +63,7 @@ def _of_arm(arm: Arm) -> Identity:
 def engine_of(arm: Arm, *, device: str = "cpu") -> str:
     """Return the engine that trains an arm: many runs as one program, or one after the other.
 
-    The study says it, by the size of the arm and the kind of device: `repro.arm.Arm.stacks_on`.
+    The study decides this by `repro.arm.Arm.stacks_on`.
     """
     return "stacked" if arm.stacks_on(device) else "loop"
 
@@ -87,8 +88,8 @@ def definitions_of(arm: Arm) -> dict[str, str]:
 def packages_of(arm: Arm) -> dict[str, str]:
     """Return the versions of the libraries that a user's own study imports, by their names.
 
-    They are no part of a run's key: a library's patch release would train everything again. They
-    are recorded beside the result, and it is said where another version is here now.
+    They are no part of a run's key, or a patch release of a library would train everything again.
+    They are recorded beside the result, and a remark names a version that has changed.
 
     >>> packages_of(Digits())
     {'scikit-learn': '1.5.1'}
@@ -101,7 +102,7 @@ def packages_of(arm: Arm) -> dict[str, str]:
 
 
 def types_of(settings: object) -> Iterator[type]:
-    """Yield the type of an arm, and those of the settings that are data classes themselves.
+    """Yield the type of an arm, and the types of its settings that are data classes.
 
     >>> list(types_of(D256_L4))
     [<class 'LadderArm'>, <class 'repro.recipe.Recipe'>]
@@ -116,7 +117,7 @@ def types_of(settings: object) -> Iterator[type]:
 def _code(types: frozenset[type]) -> str:
     """Return a digest of the definitions that arms of these types reach.
 
-    Computed once a process: what was loaded does not change while it runs.
+    It is computed once in a process, since loaded code does not change.
     """
     return digest(_definitions(types))
 
@@ -138,7 +139,7 @@ def _distributions() -> dict[str, list[str]]:
 
 
 def roots(types: frozenset[type]) -> list[Root]:
-    """Return the names that the training of arms of these types starts from."""
+    """Return the names where the search for reached code begins, for arms of these types."""
     settings = [Root(each.__module__, each.__qualname__) for each in types]
     arms = [each for each in types if issubclass(each, Arm)]
     studies = [Root(arm.study, "STUDY") for arm in arms]
@@ -156,7 +157,7 @@ def _modules(packages: frozenset[str]) -> Modules:
 
 
 def name_of(run: Run) -> str:
-    """Return a run in words.
+    """Return the name of a run.
 
     >>> name_of(Run(D256_L4, 42))
     'd256 L4 BP k=4, seed 42'
@@ -165,10 +166,10 @@ def name_of(run: Run) -> str:
 
 
 def patched(arm: Arm) -> str:
-    """Say what is not here as it is in the file that training reads; empty where nothing is.
+    """Name a function or constant that this process has changed; empty if there is none.
 
-    The key is made of the files. Trainer processes import them afresh, and never see what a test, a
-    `conftest.py` or a debugger has changed here.
+    The key is made from the files. Trainer processes import the files, so they never see a change
+    by a test, a `conftest.py` or a debugger in this process.
 
     >>> patched(D256_L4)
     ''
@@ -191,10 +192,10 @@ def patched(arm: Arm) -> str:
 
 @cache
 def _stated(types: frozenset[type]) -> list[tuple[str, str, Any]]:
-    """Return the constants and functions that arms of these types reach, as their files state them.
+    """Return the constants and functions that arms of these types reach, as written in their files.
 
-    Of a function its type stands for it. What has a decorator, or can be changed in place, is left
-    out: it need not be what its statement says.
+    A function is represented by its type. Decorated functions and mutable values are left out,
+    since they may rightly differ from their statement.
     """
     return list(_statements(types))
 
@@ -208,7 +209,7 @@ def _statements(types: frozenset[type]) -> Iterator[tuple[str, str, Any]]:
         if is_plain and not name.endswith(_DECORATED):
             yield module, name, FunctionType
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and _binds_one_name(statement):
-            with suppress(ValueError):  # it is put together
+            with suppress(ValueError):  # no literal
                 value = ast.literal_eval(statement.value)  # type: ignore[arg-type]
                 if isinstance(value, _PLAIN):
                     yield module, name, value
@@ -220,7 +221,7 @@ def _binds_one_name(statement: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def _value(module: str, name: str) -> Any:
-    """Return what a name stands for in this process; `_ABSENT` where nothing does."""
+    """Return the value of a name in this process; `_ABSENT` without one."""
     owner: Any = sys.modules.get(module)
     *outer, last = name.split(".")
     for part in outer:

@@ -1,11 +1,11 @@
-"""The plan: which runs each of the selected claims still misses, and which claims miss none.
+"""The plan: the missing runs of each selected claim, and the claims that miss none.
 
-A claim is read by calling its test with the results so far: it comes to its end, or stops at the
-runs that it misses. So the first reading finds the arms of every claim, and later ones the further
-seeds of those that are undecided.
+To read a claim is to call its test with the results so far. The test comes to its end, or stops at
+missing runs. So the first reading finds the arms of every claim, and later readings find further
+seeds for undecided claims.
 
-Reading must come to the same while the results are the same. A claim that asks for other arms each
-time would have runs trained for ever.
+With the same results, a claim must ask for the same runs. A claim that asks for other arms each
+time would train for ever.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class _Reading:
     read: Callable[[], None]
     missing: dict[Run, None] = field(default_factory=dict)
     arms: set[Arm] = field(default_factory=set)
-    """The arms whose runs it has ever stopped at."""
+    """The arms of all runs that it has ever missed."""
 
     def again(self, is_done: Callable[[Run], bool]) -> None:
-        """Read the claim; whatever else ends its test is the test's to report when it is run."""
+        """Read the claim; ignore other errors of its test, which pytest reports when it runs it."""
         self.missing = dict.fromkeys(self._stops_at())
         new = {run.arm for run in self.missing} - self.arms
         if self.arms and new and self._stops_elsewhere(is_done):
@@ -51,13 +51,13 @@ class _Reading:
         return ()
 
     def _stops_elsewhere(self, is_done: Callable[[Run], bool]) -> bool:
-        """Return whether another reading stops at other runs while these are not all trained."""
+        """Return whether a second reading misses other runs, although these are not yet trained."""
         others = set(self._stops_at()) - self.missing.keys()
         return bool(others) and not all(map(is_done, self.missing))
 
 
 class Plan(Generic[Claim]):
-    """The claims of a session by what they miss.
+    """The claims of a session, with the runs that each of them misses.
 
     >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
     >>> while not (ready := plan.take_ready()):
@@ -80,7 +80,7 @@ class Plan(Generic[Claim]):
 
     @property
     def open(self) -> int:
-        """The number of claims that miss runs, as far as they were read."""
+        """The number of claims that miss runs, among those read so far."""
         return sum(bool(reading.missing) for reading in self._readings.values())
 
     @property
@@ -90,24 +90,24 @@ class Plan(Generic[Claim]):
 
     @property
     def missing_by_claim(self) -> list[list[Run]]:
-        """The runs that each claim waits for which waits for any."""
+        """The missing runs of each claim that misses any."""
         return [list(each.missing) for each in self._readings.values() if each.missing]
 
     def take_ready(self) -> Claim | None:
-        """Return a claim that misses nothing, each once; None where all that are left miss runs."""
+        """Return a claim that misses no run, each claim once; None where all others miss runs."""
         while not self._ready and self._unread:
             self._read(self._unread.popleft())
         return self._ready.popleft() if self._ready else None
 
     def read_all(self) -> None:
-        """Read every claim that was not read yet."""
+        """Read all claims that were not read yet."""
         while self._unread:
             self._read(self._unread.popleft())
 
     def look(self, runs: Iterable[Run]) -> bool:
-        """Take note of which of these runs have come, and read the claims again that miss no other.
+        """Note which of these runs are done, and read the claims again that now miss none.
 
-        Return whether any was read.
+        Returns whether any claim was read.
         """
         again: list[Claim] = []
         for run in [run for run in runs if run in self._waiting and self._is_done(run)]:

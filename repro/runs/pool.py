@@ -1,8 +1,8 @@
-"""What a session hands to a pool of trainers, and the events that come back.
+"""The interface of pools: a session submits batches of runs, and events come back.
 
-A pool trains batches somewhere: in processes of this machine, by Slurm, on a Ray cluster. It puts
-their results into the store, and knows nothing of claims; the session alone plans, and holds the
-locks of runs.
+A pool trains batches in processes of this machine, by Slurm, or on a Ray cluster. It puts their
+results into the store, and knows nothing of claims. Only the session plans, and holds the locks of
+runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from repro.store import run_key
 
 
 class TrainingStopped(Exception):
-    """Nothing more can be trained now; says why. All results so far are stored."""
+    """Training cannot go on; the message says why. All results so far are stored."""
 
 
 @dataclass(frozen=True)
@@ -33,40 +33,40 @@ class Batch:
     runs: Mapping[Run, Identity]
     engine: str
     origin: Mapping[str, Any] = field(default_factory=dict)
-    """The commit of the project, which the provenance of each result has."""
+    """The commit of the project, for the provenance of each result."""
 
     @property
     def arm(self) -> Arm:
-        """An arm of the program, which the batch is called after."""
+        """The first arm; the batch is named after it."""
         return next(iter(self.runs)).arm
 
     @cached_property
     def keys(self) -> dict[Run, str]:
-        """The keys that the results of the runs are stored under."""
+        """The key of each run in the store."""
         return {run: run_key(identity) for run, identity in self.runs.items()}
 
     def part(self, runs: Iterable[Run]) -> Batch:
-        """Return the same batch with these of its runs alone."""
+        """Return the same batch with only these runs."""
         return replace(self, runs={run: self.runs[run] for run in runs})
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A run has come to its end: what it measured, where and how long it trained, its parameters.
+    """A run has ended: its values, its provenance and its parameters.
 
-    Whoever trains makes it a `Stored`.
+    The pool stores it and sends `Stored`.
     """
 
     run: Run
     values: dict[str, Any]
     provenance: dict[str, Any]
     weights: bytes | None = None
-    """The parameters that it ended with, where its arm keeps them."""
+    """The final parameters, if its arm keeps them."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A run has its result, which is in the store."""
+    """The result of a run is in the store."""
 
     run: Run
 
@@ -78,9 +78,9 @@ class Failed:
     run: Run
     why: str
     details: str = ""
-    """The traceback and what was printed, where training raised."""
+    """The traceback and the output, if training raised an error."""
     at: TracebackType | None = None
-    """The place where it raised in this process, for a debugger."""
+    """The traceback of an error in this process, for a debugger."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Advanced:
 
 @dataclass(frozen=True)
 class Ended:
-    """Nothing further comes of a batch; runs without a result or a failure are missing still."""
+    """A batch is over; its runs without a result or a failure are still missing."""
 
     batch: int
 
@@ -108,7 +108,7 @@ class Job:
     batch: Batch
     is_last_try: bool = False
     left: list[Run] = field(init=False)
-    """The runs that nothing has come of yet."""
+    """The runs without a result or a failure so far."""
 
     def __post_init__(self) -> None:
         self.left = list(self.batch.runs)
@@ -118,15 +118,15 @@ J = TypeVar("J", bound=Job)
 
 
 class Pool(ABC, Generic[J]):
-    """Trains batches and tells what comes of them.
+    """Trains batches and yields events.
 
-    A job that is lost with its trainer is tried once more, each run that was left on its own. A run
+    If a job is lost with its trainer, each of its remaining runs is tried once more, alone. A run
     whose second job is lost has failed.
     """
 
     def __init__(self, device: str, trainers: int) -> None:
         self.device = device
-        """The kind of device that it trains on: `cpu`, `cuda` or `mps`."""
+        """The kind of device: `cpu`, `cuda` or `mps`."""
         self._trainers = trainers
         self._jobs: list[J] = []
         self._events: deque[Event] = deque()
@@ -134,12 +134,12 @@ class Pool(ABC, Generic[J]):
 
     @property
     def trainers(self) -> int:
-        """The number of batches that are trained at the same time."""
+        """The number of batches that can train at the same time."""
         return self._trainers
 
     @property
     def waits_for(self) -> str:
-        """The others that it waits for, in words; empty where it does not."""
+        """What the pool waits for, in words; empty if it does not wait."""
         return ""
 
     def room(self) -> int:
@@ -148,24 +148,24 @@ class Pool(ABC, Generic[J]):
 
     @abstractmethod
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
-        """Begin a batch; what comes of it is in `events`."""
+        """Begin a batch."""
 
     @abstractmethod
     def events(self, seconds: float) -> Iterator[Event]:
-        """Yield what has come; where that is nothing, wait for so many seconds at most.
+        """Yield new events; if there are none, wait for at most this number of seconds.
 
         Each batch ends with an `Ended`.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """End all training after one checkpoint more; what comes to its end by then is stored.
+        """End all training after one more checkpoint; runs that end before it are stored.
 
-        The pool can be used again afterwards: it starts anew when a batch is submitted.
+        Afterwards the pool can be used again: the next `submit` starts it.
         """
 
     def _refuse(self, job: J, why: str) -> None:
-        """Let all runs of a job fail that cannot be trained."""
+        """Fail all runs of a job that cannot be trained."""
         job.is_last_try = True
         self._events.extend(self._over(job, why))
 
@@ -174,7 +174,7 @@ class Pool(ABC, Generic[J]):
             yield self._events.popleft()
 
     def _over(self, job: J, why: str = "", details: str = "") -> Iterator[Event]:
-        """Take leave of a job: try the runs again that it has left, or let them fail."""
+        """End a job: try its remaining runs again, or fail them."""
         self._jobs.remove(job)
         for run in job.left:
             if job.is_last_try:

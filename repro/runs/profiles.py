@@ -1,4 +1,4 @@
-"""Profiles: how large the arms of a session are, and how many seeds they may take."""
+"""Profiles: the size of a session's arms, and the numbers of seeds."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of the arms by its name, and the numbers of seeds at which the judge looks."""
+    """The name of a size of the arms, and the numbers of seeds at which the judge looks."""
 
     name: str
     looks: tuple[int, ...]
     futility: float = 0.1
-    """A claim is given up where more seeds would settle it with a smaller chance than this."""
+    """Looking stops where further seeds would settle a claim with less chance than this."""
     reference: int = 0
-    """The seeds over which the ledger keeps how far a claim is past its bounds, if more."""
+    """A reproduced claim is measured for the ledger over at least this number of seeds."""
 
     def within(self, budget: int | None) -> Profile:
-        """Return the same profile with at most `budget` seeds an arm."""
+        """Return the same profile with at most `budget` seeds for each arm."""
         if budget is None:
             return self
         looks = tuple(n for n in self.looks if n < budget)
@@ -25,7 +25,7 @@ class Profile:
 
 
 MOST_SEEDS = 10_000
-"""The most that an arm may be asked to take: more are a slip, and would take the memory first."""
+"""The largest number of seeds; a larger one is a slip, and would fill the memory."""
 
 PROFILES = {
     "ci": Profile("ci", (5, 8, 12, 20), futility=0.3, reference=20),

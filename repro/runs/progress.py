@@ -1,4 +1,4 @@
-"""How far the training of a session is, and how long it still takes."""
+"""The progress of a session's training, and the time that is left."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 RATE = 1.5e10
-"""Multiplications a second of one core, to guess by before anything was done."""
+"""Multiplications per second of one core: a guess, until something was measured."""
 
 
 @dataclass
 class Pace:
-    """The time that one trainer takes for the runs of a study: a guess, until some were trained.
+    """The speed of one trainer on the runs of a study: a guess, until some were trained.
 
-    Each study has its own: small networks do a tenth of the multiplications a second of large ones,
-    and runs that stop early do a tenth of those that were expected.
+    Each study has its own speed. Small networks do a tenth of the multiplications per second that
+    large ones do, and runs that stop early need only a tenth of the expected ones.
 
     >>> pace = Pace()
     >>> pace.add(work=1e10, seconds=4.0)
@@ -24,17 +24,17 @@ class Pace:
     """
 
     work: float = 0.0
-    """The multiplications that were done."""
+    """The multiplications so far."""
     taken: float = 0.0
     """The seconds that they took."""
 
     def add(self, *, work: float, seconds: float) -> None:
-        """Take note of what was done."""
+        """Add finished work."""
         self.work += work
         self.taken += seconds
 
     def seconds(self, work: float) -> float:
-        """Return the seconds that so many multiplications will take."""
+        """Return the expected seconds for a number of multiplications."""
         return work * self.taken / self.work if self.work else work / RATE
 
 
@@ -49,22 +49,22 @@ class Status:
     """Distinct runs that the claims have asked for so far."""
     missing: int
     seconds_left: float = 0.0
-    """The time that the runs will take which the claims have asked for so far."""
+    """The expected time for the missing runs."""
     under_way: str = ""
-    """The batches under way, in words."""
+    """The batches in training, in words."""
     waits_for: str = ""
-    """The thing that training has waited for long, in words; empty where it has not."""
+    """What training waits for, in words; empty if it does not wait."""
 
     @property
     def stored(self) -> int:
-        """Runs that are there."""
+        """The number of stored runs."""
         return self.requested - self.missing
 
     def as_json(self) -> str:
-        """Return it as text, for another process to read."""
+        """Return the status as text for another process."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `as_json` wrote; raises ValueError or TypeError where it is not that."""
+        """Read the text of `as_json`; raises ValueError or TypeError for any other text."""
         return cls(**json.loads(text))

@@ -15,7 +15,7 @@ from repro.core.device import has_torch, machine
 
 
 def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
-    """Return where and when a run was trained, as one of `company` that took these seconds.
+    """Return where and when a run was trained; `company` runs together took these seconds.
 
     >>> provenance("cpu", 1.5, 8)["trained_with"]
     7
@@ -47,9 +47,9 @@ def _this_process() -> dict[str, Any]:
 
 @cache
 def commit_of(project: Path) -> dict[str, Any]:
-    """Return the commit that a project is at, and whether anything in it differs from that.
+    """Return the commit of a project, and whether it has uncommitted changes.
 
-    Asked by the process that plans: a cluster's nodes have the code without its history.
+    The session calls it, since the nodes of a cluster have the code without its history.
     """
     return {
         "commit": _git(project, "rev-parse", "HEAD"),
@@ -59,7 +59,7 @@ def commit_of(project: Path) -> dict[str, Any]:
 
 @cache
 def place_of(project: Path) -> tuple[str, str]:
-    """Return the address of a project's remote, and the folder of the project below its top."""
+    """Return the address of a project's remote, and the project's folder within the repository."""
     remote = _git(project, "remote", "get-url", "origin")
     return remote or "", _git(project, "rev-parse", "--show-prefix") or ""
 

@@ -1,7 +1,7 @@
-"""The queue: what of the missing runs can be trained now, in batches that this session holds.
+"""The queue: makes batches of the missing runs that can be trained now, and locks them.
 
-A run is trained by the session that holds its lock in the store, so that no two of them train it. A
-session that finds runs held takes others, and looks again.
+The session that holds the lock of a run in the store trains it, so no two sessions train the same
+run. A session skips runs that are locked by another one, and looks again later.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from repro.store import Store
 from repro.store.locks import most_locks
 
 WIDEST = {"cpu": 16, "mps": 32, "cuda": 128}
-"""Runs of one stack at most, by the kind of device; halved where memory does not hold them."""
+"""The most runs of one stack, by the kind of device; halved if they do not fit into memory."""
 
 LEAST_WIDTH = 8
-"""Runs worth stacking, though smaller batches would share the work out more evenly."""
+"""Runs are not split further among trainers: a smaller stack is too slow per run."""
 
 LARGEST_STEP = 2**28
-"""Multiplications of a step from which a processor gains nothing by stacking further runs."""
+"""With this number of multiplications per step, a CPU gains nothing by stacking further runs."""
 
 UNKNOWN_WORK = 8 * RATE
-"""The multiplications that a run counts as whose arm cannot say: eight seconds of a core."""
+"""The multiplications assumed for a run of an arm without `work`: eight seconds of a core."""
 
 
 def work_of(run: Run) -> float:
@@ -40,7 +40,7 @@ def work_of(run: Run) -> float:
 
 
 def work_of_all(runs: Iterable[Run]) -> float:
-    """Return the rough number of multiplications of runs, of those that share a training once."""
+    """Return the rough number of multiplications of runs; a shared training counts once."""
     return sum(map(work_of, dict.fromkeys(run.training for run in runs)))
 
 
@@ -55,7 +55,7 @@ def _program(arm: Arm) -> str:
 
 
 def widest(arm: Arm, device: str) -> int:
-    """Return how many runs of an arm are stacked at most on a kind of device.
+    """Return the largest number of runs of an arm in one stack, on a kind of device.
 
     >>> widest(D256_L4.at("ci"), "cpu")
     16
@@ -67,7 +67,7 @@ def widest(arm: Arm, device: str) -> int:
 
 
 class Queue:
-    """The missing runs, in the order in which they settle claims soonest.
+    """Makes batches of missing runs, in the order that settles claims soonest.
 
     >>> queue = Queue(store, results, engine="auto", device="cpu", project=folder)
     >>> for batch in queue.take(plan.missing, room=pool.room(), trainers=pool.trainers):
@@ -83,13 +83,13 @@ class Queue:
         self._may_hold = most_locks()
         self._numbers = itertools.count(1)
         self.batches: dict[int, Batch] = {}
-        """The batches that were taken and are not over, by their numbers."""
+        """The batches in training, by their numbers."""
         self.elsewhere: dict[Run, None] = {}
-        """The runs that another session trains, or has stored, as far as they were come upon."""
+        """The runs that another session was found to train, or to have stored."""
 
     @property
     def in_training_elsewhere(self) -> str:
-        """Missing work that another session has in hand, in words; empty if there is none."""
+        """A missing run that another session trains, in words; empty if there is none."""
         run = next(iter(self.elsewhere), None)
         if run is None:
             return ""
@@ -103,9 +103,9 @@ class Queue:
         room: int,
         trainers: int,
     ) -> Iterator[Batch]:
-        """Yield up to `room` batches, each held by this session until it is `over`.
+        """Yield up to `room` batches; this session holds the locks of each until it is `over`.
 
-        `claims` has the runs that each claim waits for: those of the cheapest one come first.
+        `claims` has the missing runs of each claim; those of the cheapest claim come first.
         """
         self.elsewhere = {}
         in_training = {run for batch in self.batches.values() for run in batch.runs}
@@ -119,11 +119,11 @@ class Queue:
 
     @property
     def _holds(self) -> int:
-        """The number of runs that it holds."""
+        """The number of runs whose locks it holds."""
         return sum(len(batch.runs) for batch in self.batches.values())
 
     def over(self, number: int) -> None:
-        """Let others have what is left of a batch."""
+        """Release the locks of a batch."""
         self._held.pop(number).close()
         del self.batches[number]
 
@@ -131,7 +131,7 @@ class Queue:
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
 
     def _batch(self, part: list[Run], trainers: int) -> Batch | None:
-        """Take a batch off the front of a part; None where others hold all that was taken off."""
+        """Take a batch from the front of a part; None if other sessions hold all its runs."""
         engine = self._engine_of(part[0].arm)
         width = self._width(part, trainers)
         runs: list[Run] = []
@@ -149,7 +149,7 @@ class Queue:
         return self.batches[number]
 
     def _hold(self, run: Run, held: ExitStack) -> bool:
-        """Take the lock of a run that nobody has stored or holds."""
+        """Take the lock of a run, unless it is stored or another session holds it."""
         if self._results.get(run) is None:
             lock = self._store.locks.try_lock(self._results.key(run))
             if lock is not None:
@@ -160,7 +160,7 @@ class Queue:
         return False
 
     def _startable(self, runs: Sequence[Run]) -> list[Run]:
-        """Return the runs that wait for no other run to start from; fail those that never can."""
+        """Return the runs that can start now; fail runs whose start has failed."""
         starts = {arm: arm.starts_from for arm in {run.arm for run in runs}}
         startable = []
         for run in runs:
@@ -174,9 +174,9 @@ class Queue:
         return startable
 
     def _in_order(self, runs: Sequence[Run], claims: Sequence[Sequence[Run]]) -> list[list[Run]]:
-        """Return runs by what is trained together, the parts that the cheapest claims want first.
+        """Return runs in parts that are trained together; parts of the cheapest claims come first.
 
-        Runs that others start from come before all.
+        Before all come the runs that other runs start from.
         """
         parts: dict[str | Run, list[Run]] = {}
         for run in runs:
@@ -195,14 +195,14 @@ class Queue:
         return sorted(parts.values(), key=order)
 
     def _part(self, run: Run) -> str | Run:
-        """Return what a run is trained with: all of its program, or in a loop its training alone.
+        """Return the part of a run: its program; with the `loop` engine, its training.
 
-        Runs that differ in their evaluation alone are trained once and measured apart.
+        Runs that differ only in their evaluation share a training and are measured apart.
         """
         return _program(run.arm) if self._engine_of(run.arm) == "stacked" else run.training
 
     def _width(self, part: Sequence[Run], trainers: int) -> int:
-        """Return how many runs of a part to train as one."""
+        """Return the number of runs for the next batch of a part."""
         arm = part[0].arm
         if self._engine_of(arm) == "loop":
             return len(part)

@@ -1,4 +1,4 @@
-"""The results of runs, read only: for claims, plots, reports and plans, whoever trains."""
+"""The results of runs, read only: for claims, plots, reports and plans."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from repro.store import Result, Store, run_key
 
 
 class TrainingFailed(Exception):
-    """A run that a claim needs could not be trained; says which, and why.
+    """A run that a claim needs could not be trained; the message says which, and why.
 
-    `details` are the traceback and what training printed, where its own code raised.
+    `details` are the traceback and the output, if the code of the training raised the error.
     """
 
     def __init__(self, why: str, *, details: str = "") -> None:
@@ -27,7 +27,7 @@ class TrainingFailed(Exception):
 class RunsMissing(TrainingFailed):
     """A claim needs runs that are not stored yet.
 
-    Its text is for a claim that is judged, when all runs are there that it asked for before.
+    The message is for a claim that asks for new runs while it is judged, after all planned runs.
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -42,10 +42,10 @@ class KnownResults(Protocol):
     """The results that claims and figures read, wherever they come from."""
 
     def located(self, arm: Arm) -> Arm:
-        """Return an arm on the data that its results are about; raises `Needs` or `DataError`."""
+        """Return an arm with the data of its results; raises `Needs` or `DataError`."""
 
     def require_sound(self, arm: Arm) -> None:
-        """Raise whatever is wrong with an arm before its runs are asked for."""
+        """Raise the errors of an arm before its runs are requested."""
 
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where there is none."""
@@ -54,28 +54,28 @@ class KnownResults(Protocol):
         """Return the results of an arm's runs with these seeds; None where there is none."""
 
     def key(self, run: Run) -> str:
-        """Return the key of a run that there is a result of."""
+        """Return the key of a run with a result."""
 
     def failed(self, run: Run) -> str | None:
-        """Return why a run has no result and will have none; None where that is not known."""
+        """Return why a run will have no result; None if it may have one."""
 
     @property
     def details(self) -> Mapping[Run, str]:
-        """The traceback and the output of runs whose training raised."""
+        """The traceback and the output of each run whose training raised an error."""
 
     @property
     def raised_at(self) -> Mapping[Run, TracebackType]:
-        """The places where training raised in this process, for a debugger."""
+        """The tracebacks of errors in this process, for a debugger."""
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
-        """Return the error that ends the test of a claim which lacks these runs."""
+        """Return the error to raise in the test of a claim that lacks these runs."""
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        """Return what a reader of findings from these runs has to know of where they are from."""
+        """Return remarks on the origin of these runs, for a reader of the findings."""
 
 
 class Results:
-    """A view of the results in a store, and of the runs that could not be trained. Trains nothing.
+    """The results in a store, and the runs that could not be trained in this session.
 
     >>> Results(store, device="cpu").get(run).values["measures"]
     """
@@ -87,13 +87,13 @@ class Results:
         self.details: dict[Run, str] = {}
         self.raised_at: dict[Run, TracebackType] = {}
         self.stopped_because: str | None = None
-        """The reason why nothing that is missing is trained any more, if there is one."""
+        """The reason why the session has stopped training, if it has."""
         self._read: dict[Arm, dict[int, Result]] = {}
         self._keys: dict[Run, str] = {}
         self._sound: set[Arm] = set()
 
     def located(self, arm: Arm) -> Arm:
-        """Return an arm on the data that is here."""
+        """Return an arm with the data on this machine."""
         return arm.located()
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
@@ -101,7 +101,7 @@ class Results:
         return RunsMissing(runs)
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
-        """Say what is not in today's keys, though it had a part in these runs: see `remarks_on`."""
+        """Return the remarks on runs of users' own studies: see `remarks_on`."""
         of_arms = ((arm, list(group)) for arm, group in groupby(runs, key=lambda run: run.arm))
         return remarks_on(
             (run, result)
@@ -112,7 +112,7 @@ class Results:
         )
 
     def get(self, run: Run) -> Result | None:
-        """Return the stored result of a run, without its weights; None where there is none."""
+        """Return the stored result of a run, without its weights; None if there is none."""
         return self.of(run.arm, [run.seed])[0]
 
     def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
@@ -134,47 +134,47 @@ class Results:
         }
 
     def failed(self, run: Run) -> str | None:
-        """Return why a run could not be trained; None where nobody tried, or it could."""
+        """Return why a run could not be trained; None if it was trained, or not yet tried."""
         if self.stopped_because is not None and self.get(run) is None:
             return self.failures.get(run, self.stopped_because)
         return self.failures.get(run)
 
     def require_sound(self, arm: Arm) -> None:
-        """Ask an arm for all that planning will ask of it, so that its errors come up here.
+        """Compute all that planning needs of an arm, so that its errors are raised here.
 
-        Raises ValueError where training would not see what this process has changed.
+        Raises ValueError where this process has changed code that training reads from files.
         """
         if why := patched(arm):
             raise ValueError(why)
         if arm not in self._sound:
             self.key(Run(arm, 0))
-            arm.work  # noqa: B018 - it is asked for what it raises
+            arm.work  # noqa: B018 - only for its errors
             if arm.starts_from is not None:
                 self.require_sound(arm.starts_from.arm)
             self._sound.add(arm)
 
     def is_done(self, run: Run) -> bool:
-        """Return whether a run needs no more training: it is stored, or will never be."""
+        """Return whether a run is over: it is stored, or it has failed."""
         return self.stopped_because is not None or run in self.failures or self.get(run) is not None
 
     def key(self, run: Run) -> str:
-        """Return the key that a run is stored under."""
+        """Return the key of a run."""
         if run not in self._keys:
             self._keys[run] = run_key(self.identity(run))
         return self._keys[run]
 
     def identity(self, run: Run) -> Identity:
-        """Return the identity that a run is stored under."""
+        """Return the identity of a run."""
         start = run.arm.starts_from
         starts_from = self.key(start) if start is not None else None
         return identity(run, device=self._device, starts_from=starts_from)
 
 
 def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
-    """Say which results of users' own studies came about in a way that today's would not.
+    """Return remarks on results of users' own studies that their keys do not cover.
 
-    A file that nobody named was read, another version of a library is here, or a module that was
-    to be stacked was not.
+    They name files that were read but not declared, versions of libraries that have changed, and
+    modules that were not stacked.
 
     >>> remarks_on(results.read().items())
     ['line read config.json, which it does not name: …']

@@ -1,4 +1,4 @@
-"""Trains what a plan misses: from the queue through the pool into the store."""
+"""Trains the missing runs of a plan: from the queue through the pool into the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS_BETWEEN_STATUSES = 0.5
 
 
 class Training:
-    """The training of one session, beside any other that shares its store.
+    """The training of one session; other sessions may share its store.
 
     >>> training = Training(store, pool, results, engine="auto", project=folder)
     >>> while plan.take_ready() is None:
@@ -38,18 +38,18 @@ class Training:
         self.show: Callable[[Status], None] = lambda status: None
         self._queue = Queue(store, results, engine=engine, device=pool.device, project=project)
         self._shares: dict[int, tuple[str, float]] = {}
-        """How far each batch under way is: in words, and the share that is done."""
+        """The progress of each batch in training, in words and as a share."""
         self._began: dict[int, float] = {}
         """The time at which each batch was submitted."""
         self._paces: defaultdict[str, Pace] = defaultdict(Pace)
-        """The time that runs of each study take."""
+        """The speed of training of each study."""
         self._has_begun = False
         self._showed = 0.0
 
     def advance(self, plan: Plan[Any], *, seconds: float) -> None:
-        """Hand over what the plan misses, and take what has come, or comes within some seconds.
+        """Submit missing runs, and handle events; wait for them for at most this many seconds.
 
-        Raises `TrainingStopped` where nothing more can be trained.
+        Raises `TrainingStopped` where training cannot go on.
         """
         try:
             if not self._has_begun:
@@ -64,13 +64,13 @@ class Training:
             raise TrainingStopped(str(error)) from error
 
     def stop(self) -> None:
-        """End all training after one checkpoint more; what has come by then is stored."""
+        """End all training after one more checkpoint; runs that end before it are stored."""
         self.pool.stop()
         for number in list(self._queue.batches):
             self._over(number)
 
     def status(self, plan: Plan[Any]) -> Status:
-        """Return how far the plan is."""
+        """Return the progress of the plan."""
         missing = plan.missing
         held = "" if self._queue.batches else self._queue.in_training_elsewhere
         return Status(
@@ -84,7 +84,7 @@ class Training:
         )
 
     def _seconds_left(self, missing: Iterable[Run]) -> float:
-        """Return the time until these runs are trained, by what is known of their studies' pace."""
+        """Return the expected time until these runs are trained."""
         now, under_way = time.monotonic(), self._queue.batches.values()
         in_batches = {run for batch in under_way for run in batch.runs}
         paces = {study: replace(pace) for study, pace in self._paces.items()}
@@ -103,7 +103,7 @@ class Training:
         return seconds / self.pool.trainers
 
     def _hand_over(self, plan: Plan[Any]) -> None:
-        """Submit batches while there is room, and take note of what others have trained."""
+        """Submit batches while there is room, and note runs that other sessions have trained."""
         is_new = True
         while is_new and (room := self.pool.room()) > 0:
             trainers, claims = self.pool.trainers, plan.missing_by_claim
@@ -112,7 +112,7 @@ class Training:
             ):
                 self._began[batch.number] = time.monotonic()
                 self.pool.submit(batch)
-            failed = self.results.failures  # those that start from a failure among them
+            failed = self.results.failures  # with the runs that start from a failed one
             is_new = plan.look([*self._queue.elsewhere, *failed])
 
     def _take(self, event: Event, plan: Plan[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Results of runs on disk, stored under a key of everything they depend on. Needs no torch."""
+"""The results of runs on disk, under a key of everything that they depend on; needs no torch."""
 
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning

@@ -1,7 +1,7 @@
-"""Checkpoints of runs that are not done yet, and the temporary files of a store.
+"""Checkpoints of unfinished runs, and the temporary files of a store.
 
-Nothing is forced to the disk (`fsync`): what a process wrote outlives its `kill -9` anyway, and
-after a power cut a torn checkpoint fails its checksum and costs no more than the time it had saved.
+There is no `fsync`: the files of a process survive its `kill -9` anyway. After a power cut a torn
+checkpoint fails its checksum, which costs only the time that it would have saved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Checkpoints:
             self._scratch = Scratch(root)
 
     def save(self, key: str, payload: bytes) -> None:
-        """Keep this payload and forget the last one."""
+        """Write a checkpoint in place of the last one."""
         path = self._path(key)
         with explained(self.root), self._scratch.place() as fresh:
             with fresh.open("xb") as file:
@@ -46,7 +46,7 @@ class Checkpoints:
             os.replace(fresh, path)
 
     def load(self, key: str) -> bytes | None:
-        """Return the last payload; None where there is none or, with a report, a damaged one."""
+        """Return the last checkpoint; None without one, or with a report if it is damaged."""
         path = self._path(key)
         with explained(self.root):
             try:
@@ -70,14 +70,14 @@ class Checkpoints:
 
 
 def _digest(key: str, payload: bytes) -> bytes:
-    # The key is in it, so that one run's checkpoint is never taken for another's.
+    # With the key, the checkpoint of another run does not verify.
     hasher = hashlib.sha256(key.encode())
     hasher.update(payload)
     return hasher.digest()
 
 
 ABANDONED_SECONDS = 24 * 60 * 60
-"""Age from which a temporary file counts as that of a killed writer; writing takes a moment."""
+"""An older temporary file is from a killed process, since writing takes a moment."""
 
 
 class Scratch:
@@ -89,7 +89,7 @@ class Scratch:
 
     @contextmanager
     def place(self) -> Iterator[Path]:
-        """Yield a fresh path to write at and rename from; remove what is left there at the end."""
+        """Yield a new path to write at and rename from; remove it at the end if it still exists."""
         path = self.folder / secrets.token_hex(8)
         try:
             yield path
@@ -97,8 +97,8 @@ class Scratch:
             remove(path)
 
     def sweep(self) -> None:
-        """Remove what killed writers left."""
+        """Remove the temporary files of killed processes."""
         for path in self.folder.iterdir():
-            with suppress(FileNotFoundError):  # its writer is done
+            with suppress(FileNotFoundError):  # its writer has just removed it
                 if time.time() - path.lstat().st_mtime > ABANDONED_SECONDS:
                     remove(path)

@@ -1,10 +1,9 @@
-"""The files of a stored run: plain text that a person can read, and checksums.
+"""The files of a stored run: readable text, and checksums.
 
-`identity.json` holds the identity that the key was made of, and the number of this format;
-`result.json` the measured values; `provenance.json` how the run came about, which no key depends
-on; `weights.safetensors`, where other runs start from this one, the parameters that it ended with.
-`SHA256SUMS` covers all of them and is checked by `sha256sum -c` too. Equal content is written as
-equal bytes.
+`identity.json` has the identity behind the key, and the number of this format. `result.json` has
+the measured values. `provenance.json` says where and how the run was trained; the key does not
+depend on it. `weights.safetensors` has the final parameters, if other runs start from them.
+`SHA256SUMS` covers all files; `sha256sum -c` can check it. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ FILES = (*_CONTENT, _SUMS)
 
 @dataclass(frozen=True)
 class Result:
-    """A stored run: its identity, the values that it measured, and how it came about."""
+    """A stored run: its identity, its measured values, and its provenance."""
 
     key: str
     identity: dict[str, Any]
     values: dict[str, Any]
     provenance: dict[str, Any]
     weights: bytes | None = None
-    """Its parameters as a safetensors file, where they were kept."""
+    """Its final parameters as a safetensors file, if they are kept."""
 
 
 class Damaged(Exception):
-    """A stored run is not as it was written; the text goes on from "The stored run …"."""
+    """A stored run is damaged; the message continues "The stored run …"."""
 
 
 def encode(
@@ -65,11 +64,11 @@ def encode(
 
 
 def read(folder: Path, key: str) -> Result | None:
-    """Read and verify the run of a key; None where there is none, `Damaged` where it is damaged."""
+    """Read and verify the run with this key; None without one. Raises `Damaged`."""
     try:
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
             raise Damaged("is not a folder")
-    except (FileNotFoundError, NotADirectoryError):  # or its folder is none, as `put` will say
+    except (FileNotFoundError, NotADirectoryError):  # `put` reports a file in place of a folder
         return None
     return decoded(_files(folder), key)
 
@@ -105,7 +104,7 @@ def _files(folder: Path) -> dict[str, bytes]:
                 raise Damaged(f"has no {name}")
         names = (*FILES, *({_WEIGHTS} & is_plain.keys()))
         return {name: (folder / name).read_bytes() for name in names}
-    except FileNotFoundError as error:  # moved aside by another process while it was read
+    except FileNotFoundError as error:  # another process has just moved it aside
         raise Damaged("has vanished") from error
     except OSError as error:
         if error.errno == errno.EIO:

@@ -1,7 +1,7 @@
 """Errors and reports of the store, each in one sentence.
 
-A folder that cannot be used is the user's to mend and raises `StoreError`. Damaged content is the
-store's to mend: it is reported and trained again.
+The user has to repair a folder that cannot be used: it raises `StoreError`. The store itself
+repairs damaged content: it reports it, and the run is trained again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Report = Callable[[str], None]
 
 
 class StoreError(Exception):
-    """The store's folder cannot be used; says why and what to do."""
+    """The store's folder cannot be used; the message says why and what to do."""
 
 
 class StoreWarning(UserWarning):
@@ -26,12 +26,12 @@ class StoreWarning(UserWarning):
 
 
 def warn(line: str) -> None:
-    """Report as a warning, where a store was given no other report."""
+    """Report as a warning; the default of a store."""
     warnings.warn(line, StoreWarning, stacklevel=2)
 
 
 def explained(root: Path) -> AbstractContextManager[None]:
-    """Turn what the file system refuses below `root` into a `StoreError`."""
+    """Turn an error of the file system below `root` into a `StoreError`."""
     return files.explained(
         StoreError,
         full=(

@@ -1,10 +1,9 @@
-"""The identity of a run as text, and the key that is made of it.
+"""The identity of a run as text, and its key.
 
-Two identities that differ in any way have different keys, also where Python calls them equal:
-`1`, `1.0` and `True`, or `0.0` and `-0.0`, may train differently. To train twice costs time; to
-share a result between two that differ would be wrong. Only what cannot matter is set aside: the
-order of a mapping's keys, and whether a sequence is a tuple or a list. What JSON cannot carry
-exactly is refused rather than rounded.
+Different identities have different keys, even if Python calls them equal: `1`, `1.0` and `True`, or
+`0.0` and `-0.0`, may train differently. To train twice only costs time; to share a result between
+different runs would be wrong. Two differences do not count, since they cannot matter: the order of
+a mapping's keys, and tuple or list. A value that JSON cannot represent exactly is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def run_key(identity: Mapping[str, Any]) -> str:
 
 
 def canonical(identity: Mapping[str, Any]) -> str:
-    """Return an identity as the text that its key is made of.
+    """Return an identity as canonical JSON, for its key.
 
     >>> canonical({"seed": 1, "arm": {"lr": 0.1}})
     '{"arm":{"lr":0.1},"seed":1}'
@@ -39,12 +38,12 @@ def canonical(identity: Mapping[str, Any]) -> str:
 
 
 def key_of(text: str) -> str:
-    """Return the key that is made of an identity's text."""
+    """Return the key for the canonical text of an identity."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plain(value: object, name: str) -> Any:
-    """The value as JSON carries it exactly, sequences as lists; else an error that names the place.
+    """Return a value for JSON, sequences as lists; raises an error that names a bad part.
 
     >>> plain({"layers": (1, 2)}, "identity")
     {'layers': [1, 2]}
@@ -75,7 +74,7 @@ def plain(value: object, name: str) -> Any:
 
 
 def _text_key(key: object, name: str) -> str:
-    # JSON would write the keys 1 and "1" alike, and two mappings would share a run.
+    # JSON would write the keys 1 and "1" alike, so two identities would share a key.
     if not (isinstance(key, str) and _is_unicode(key)):
         raise TypeError(f"{name} has the key {key!r}; keys must be text.")
     return key

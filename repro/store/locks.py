@@ -1,4 +1,4 @@
-"""Locks between the processes that share a store, by name. Nobody has to clean up after them."""
+"""Locks by name, between the processes that share a store; they need no clean-up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Lock", "Locks", "most_locks"]
 
 
 def most_locks() -> int:
-    """Return how many locks may be held at once: a lock is an open file, and others need some."""
+    """Return the largest number of locks at once: half of the files that a process may open."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -40,12 +40,12 @@ class Locks:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def try_lock(self, name: str) -> Lock | None:
-        """Take a lock without waiting; None where somebody holds it."""
+        """Take a lock without waiting; None if it is held."""
         with explained(self.root):
             return files.try_lock(self.folder / name)
 
     def lock(self, name: str, *, timeout: float = 60.0) -> Lock:
-        """Take a lock once its holder has let go; for work that takes a moment."""
+        """Wait for a lock and take it; for work that takes a moment."""
         with explained(self.root):
             try:
                 return files.wait_for_lock(self.folder / name, timeout=timeout)
@@ -56,14 +56,14 @@ class Locks:
                 ) from error
 
     def holder(self, name: str) -> str:
-        """Return who holds a lock, in words."""
+        """Return the holder of a lock, in words."""
         return files.holder(self.folder / name)
 
     def sweep(self) -> None:
-        """Remove the files of killed holders, each under its lock."""
+        """Remove the lock files of killed processes, each under its lock."""
         with explained(self.root):
             paths = list(self.folder.iterdir())
         for path in paths:
-            with contextlib.suppress(OSError):  # a reader of the store may not write there
+            with contextlib.suppress(OSError):  # the store may be read-only for this user
                 if (lock := files.try_lock(path)) is not None:
                     lock.release()

@@ -1,7 +1,7 @@
 """The results of runs on disk, verified before they are used.
 
-A run's folder is named by its key. It is written elsewhere and renamed into place when it is whole.
-A damaged one is moved aside and the run is trained again.
+A run's folder is named by its key. It is written elsewhere and renamed into place when it is
+complete. A damaged folder is moved aside, and the run is trained again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNS = "runs"
 """The folder of stored runs in a store."""
 
 KEYS = "2\n"
-"""The form of the keys: the second one does not name the engine, nor settings at their default."""
+"""The version of the keys; version 2 has no engine, and no settings at their defaults."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """The form of a key."""
@@ -36,7 +36,7 @@ _NOTE = b"# Results are trained again where they miss.\n"
 
 
 def has_stored_runs(folder: Path) -> bool:
-    """Return whether a folder is that of the runs in a store that keeps itself out of git.
+    """Return whether a folder is the folder of runs in a store.
 
     >>> has_stored_runs(Path("claims"))
     False
@@ -50,7 +50,7 @@ def has_stored_runs(folder: Path) -> bool:
 
 
 def _keep_from_git(root: Path) -> None:
-    """Have git ignore a store, as it does pytest's cache; whoever wants it there edits the file."""
+    """Make git ignore a new store, like pytest's cache; a user may edit the file."""
     ignored = root / ".gitignore"
     if not ignored.exists():
         write_beside(ignored, _NOTE + b"*\n")
@@ -59,8 +59,8 @@ def _keep_from_git(root: Path) -> None:
 class Store:
     """Results by identity, in one folder that any number of processes may share.
 
-    `report` takes one line whenever something damaged was moved aside. Whoever trains a run holds
-    its lock in `locks` and saves its state in `checkpoints`.
+    `report` gets one line for each damaged run or checkpoint. A session that trains a run holds its
+    lock in `locks`; the trainer writes its state to `checkpoints`.
 
     >>> store = Store(folder)
     >>> store.put({"seed": 1}, {"accuracy": 0.5}, {"host": "here"})
@@ -77,13 +77,13 @@ class Store:
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
             self.runs_of_former_keys = self._note_keys()
-            """The number of runs that an earlier version stored, under keys of another form."""
+            """The number of runs with keys of an earlier version."""
         self.locks = Locks(self.root)
         self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
 
     def _note_keys(self) -> int:
-        """Note the form of the keys in a new store; count the runs of a store without that note."""
+        """Write the version of the keys into a new store; count the runs of a store without it."""
         note = self.root / "keys"
         if note.exists():
             return 0
@@ -93,27 +93,27 @@ class Store:
         return count
 
     def has_keys_of_today(self) -> None:
-        """Note that no run of the store has to be looked for under a key of another form."""
+        """Note that all runs of the store have keys of today's version."""
         with explained(self.root):
             write_beside(self.root / "keys", KEYS)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
-        """Return the stored run, verified; None where there is none or it was damaged."""
+        """Return the stored run, verified; None if there is none, or it is damaged."""
         return self.at(run_key(identity))
 
     def at(self, key: str) -> Result | None:
-        """Return the stored run of a key, verified; None where there is none or it was damaged."""
+        """Return the stored run with this key, verified; None without one, or if it is damaged."""
         with explained(self.root):
             try:
                 return entry.read(self._path(key), key)
             except Damaged:
-                # Another process may have seen the same, moved it aside and stored a good one:
-                # it is read again under the lock before it is moved.
+                # Another process may have moved it aside and stored a good one meanwhile. So it is
+                # read again under the lock before it is moved.
                 with self._entry_lock(key):
                     return self._read_or_move_aside(key)
 
     def measured(self, key: str) -> Result | None:
-        """Return the stored run of a key without its weights, as claims and reports read it."""
+        """Return the stored run with this key, without its weights, for claims and reports."""
         stored = self.at(key)
         return None if stored is None else replace(stored, weights=None)
 
@@ -125,10 +125,10 @@ class Store:
         *,
         weights: bytes | None = None,
     ) -> None:
-        """Store a run and drop its checkpoint; a run that is stored already is kept as it is.
+        """Store a run and drop its checkpoint; a run that is stored already stays unchanged.
 
-        `weights` is a safetensors file of its parameters, where other runs start from it. On
-        return everything is on the disk and outlives a power cut.
+        `weights` is a safetensors file of its parameters, if other runs start from it. On return
+        everything is on the disk and survives a power cut.
         """
         key = run_key(identity)
         files = entry.encode(identity, values, provenance, weights)
@@ -146,9 +146,9 @@ class Store:
         remove(self._folder(key))
 
     def folder(self, key: str) -> Path:
-        """Return the folder in which an unfinished run keeps files of its own; made where missing.
+        """Return the folder for files of an unfinished run's own, and make it if it is missing.
 
-        It lasts until the run is stored. The run's lock should be held.
+        It is removed when the run is stored. The run's lock should be held.
         """
         folder = self._folder(key)
         with explained(self.root):
@@ -156,7 +156,7 @@ class Store:
         return folder
 
     def remove(self, key: str) -> None:
-        """Remove the stored run of a key at once; whoever asks for it holds the run's lock."""
+        """Remove the stored run with this key at once; the caller holds the run's lock."""
         with (
             explained(self.root),
             self._scratch.place() as aside,
@@ -166,7 +166,7 @@ class Store:
             os.rename(self._path(key), aside)
 
     def entries(self) -> Iterator[Result]:
-        """Yield all stored runs in the order of their keys, verified as by `get`."""
+        """Yield all stored runs in the order of their keys, verified."""
         with explained(self.root):
             folders = sorted(self._runs.glob("[0-9a-f][0-9a-f]"))
         for folder in folders:
@@ -191,15 +191,15 @@ class Store:
         return self.locks.lock(f"{key}.entry")
 
     def _read_or_move_aside(self, key: str) -> Result | None:
-        """Return the stored run, verified; a damaged one is moved aside. Needs the entry's lock."""
+        """Return the stored run, verified; move a damaged one aside. Needs the entry's lock."""
         path = self._path(key)
         try:
             return entry.read(path, key)
         except Damaged as damage:
             aside = self._free_place_aside(key)
             os.rename(path, aside)
-            with contextlib.suppress(OSError):  # it may be another user's
-                os.utime(aside, follow_symlinks=False)  # its age counts from now on
+            with contextlib.suppress(OSError):  # another user may own it
+                os.utime(aside, follow_symlinks=False)  # `tidy` removes it by its age from now on
             self.report(
                 f"The stored run {key} {damage}; it was moved to {aside} and will be trained again."
             )
@@ -215,7 +215,7 @@ class Store:
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a new folder of files and force it to the disk."""
+    """Write a new folder of files, with fsync."""
     folder.mkdir()
     for name, content in files.items():
         with (folder / name).open("xb") as file:

@@ -1,8 +1,7 @@
-"""The contents of a store by age, and their removal beside processes that train.
+"""Lists the contents of a store by age, and removes old ones, also while other processes train.
 
-Whether a claim still needs a stored run, only reading the claims can tell. So runs are removed when
-somebody asks for it, by their age. Old checkpoints, folders of runs that never ended, and what was
-damaged are needed by nobody.
+Only the claims can tell whether a stored run is still needed. So runs are removed only on request,
+by their age. Nobody needs old checkpoints, folders of runs that never ended, or damaged runs.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from repro.store.store import KEY, Store
 DAY = 24 * 60 * 60
 
 KEPT_DAYS = 30
-"""Age to which checkpoints, folders and damaged runs are kept."""
+"""Checkpoints, folders and damaged runs are kept for this number of days."""
 
 CODE_LETTERS = 12
 """Letters of a digest of code that tell it from others."""
 
 KINDS = ("runs", "checkpoints", "folders", "damaged")
-"""What a store holds: of runs by their keys, but for what is damaged."""
+"""The kinds of content of a store; all but damaged runs are named by keys."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing in a store: a run, its checkpoint or folder, or a damaged run."""
+    """One item of a store: a run, its checkpoint or folder, or a damaged run."""
 
     path: Path
     written: float
@@ -40,14 +39,14 @@ class Item:
 
     @property
     def bytes(self) -> int:
-        """The content of its files."""
+        """The size of its files."""
         if not self.path.is_dir():
             return self.path.lstat().st_size
         return sum(path.lstat().st_size for path in self.path.rglob("*") if path.is_file())
 
     @property
     def origin(self) -> str:
-        """The arm and the digest of the code that trained it, where it is a run."""
+        """The arm and the digest of the code of a run."""
         try:
             identity = json.loads((self.path / "identity.json").read_text())["identity"]
             return f"{identity['arm']['arm']}, code {identity['code'][:CODE_LETTERS]}"
@@ -56,7 +55,7 @@ class Item:
 
 
 def items(root: Path, kind: str) -> Iterator[Item]:
-    """Yield what there is of a kind, but for what vanishes meanwhile."""
+    """Yield the items of a kind."""
     has_keys = kind != "damaged"
     with explained(root):
         paths = (root / kind).glob("[0-9a-f][0-9a-f]/*" if has_keys else "*")
@@ -68,9 +67,9 @@ def items(root: Path, kind: str) -> Iterator[Item]:
 def remove_old(
     store: Store, kind: str, *, days: float, which: Callable[[Item], bool] = lambda item: True
 ) -> tuple[list[Item], int]:
-    """Remove what is older; return what was removed, and how many things are in use and stay.
+    """Remove older items; return the removed ones, and the number of items in use, which stay.
 
-    What belongs to a run is removed under its lock.
+    All but damaged runs are removed under the lock of the run.
     """
     removed: list[Item] = []
     in_use = 0
@@ -96,7 +95,7 @@ def remove_old(
 
 
 def tidy(store: Store) -> None:
-    """Remove what nobody needs any more of checkpoints, folders and damaged runs."""
+    """Remove checkpoints, folders and damaged runs that are older than `KEPT_DAYS`."""
     for kind in KINDS[1:]:
         remove_old(store, kind, days=KEPT_DAYS)
 

@@ -1,4 +1,4 @@
-"""Look up the study that trains an arm."""
+"""Finds the study that trains an arm."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def study_of(arm: Arm) -> Study | TrainsOutside:
-    """Import the study of an arm, and torch with it."""
+    """Import the study of an arm, and with it torch."""
     study: Study | TrainsOutside = import_module(arm.study).STUDY
     return study

@@ -1,4 +1,4 @@
-"""Layer normalisation without parameters, forward and backward, for passes that are written out."""
+"""Layer normalisation without parameters, forward and backward, for models without autograd."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def norm(x: Tensor) -> Normalised:
 
 
 def norm_backward(d_z: Tensor, x: Tensor, normalised: Normalised) -> Tensor:
-    """Return the gradient in x from that in the normalised values."""
+    """Return the gradient in x from the gradient in the normalised values."""
     _, mean, rstd = normalised
     d_x: Tensor = torch.ops.aten.native_layer_norm_backward(
         d_z, x, [x.shape[-1]], mean, rstd, None, None, [True, False, False]

@@ -1,4 +1,4 @@
-"""Arms on the data sets that are here."""
+"""Arms with the data sets on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AnyArm = TypeVar("AnyArm", bound=Arm)
 
 
 def resolved(arm: AnyArm, *settings: str) -> AnyArm:
-    """Return an arm with the sets that these settings name, each as its twin if it is not here.
+    """Return an arm in which the sets that these settings name are replaced by twins, if missing.
 
     >>> resolved(D256_L4, "data").data
     'cifar10-twin'

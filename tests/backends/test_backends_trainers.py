@@ -122,7 +122,7 @@ def test_a_script_s_own_arms_are_trained_if_it_has_a_guard(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['Trained', 'Ended']", "False"]  # no torch in it
     done = subprocess.run(script(tmp_path, "if True:"), capture_output=True, text=True, check=True)
-    assert 'put what it does under `if __name__ == "__main__":`' in done.stdout
+    assert 'put the training under `if __name__ == "__main__":`' in done.stdout
 
 
 def test_trainers_and_their_commands_end_with_a_killed_session(tmp_path):

@@ -58,7 +58,7 @@ def test_lines_that_are_missing_or_too_many(tmp_path):
         (lines[:-1], "has 0 runs where its head says 1"),
         ([*lines, lines[2]], "line 4 is a second one for Slope, seed 1"),
         ([lines[0], *lines[2:]], "not described"),
-        (lines[1:], "line 1 is not that of evidence"),
+        (lines[1:], "line 1 is not the head of evidence"),
     ]:
         path.write_bytes(gzip.compress(b"".join(wrong)))
         assert why in refused(path)

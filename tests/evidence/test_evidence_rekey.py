@@ -168,7 +168,7 @@ def test_a_store_is_taken_over_and_nothing_is_trained(trained):
     assert len(taken) == runs
     assert {x.provenance["rekeyed"] for x in taken} == {"at no commit, 2 retrained"}
     assert counts(session(trained)) == (needed, 0)
-    command("rekey").stdout.fnmatch_lines(["Nothing is to be done: *"])
+    command("rekey").stdout.fnmatch_lines(["Nothing to do: *"])
 
 
 @pytest.mark.thorough

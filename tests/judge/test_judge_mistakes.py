@@ -59,7 +59,7 @@ def test_nothing_is_compared_with_itself():
 
 def test_a_finding_is_joined_with_findings_and_an_arm_compared_with_arms():
     a, b = pair()
-    found, no_finding = a > b, "a bool is no finding: join what a comparison gave"
+    found, no_finding = a > b, "a bool is no finding: join only results of comparisons"
     another = r"compares a with another arm.* a\.matches\(3, tolerance="
     cases = [
         (lambda: found & True, TypeError, no_finding),

@@ -26,13 +26,13 @@ BAD = {
     '@pytest.mark.claim("it", source="900", more=1)': "decorator cannot be read",
     '@claim("half \\ud83d", source="900")': "which is no Unicode text",
     '@claim("it", source="900", kind="sauce")': "kind is 'sauce'; write kind= one of 'source', 'q",
-    '@claim("it", source="900", only_at="papr")': "for the profile 'papr', which there is not",
+    '@claim("it", source="900", only_at="papr")': "only_at is 'papr', which is no profile",
     **{
         f'@claim("it", source="900", looks={looks})': "write growing numbers of seeds"
         for looks in ("(8, 5)", "(1, 5)", "(5, 5)", "()", "5", "[5, 8]", "(5.0,)", "(5, 10**9)")
     },
     '@claim("it", source="900", after=-1)': "write a number of seeds: after=20",
-    '@claim("it", source="900", looks={"papr": (3, 5)})': "looks for the profile 'papr'",
+    '@claim("it", source="900", looks={"papr": (3, 5)})': "looks for 'papr', which is no profile",
     **{
         f'@claim("it", source="900", documented="{braces}")': "cannot be filled in"
         for braces in ("{slop}", "{}", "{", "{slope:x}", "{slope.of}", "{slope[0]}")

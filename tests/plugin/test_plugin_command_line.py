@@ -67,7 +67,7 @@ def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):
     check_options(config)
     assert reference_of(config) == 3
     set_option(config, "reference-seeds", -1)
-    with pytest.raises(pytest.UsageError, match="-1 is no number of seeds"):
+    with pytest.raises(pytest.UsageError, match="-1 is out of range"):
         check_options(config)
 
 

@@ -156,7 +156,7 @@ def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(besi
         assert "not run: needs a GPU" in report.longrepr[2]
     for options, why in (
         ({"insist": True}, "--require-verdict asks for a verdict"),
-        ({}, "a finding that nobody looks at is lost"),
+        ({}, "so it has to be judged"),
     ):
         report = beside(KNOWN, **options)(asks_for_more)
         assert report.outcome == "failed"

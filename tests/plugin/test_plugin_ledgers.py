@@ -153,7 +153,7 @@ def test_a_claim_that_is_rewritten_or_moved_goes_on_with_an_update(split):
     assert run(split).ret == pytest.ExitCode.TESTS_FAILED
     update = run(split, "--update-ledger", "--reference-seeds", "0")
     assert update.ret == 0
-    update.stdout.fnmatch_lines(["901/rises was removed on points, which it left"])
+    update.stdout.fnmatch_lines(["the entry of 901/rises on points was removed: *"])
     entries = Ledger.read(ledger(split, "more")).of_claim("901/rises")
     assert [(entry.sentence, entry.data) for entry in entries] == [("lines climb", "others")]
     assert run(split).ret == 0

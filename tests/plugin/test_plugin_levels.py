@@ -42,7 +42,7 @@ def judged_with(letters, right, wrong, *options):
 def test_a_fault_that_hits_all_arms_is_seen(letters, right, wrong):
     warned = judged_with(letters, right, wrong)
     assert warned.ret == 0
-    warned.stdout.fnmatch_lines(["moved since the ledger, *: letters val/loss of all 2 arms: *"])
+    warned.stdout.fnmatch_lines(["moved in all arms together *: letters val/loss of all 2 arms: *"])
     assert run(letters, *CHOSEN, "--gate-levels").ret == 1
 
 

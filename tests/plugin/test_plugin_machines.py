@@ -86,7 +86,7 @@ def test_what_is_in_doubt_takes_more_seeds_than_the_budget(claimed):
     result.stdout.fnmatch_lines(
         [
             "INCONCLUSIVE 900/rises  (open at 5 seeds, not clearly smaller than it was at 30)",
-            "900/rises looked smaller than in the ledger at 5 seeds, so it took 30 to tell",
+            "900/rises looked smaller than in the ledger at 5 seeds, so it was compared at 30",
         ]
     )
 

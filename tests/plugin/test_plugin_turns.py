@@ -250,7 +250,7 @@ def test_claims_take_fixtures_and_are_trained_when_their_test_runs(project):
     assert trained(result) == (15, 15)
     result.stdout.fnmatch_lines(
         [
-            "900/fixture takes target, tmp_path, which there is only while its test runs: *",
+            "900/fixture takes target, tmp_path, which exists only while its test runs: *",
             "900/request takes request, which *",
             "900/method takes setup_method, which *",
         ]

@@ -417,7 +417,7 @@ def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, ca
     monkeypatch.chdir(project.path)
     assert main(["evidence", "pack", "packed", "."]) == 1
     said = capsys.readouterr().err
-    assert "2 claims was trained here; they are judged as recorded in results.csv (sha256" in said
+    assert "2 claims was trained here; their runs are recorded in results.csv (sha256" in said
     assert not (project.path / "packed").exists()
 
 

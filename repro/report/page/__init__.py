@@ -1,1 +1,1 @@
-"""The page that is sent to a co-author: one file that opens from disk and asks no network."""
+"""The report's page: one file that needs no network and can be sent to a co-author."""

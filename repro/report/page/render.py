@@ -1,6 +1,6 @@
-"""The page: its content made from the results, and its HTML, in which everything shown is escaped.
+"""Renders the page from the results as HTML, in which every text is escaped.
 
-A source has its claims and its figures, and the arms behind them. Plots are SVG.
+Each source has a section with its claims, its figures and its arms. Plots are SVG.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_VALUES = 5
-"""Values of arms that a row of the table shows; the claim itself shows all."""
+"""The most arms' values in a row of the table; the claim's own block shows all."""
 
 
 def render(results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> str:
-    """Return the page as one document, with its style and its script inside."""
+    """Return the page as one HTML document, with its style and script."""
     return _templates().get_template("page.html").render(page=Page(results, runs))
 
 
 @dataclass(frozen=True)
 class Study:
-    """The arms of one study with their runs: what all of them share, and what differs."""
+    """The arms of one study with their runs, and their common and different settings."""
 
     name: str
     arms: dict[str, ArmData]
@@ -88,12 +88,12 @@ class Study:
 
 @dataclass
 class Section:
-    """The content of the page about one source: its claims and its figures."""
+    """The section of one source: its claims and its figures."""
 
     id: str
     trained: list[ClaimRecord] = field(default_factory=list)
     statements: list[ClaimRecord] = field(default_factory=list)
-    """What the source says of itself."""
+    """The claims about the document itself."""
     figures: list[FigureData] = field(default_factory=list)
 
     @property
@@ -106,12 +106,12 @@ class Section:
 
     @property
     def title(self) -> str:
-        """Its name, and what it asks: the first sentence of the file with most of its claims."""
+        """The source's name, and the first sentence of the claim file with most of its claims."""
         return f"{self.id}: {self._said[0]}" if self._said[0] else f"Source {self.id}"
 
     @property
     def subtitle(self) -> str:
-        """What the same file says after that."""
+        """The rest of that file's first paragraph."""
         return self._said[1]
 
     @cached_property
@@ -128,7 +128,7 @@ class Section:
 
 
 class Page:
-    """The results, and the stored runs of their arms, as the page asks for them."""
+    """The results and the stored runs, for the template of the page."""
 
     def __init__(self, results: ResultsDocument, runs: Mapping[str, ArmRuns]) -> None:
         self.results = results
@@ -145,27 +145,27 @@ class Page:
         self.by_command = {record.command: record for record in results.claims}
 
     def change(self, record: ClaimRecord) -> str:
-        """Return the kind of a claim's change against the ledger, to filter by."""
+        """Return the kind of a claim's change against the ledger, for the filter."""
         if record.change_kind is Change.NEW:
             return "new"
         return "changed" if record.change_kind in CHANGES else "as it was"
 
     def link(self, record: ClaimRecord) -> str:
-        """Return the address of a claim's test; empty where there is none."""
+        """Return the address of a claim's test; empty without one."""
         return file_link(self.results.session.files, record.file, record.line)
 
     def values(self, record: ClaimRecord) -> list[ArmValue]:
-        """Return the arms' own values, in the order of its arms."""
+        """Return the values of a claim's arms, in the order of the arms."""
         return arm_values(record, self.results.arms)
 
     def training(self, record: ClaimRecord) -> PagePlot | None:
-        """Return the curves of a claim's arms: the loss, and the first metric that has some."""
+        """Return the curves of a claim's arms: the loss, and its first metric with a curve."""
         curves = [self._runs[arm].curves for arm in record.arms]
         known = [metric for metric in record.metrics if any(metric in each for each in curves)]
         return training(curves, next((metric for metric in known if metric != LOSS), LOSS))
 
     def studies(self, source: Section) -> list[Study]:
-        """Return the arms that were trained for a source, by study."""
+        """Return the arms of a source, by study."""
         studies: dict[str, Study] = {}
         for name in (name for record in source.trained for name in record.arms):
             arm = self.results.arms[name]
@@ -182,7 +182,7 @@ class ArmValue:
     least: float
     most: float
     unit: str
-    """The metric; empty where the claim does not tell which of several it is."""
+    """The metric; empty if the claim has several and does not say which."""
 
     @property
     def varies(self) -> bool:
@@ -190,7 +190,7 @@ class ArmValue:
 
 
 def arm_values(record: ClaimRecord, arms: Mapping[str, ArmData]) -> list[ArmValue]:
-    """Return the value of each arm that a claim compares, in the order of the claim's arms."""
+    """Return the value of each compared arm, in the order of the claim's arms."""
     values: list[ArmValue] = []
     for finding in record.findings:
         for place, sample in enumerate(finding.samples):
@@ -209,19 +209,19 @@ def _unit(record: ClaimRecord, finding: FindingData, place: int) -> str:
 
 
 def _place(label: str, arms: list[str]) -> int:
-    """Return the place of the arm that a label begins with, the longest of several."""
+    """Return the index of the arm whose label begins this one; of several, the longest."""
     alike = [arm for arm in arms if label.startswith(arm)]
     return arms.index(max(alike, key=len)) if alike else len(arms)
 
 
 def compared(record: ClaimRecord) -> EffectData | None:
-    """Return the deciding comparison of a claim; None where none was judged, or has no number."""
+    """Return the deciding comparison of a claim; None without one, or without a finite estimate."""
     decided = deciding_effect(record)
     return decided[1] if decided and decided[1].estimate is not None else None
 
 
 def amount_of(effect: EffectData) -> str:
-    """Return the effect of a comparison with its interval, if that has two ends, as text."""
+    """Return the effect of a comparison as text, with its interval if that is finite."""
     has_ends = not effect.exact and None not in (effect.low, effect.high)
     ends = [effect.low, effect.high] if has_ends else []
     return amount(effect.on_scale, *map(number, [effect.plain, effect.estimate, *ends]))
@@ -272,12 +272,12 @@ def _read(name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Return what the page shows for a value: of markup itself, of a text what can be seen."""
+    """Return a value for the page: markup as it is, a text with hidden characters escaped."""
     return shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def number(value: float | None) -> str:
-    """Return a number as text, with as many digits as a reader can use.
+    """Return a number as text, with three or four digits.
 
     >>> number(1234.5), number(-0.0412), number(2e-9), number(None)
     ('1234', '−0.0412', '2e−09', '')
@@ -298,16 +298,16 @@ def written(value: Any) -> str:
         return ", ".join(map(written, value))
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, bool):  # asked for by type: 1 is no yes
+    if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)
 
 
 def anchor(kind: str, *parts: str) -> str:
-    """Return a short name made of what an element shows, the same in every report."""
+    """Return an element's anchor, a hash of its content: the same in every report."""
     return f"{kind}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
 
 
 def claim_anchor(record: ClaimRecord) -> str:
-    """Return the name by which the page links to a claim."""
+    """Return the anchor of a claim."""
     return anchor("claim", record.claim, record.profile, record.data)

@@ -1,1 +1,1 @@
-"""Source 001: a recurrent language model whose larger form is the worse one."""
+"""Source 001: a recurrent language model whose larger version is worse."""

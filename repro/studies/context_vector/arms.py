@@ -1,8 +1,8 @@
 """The arms of source 001: a language model that passes a context vector from word to word.
 
-The source trained by one set of rules and wrote down another. `AS_RUN` are the rules of its code,
-which its numbers come from; `AS_WRITTEN` are those of its text. Everything that makes the `ci`
-profile smaller than the documented experiment stands in `at_ci`.
+The source trained by one set of rules and described another. `AS_RUN` are the rules of its code,
+which gave its numbers; `AS_WRITTEN` are the rules of its text. `at_ci` has all differences between
+the `ci` profile and the documented experiment.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from repro.studies.cache_lines import fills_lines
 from repro.studies.resolved import resolved
 
 NARROWER = 16
-"""Width of the documented layers over that of the `ci` ones."""
+"""Width of the documented layers, divided by that at `ci`."""
 
 SMALLER_BATCH = 128
-"""Sequences of a documented batch over those of a `ci` one."""
+"""Sequences of a documented batch, divided by those at `ci`."""
 
 AS_RUN = Recipe(
     epochs=50,
@@ -32,7 +32,7 @@ AS_RUN = Recipe(
     patience=9,  # it stops at the tenth epoch without a gain
     least_gain=0.001,
 )
-"""The rules in the trainer of the source, which does not read the settings that it is given."""
+"""The rules in the source's trainer, which ignores its settings."""
 
 AS_WRITTEN = AS_RUN.but(clip=1.0, patience=14)
 
@@ -68,15 +68,15 @@ class ContextArm(Arm):
     vocabulary: int = 1000
 
     stack: Literal["plain", "residual", "normalised"] = "plain"
-    """The kind of stack: `plain` is the source's; the others have no parameter more.
+    """The kind of stack: `plain` is the source's; the others have no further parameters.
 
-    `residual` adds each layer after the first to its input, `normalised` normalises each layer
-    before its ReLU."""
+    `residual` adds each layer but the first to its input, `normalised` normalises each layer before
+    its ReLU."""
 
     initialisation: Literal["small", "he"] = "small"
-    """The initialisation of weights: `small` has one standard deviation for all, as in the source.
+    """The initialisation of weights: `small` is the source's single standard deviation.
 
-    `he` draws those of the stack so that a layer of ReLUs keeps the size of its input."""
+    `he` scales the weights of the stack so that a layer of ReLUs keeps the size of its input."""
 
     weight_std: float = 0.02
     embedding_std: float = 0.02
@@ -84,7 +84,7 @@ class ContextArm(Arm):
 
     data: str = "wikitext-2"
     length: int = LENGTH
-    """Words of a sequence; the model reads all but the last."""
+    """Words of a sequence; the model reads all except the last."""
     sequences: int = 51_026
     """The number of training sequences, the first of the set."""
     validation_sequences: int = 5_272
@@ -103,20 +103,20 @@ class ContextArm(Arm):
             raise ValueError(f"length={self.length} cannot be; sequences have 3 to {LENGTH} words.")
 
     def at_ci(self) -> Self:
-        """Return the same experiment with a sixteenth of every width and batches smaller by 128.
+        """Return the same experiment with a 16th of every width, and batches of a 128th.
 
-        The depths stay. It reads the first 8 words of 2,000 sequences, in a vocabulary of 128 (a
-        larger one and longer sequences would only cost time; on the generated text 30 % of the
-        words are then unknown, as documented). What is kept, and why:
+        The depths stay. It reads the first 8 words of 2,000 sequences, with a vocabulary of 128.
+        More words and longer sequences would only cost time; on the generated text 30 % of the
+        words are unknown, as documented. These properties are kept:
 
         - The standard deviation of the weights grows by the root of what the widths shrink by, so
           that every layer shrinks its signal at the start as it does at the documented size.
-        - An epoch stays 25 updates and a run 50 epochs, since updates are what Adam's progress is
-          counted in; a pass over the data is split into five epochs for it. Stages, patience and
-          warm-up so keep their epochs.
-        - The learning rate grows by 16: a step of Adam changes what a layer computes by the rate
-          times the width. All rates and all batches are changed by one factor each, so that what
-          arms have in common and how their rates stand to their batches is as documented.
+        - An epoch keeps 25 updates and a run 50 epochs, since Adam's progress depends on the number
+          of updates. For this a pass over the data is split into five epochs. So stages, patience
+          and warm-up keep their epochs.
+        - The learning rate grows by 16: a step of Adam changes a layer's output by the rate times
+          the width. One factor changes all rates, and one all batches, so the relations between
+          arms, and between their rates and batches, are as documented.
         """
         return self.but(
             width=self.width // NARROWER,
@@ -147,7 +147,7 @@ class ContextArm(Arm):
 
     @property
     def epoch_sequences(self) -> int:
-        """The number of sequences of an epoch, before the last batch is filled up."""
+        """The number of sequences of an epoch, without the filling of the last batch."""
         return self.sequences // self.epochs_a_pass
 
     @property
@@ -194,11 +194,11 @@ class ContextArm(Arm):
 
 BASELINE = ContextArm(layers=6, context=256)
 ADVANCED = ContextArm(layers=12, context=512)
-"""The two models of the source, which differ in depth and in context at once."""
+"""The two models of the source, which differ both in depth and in context."""
 
 DEEPER = ContextArm(layers=12, context=256)
 WIDER = ContextArm(layers=6, context=512)
-"""The baseline with one of the two changes each."""
+"""The baseline with one of the two changes."""
 
 UPDATES_AN_EPOCH = 25
-"""The number of updates of an epoch in batches of 2048, to convert warm-ups given in epochs."""
+"""Updates of an epoch with batches of 2048, to convert warm-ups that are given in epochs."""

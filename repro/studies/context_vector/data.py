@@ -1,4 +1,4 @@
-"""Sequences of words in each run's order, with keys that decide what dropout leaves out."""
+"""Sequences of words in each run's order, with keys for dropout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.studies.context_vector.arms import ContextArm
 
 
 class ContextData:
-    """The first words of each window; the last row of `train` is padding alone."""
+    """The first words of each window; the last row of `train` is only padding."""
 
     def __init__(self, arm: ContextArm, device: torch.device) -> None:
         windows = load_word_windows(arm.data, vocabulary=arm.vocabulary)
@@ -37,10 +37,10 @@ class ContextData:
         self.arm = arm
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return [n, 2]: the number of a sequence, -1 for none, and the key of its dropout.
+        """Return [n, 2]: the number of a sequence (-1 for padding), and the key of its dropout.
 
-        The last batch is filled up with sequences of padding, which do not count, so that it weighs
-        as much as any other, as in the source.
+        Sequences of padding, which do not count, fill the last batch. So it has the weight of any
+        other batch, as in the source.
         """
         arm = self.arm
         whole, part = divmod(number, arm.epochs_a_pass)
@@ -53,6 +53,6 @@ class ContextData:
         return torch.stack([order, keys], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 2] into words [R, B, T], the words that follow, and keys [R, B]."""
+        """Turn lines [R, B, 2] into words [R, B, T], the next words, and keys [R, B]."""
         words = self.train[lines[..., 0]]
         return words[..., :-1], words[..., 1:], lines[..., 1]

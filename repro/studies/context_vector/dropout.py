@@ -1,8 +1,8 @@
 """Dropout as a function of a sequence's key and the place in the network.
 
-Both forms of the model so leave out the same units, in any company and on any device; torch's own
+So both forms of the model drop the same units, with any other runs and on any device; torch's own
 dropout depends on the order and the device of its calls. The function is SplitMix64 (Steele, Lea
-and Flood 2014); each of its outputs decides four places by sixteen bits each.
+and Flood 2014). Each output decides four places, by sixteen bits each.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _GOLDEN, _FIRST, _SECOND = (
 
 
 def kept(keys: Tensor, *, share: float, steps: int, units: int) -> Tensor:
-    """Return the factors of units, zero or over 1: [..., B] keys to [..., steps, B, units].
+    """Return the factors of units, zero or above 1: [..., B] keys to [..., steps, B, units].
 
-    `share` of the units is left out, rounded to a 65536th; the others grow so that the mean stays.
+    `share` of the units (rounded to a 65536th) is dropped; the others grow to keep the mean.
 
     >>> kept(torch.tensor([7]), share=0.5, steps=1, units=4).shape
     torch.Size([1, 1, 4])
@@ -43,7 +43,7 @@ def growth(share: float) -> float:
 
 
 def _mixed(x: Tensor) -> Tensor:
-    """Finalise as SplitMix64 does; shifts of signed numbers copy the sign, so they are masked."""
+    """Finalise like SplitMix64; shifts of signed numbers copy the sign, so they are masked."""
     x = (x ^ ((x >> 30) & ((1 << 34) - 1))) * _FIRST
     x = (x ^ ((x >> 27) & ((1 << 37) - 1))) * _SECOND
     return x ^ ((x >> 31) & ((1 << 33) - 1))

@@ -1,4 +1,4 @@
-"""The measures of a run, from its model's answers to each sequence; both forms share them."""
+"""The measures of a run from its model's answers, for both forms of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repro.data.word_windows import PAD, UNKNOWN
 from repro.studies.context_vector.arms import ContextArm
 
 CHUNK = 128
-"""The number of sequences evaluated at a time; another one would round sums differently."""
+"""The number of sequences evaluated at once; another number would round sums differently."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Answers:
 
     @classmethod
     def of(cls, logits: Tensor, y: Tensor) -> Answers:
-        """Sum up logits [..., N, T, V] and the words that do follow, [..., N, T]."""
+        """Return the sums for logits [..., N, T, V] and the true next words, [..., N, T]."""
         counted = y != PAD
         losses = word_losses(logits, y)
         return cls(
@@ -53,7 +53,7 @@ def word_losses(logits: Tensor, y: Tensor) -> Tensor:
 
 
 def mean_loss(logits: Tensor, y: Tensor) -> Tensor:
-    """Return the mean over all words of a batch but padding: [R, B, T, V], [R, B, T] -> [R]."""
+    """Return the mean over a batch's words, without padding: [R, B, T, V], [R, B, T] -> [R]."""
     return word_losses(logits, y).flatten(1).sum(1) / (y != PAD).flatten(1).sum(1)
 
 
@@ -67,9 +67,9 @@ def measures_of(
     parameters: int,
     sequences: list[float],
 ) -> Measures:
-    """Return one run's measures, each the mean over batches, the last of which may be smaller.
+    """Return one run's measures, each the mean of batch means; the last batch may be smaller.
 
-    The source averages the means of batches in this way.
+    The source averages in the same way.
     """
     batch = arm.recipe.batch
     loss = _mean_of_means(validation.loss, validation.words, batch)
@@ -92,7 +92,7 @@ def measures_of(
 
 
 def spread(logits: Tensor, y: Tensor) -> Tensor:
-    """Return how much answers differ from place to place: [R, N, T, V], [N, T] -> [R]."""
+    """Return how much answers differ between places: [R, N, T, V], [N, T] -> [R]."""
     return logits[:, y != PAD].std(1).mean(-1)
 
 

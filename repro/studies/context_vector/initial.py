@@ -1,4 +1,4 @@
-"""The initial parameters of a run, each from a random stream of its own, for both forms."""
+"""The initial parameters of a run, each from its own random stream, for both forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.core.streams import normal
 from repro.studies.context_vector.arms import ContextArm
 
 GATES = ("delta", "forget", "admit")
-"""Layers of the context's update: the new part, the share of the old, the share of the new."""
+"""The layers of the context's update: the new part, the share of the old, the share of the new."""
 
 
 def parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The language model of source 001, word by word, as its text describes it.
+"""The language model of source 001, word by word, as described in its text.
 
 Shapes: B sequences, T words, E embedding, H width, C context, V vocabulary.
 """
@@ -35,7 +35,7 @@ class ContextLanguageModel(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Turn words [B, T] into logits [B, T, V] and the context after them, [B, C].
 
-        A context continues earlier words; keys [B] decide what dropout leaves out.
+        A given context continues earlier words; keys [B] determine dropout.
 
         >>> logits, context = model(words[:, :10])
         >>> rest, _ = model(words[:, 10:], context=context)

@@ -1,8 +1,8 @@
 """The recurrence of many runs at once, forward and backward, written out over a run axis.
 
-Each word waits for the one before it, so the loops over words consist of many small operations. All
-that does not wait is done outside the loops: the words' own part of the first layer, the head, and
-the gradients of weights, each of which is one product over all words.
+Each word needs the result of the word before it, so the loops over words consist of many small
+operations. Everything else is done outside the loops: the words' own part of the first layer, the
+head, and the gradients of weights, each as one product over all words.
 Shapes: R runs, B sequences, T words, E embedding, H width, C context. Tensors of single words stand
 in lists over time, [R, B, ...] each; joined, they are [R, T*B, ...].
 """
@@ -57,7 +57,7 @@ class Trace:
 
 
 class Recurrence:
-    """The passes over the words of sequences, with the parameters as they are now."""
+    """The passes over the words of sequences, with the current parameters."""
 
     def __init__(self, arm: ContextArm, parameters: Parameters) -> None:
         self.arm, self.p = arm, parameters
@@ -118,9 +118,9 @@ class Recurrence:
         return scaled.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT), gate
 
     def backward(self, trace: Trace, d_read: Tensor, *, grown: float) -> dict[str, Tensor]:
-        """Return gradients of parameters from those in the head's inputs, [R, T*B, H].
+        """Return the gradients of parameters from the gradients in the head's inputs, [R, T*B, H].
 
-        `grown` is the factor by which dropout grew the units that it kept.
+        `grown` is the factor of dropout for the units that it kept.
         """
         steps, layers = len(trace.layers), self.arm.layers
         d_heads = d_read.view(len(d_read), steps, -1, self.arm.width)  # [R, T, B, H]

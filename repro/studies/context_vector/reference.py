@@ -49,7 +49,7 @@ class ReferenceContext(ReferenceBase):
         )
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, float]:
-        """Return the answers to all sequences, and the spread of those to the first chunk."""
+        """Return the answers to all sequences, and the spread of the answers to the first chunk."""
         answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self.module(chunk[:, :-1])[0], chunk[:, 1:]

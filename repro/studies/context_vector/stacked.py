@@ -1,4 +1,4 @@
-"""Many runs of the language model as one, so that they share the sequential loop over words.
+"""Many runs of the language model as one; they share the sequential loop over words.
 
 Shapes: R runs, B sequences, T words, L layers, H width, V vocabulary.
 """
@@ -53,7 +53,7 @@ class StackedContext(StackedBase):
         return losses, gradients | recurrence.backward(trace, d_read, grown=grown)
 
     def _masks(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return dropout's factors [T, L, R, B, H], in the order in which they are used."""
+        """Return dropout's factors [T, L, R, B, H], in the order of their use."""
         assert keys is not None
         arm = self.arm
         units = arm.layers * arm.width
@@ -83,7 +83,7 @@ class StackedContext(StackedBase):
         ]
 
     def _answers(self, sequences: Tensor) -> tuple[Answers, Tensor]:
-        """Return the answers to all sequences, and the spreads of those to the first chunk."""
+        """Return the answers to all sequences, and the spreads over the first chunk's answers."""
         answers, spreads = [], []
         for chunk in torch.split(sequences, CHUNK):
             logits, y = self._logits(chunk[:, :-1]), chunk[:, 1:]
@@ -92,7 +92,7 @@ class StackedContext(StackedBase):
         return Answers.joined(answers), spreads[0]
 
     def _logits(self, x: Tensor) -> Tensor:
-        """Turn the same words for every run, [N, T], into logits [R, N, T, V]."""
+        """Turn words [N, T], the same for every run, into logits [R, N, T, V]."""
         p, rows = self.parameters, len(self.arms)
         read, _ = Recurrence(self.arm, p).forward(x.expand(rows, *x.shape), None, remember=False)
         logits = torch.baddbmm(p["head.bias"][:, None], read, p["head.weight"].transpose(1, 2))
@@ -112,7 +112,7 @@ class StackedContext(StackedBase):
 
 
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy over words but padding [R], and its gradient in the logits."""
+    """Return the mean cross-entropy over words [R], without padding, and its gradient in logits."""
     counted = (y != PAD).to(logits.dtype)  # [R, n]
     share = counted / counted.sum(1, keepdim=True)
     log_p = logits.log_softmax(-1)

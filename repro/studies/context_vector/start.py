@@ -1,4 +1,4 @@
-"""The networks of source 001 as they are before the first step."""
+"""The networks of source 001 before the first step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST = "layers.0.weight"
 
 
 class StartData(ContextData):
-    """The sequences that are looked at; all of them would take gigabytes at the documented size."""
+    """The measured sequences; all would need gigabytes at the documented size."""
 
     def __init__(self, arm: AtTheStart, device: torch.device) -> None:
         few = {"sequences": arm.looked_at, "validation_sequences": arm.looked_at}
@@ -44,7 +44,7 @@ class StartModel(ReferenceContext):
 
 
 class Start:
-    """Networks at their initialisation, which nothing trains."""
+    """The study of untrained networks."""
 
     monitor = None
     load, reference = StartData, StartModel

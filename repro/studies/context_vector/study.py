@@ -1,4 +1,4 @@
-"""The study of source 001 as the core sees it."""
+"""The study of source 001 for the core."""
 
 from repro.studies.context_vector.data import ContextData
 from repro.studies.context_vector.reference import ReferenceContext

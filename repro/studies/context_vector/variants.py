@@ -1,4 +1,4 @@
-"""Arms of source 001 that its own trainer has no setting for: untrained ones, and its warm-up."""
+"""Arms of source 001 without a setting in its own trainer: untrained networks, and a warm-up."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class AtTheStart(ContextArm):
     }
 
     looked_at: int = 64
-    """The number of sequences that gradient and spread are measured on, the first of the set."""
+    """Gradients and spread are measured on this number of sequences, the first of the set."""
 
     recipe: Recipe = AS_RUN.but(epochs=0)
 
     def at_ci(self) -> Self:
-        """Return the documented size, which costs no more than a few seconds without training."""
+        """Return the documented size, which takes only a few seconds without training."""
         return self
 
     def stacks_on(self, device: str) -> bool:
@@ -45,10 +45,10 @@ class AtTheStart(ContextArm):
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUp(Recipe):
-    """A recipe whose learning rate rises from a share of itself, where others rise from zero."""
+    """A recipe whose learning rate rises from a share of itself, not from zero."""
 
     warmup_from: float
-    """The share of the learning rate that the first step takes."""
+    """The share of the learning rate at the first step."""
 
     def lr_factor(self, step: int, total: int) -> float:
         if step < self.warmup:
@@ -62,6 +62,6 @@ WARMED_UP = WarmUp(**vars(AS_RUN) | {"warmup": 5 * UPDATES_AN_EPOCH}, warmup_fro
 
 @dataclass(frozen=True, kw_only=True)
 class WarmedUp(ContextArm):
-    """A model whose training starts as the source proposes for large ones."""
+    """A model with the warm-up that the source proposes for large models."""
 
     recipe: Recipe = WARMED_UP

@@ -1,6 +1,6 @@
 """The arms of the depth ladder, at their documented size and at a size that two cores can train.
 
-Everything that makes the `ci` profile smaller than the documented experiment stands in `at_ci`.
+`at_ci` has all differences between the `ci` profile and the documented experiment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repro.studies.resolved import resolved
 Rule = Literal["bp", "fa", "dfa"]
 
 NARROWER = 8
-"""Width of the documented network over that of the `ci` one."""
+"""Width of the documented network, divided by that at `ci`."""
 
 PIXELS = {"ci": 8, "paper": 32}
 """The side of an image in each profile: `ci` averages 4x4 pixels into one."""
@@ -49,19 +49,19 @@ class LadderArm(Arm):
     depth: int
     rule: Rule
     trained: int
-    """The number of blocks trained, counted from the output; the others stay as initialised."""
+    """The number of trained blocks, counted from the output; the others stay at their start."""
 
     expansion: int = 4
     """The hidden units of a block as a multiple of its width."""
 
     feedback: Literal["weights", "blocks"] = "weights"
-    """The reading of FA, of which the source does not say which it means.
+    """The meaning of FA, which the source leaves open.
 
-    `weights` puts a random matrix in place of each weight matrix of a block and keeps the skip
-    connection; `blocks` puts one in place of the whole block, skip connection included."""
+    `weights` replaces each weight matrix of a block by a random matrix and keeps the skip
+    connection; `blocks` replaces the whole block with its skip connection by one random matrix."""
 
     credit: Literal["normalised", "raw"] = "normalised"
-    """The credit of FA and DFA: `normalised` divides each example's by its root mean square."""
+    """The credit of FA and DFA: `normalised` divides the credit of each example by its RMS."""
 
     embedding: Literal["trained", "frozen"] = "trained"
 
@@ -74,9 +74,9 @@ class LadderArm(Arm):
     """The number of training images, the first of the set."""
 
     shift: int = 4
-    """The most pixels by which a training image is moved either way, at random.
+    """The most pixels of a training image's random shift, in each direction.
 
-    It is then mirrored every second time. 0 leaves the images as they are."""
+    Images are also mirrored at random. With 0 they stay unchanged."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -90,9 +90,9 @@ class LadderArm(Arm):
         """Return the same experiment with an eighth of the width, on 8x8 pixels, for 8 epochs.
 
         It has shifts of one pixel, and the first 10,240 images. Batches of 32 keep an epoch at 320
-        steps (documented: 390), since AdamW's progress is counted in steps. The standard deviations
-        of the initialisation grow as the layers shrink, so that every pre-activation, and with it
-        the frozen map, starts as at the documented size.
+        steps (documented: 390), since AdamW's progress depends on the number of steps. The standard
+        deviations of the initialisation grow as the layers shrink, so that all pre-activations, and
+        with them the frozen blocks, start as at the documented size.
         """
         shrink = PIXELS["paper"] / PIXELS["ci"]
         return self.but(
@@ -106,11 +106,11 @@ class LadderArm(Arm):
         )
 
     def ladder(self) -> list[Self]:
-        """Return this arm with 0, 1, … all blocks trained."""
+        """Return this arm with 0, 1, … up to all blocks trained."""
         return [self.but(trained=k) for k in range(self.depth + 1)]
 
     def is_exact(self, metric: str, index: int | None = None) -> bool:
-        """Return True for what FA tells its last block, too: it is the gradient, by its rule."""
+        """Return True also for FA's credit at its last block: by definition it is the gradient."""
         told_the_gradient = metric == "alignment" and self.rule == "fa" and index == self.depth
         return super().is_exact(metric, index) or told_the_gradient
 
@@ -171,10 +171,10 @@ D512_L2 = LadderArm(width=512, depth=2, rule="bp", trained=2)
 
 
 def shallow(arm: LadderArm) -> LadderArm:
-    """Return the arm with one block that has as many parameters as all of its blocks."""
+    """Return the arm with a single block, which has as many parameters as all its blocks."""
     return arm.but(depth=1, trained=1, expansion=arm.expansion * arm.depth)
 
 
 def without_blocks(arm: LadderArm) -> LadderArm:
-    """Return the arm's embedding and readout with no block between them."""
+    """Return the arm's embedding and readout, without blocks."""
     return arm.but(depth=0, trained=0)

@@ -32,7 +32,7 @@ class LadderData:
         border = (arm.shift,) * 4
         padded = F.pad(pixels, (0, 0, *border)).to(device)
         both = torch.cat([padded, padded.flip(2)])  # the images, and all of them mirrored
-        # every place that a shift can cut an image from, as a view
+        # all shifted images, as a view
         windows = both.unfold(1, arm.pixels, 1).unfold(2, arm.pixels, 1)
         self.windows = windows.permute(0, 1, 2, 4, 5, 3)  # [2N, down, right, H, W, 3]
         test = torch.from_numpy(images.test_images.copy()).to(device)
@@ -40,7 +40,7 @@ class LadderData:
         self.test_labels = torch.from_numpy(images.test_labels.copy()).to(device)  # [T]
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return [N, 4]: the number of an image, its shifts down and right, 1 if it is mirrored."""
+        """Return [N, 4]: the number of an image, its shifts down and right, and 1 if mirrored."""
         order = torch.randperm(self.examples, generator=stream(seed, f"order/{number}"))
         generator = stream(seed, f"augment/{number}")
         reach = 2 * self.shift + 1
@@ -52,7 +52,7 @@ class LadderData:
         """Turn lines of epochs [R, B, 4] into inputs [R, B, P] and labels [R, B]."""
         image, down, right, mirrored = lines.flatten(0, 1).unbind(1)  # each [R*B]
         if self.shift:
-            # mirrored, what lay to the left lies to the right
+            # in a mirrored image left and right are exchanged
             right = torch.where(mirrored == 1, 2 * self.shift - right, right)
             image = image + self.examples * mirrored
         else:

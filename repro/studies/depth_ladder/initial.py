@@ -1,7 +1,7 @@
-"""The initial parameters of a run, each from a random stream of its own, for both forms.
+"""The initial parameters of a run, each from its own random stream, for both forms.
 
-The source does not give its initialisation, but the effect of it (the identity check). The simplest
-design with that effect: every weight N(0, 0.02), every bias 0, layer-normalised blocks of GELU
+The source does not give its initialisation, only its effect (the identity check). The simplest
+design with this effect: all weights N(0, 0.02), all biases 0, layer-normalised blocks of GELU
 units.
 """
 
@@ -35,9 +35,9 @@ def parameters(arm: LadderArm, seed: int) -> dict[str, Tensor]:
 def feedback(arm: LadderArm, seed: int) -> dict[str, Tensor]:
     """Draw the fixed random matrices that carry credit backward; BP has none.
 
-    FA has one in place of each forward matrix of a block, of its shape and spread, or one a block.
-    DFA has one from the output error to each point of the residual stream. The spread of the latter
-    two matters little: the normalisation of the credit removes it.
+    FA has one for each forward matrix of a block, with its shape and spread, or one for each block.
+    DFA has one from the output error to each point of the residual stream. For one per block, and
+    for DFA, the spread hardly matters, since the normalisation of the credit removes it.
     """
     d, m = arm.width, arm.expansion * arm.width
     matrices = {}

@@ -1,6 +1,6 @@
-"""The study of ladders by back-propagation in which each layer minimises a loss of its own.
+"""The study of ladders in which each layer minimises its own loss, with true gradients as credit.
 
-It is the rule of FA with the network's own weights in the place of the random ones.
+The rule is that of FA, with the network's own weights instead of random matrices.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LocalReference(ReferenceLadder):
 
 
 class StackedLocal(StackedLadder):
-    """R runs of one width and depth: credit passes down through the weights as they are."""
+    """R runs of one width and depth: credit passes down through the current weights."""
 
     def __init__(
         self, runs: Sequence[Run[LocalArm]], data: LadderData, device: torch.device

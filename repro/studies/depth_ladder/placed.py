@@ -1,4 +1,4 @@
-"""The study of ladders whose trained blocks are not the last ones."""
+"""The study of ladders whose trained blocks are not the last blocks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def is_trained(arm: PlacedArm, name: str) -> bool:
 
 
 class PlacedReference(ReferenceLadder):
-    """One run: as the ladder's, with other blocks frozen."""
+    """One run like the ladder's, with other blocks frozen."""
 
     def __init__(self, run: Run[PlacedArm], data: LadderData, device: torch.device) -> None:
         super().__init__(run, data, device)
         for name, parameter in self.module.named_parameters():
             parameter.requires_grad_(is_trained(run.arm, name))
-        # every block is given its surrogate: that of a frozen one has no gradient
+        # every block gets a surrogate loss; that of a frozen block has no gradient
         self.arm = run.arm.but(trained=run.arm.depth)
 
 

@@ -1,7 +1,7 @@
-"""One network of the ladder as plain PyTorch, with the credit rules as the source states them.
+"""One network of the ladder as plain PyTorch, with the credit rules of the source.
 
-Each trained block minimises a surrogate loss of its own, <f(stopgrad h), credit>, so that credit
-never leaks from one block into another. The rules differ in the origin of the credit alone.
+Each trained block minimises its own surrogate loss, <f(stopgrad h), credit>, so that no credit
+leaks from one block into another. The rules differ only in the origin of the credit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from repro.studies.depth_ladder.data import LadderData
 
 CREDIT_EPSILON = 1e-8
 PROBE = 512
-"""The number of test images on which credit and the identity check are measured."""
+"""Credit and the identity check are measured on this number of test images."""
 
 
 class FeedbackLinear(torch.autograd.Function):
-    """A linear layer whose backward pass uses a matrix of its own."""
+    """A linear layer whose backward pass uses another matrix."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, back: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def _feedback_linear(x: Tensor, layer: nn.Linear, back: Tensor) -> Tensor:
 class Block(nn.Module):
     """A residual block's function, f(h) = W2 gelu(W1 norm(h)).
 
-    The norm has no scale and shift of its own: W1 and its bias can express both.
+    The norm has no scale and shift, since W1 and its bias can express both.
     """
 
     def __init__(self, width: int, expansion: int) -> None:
@@ -60,7 +60,7 @@ class Block(nn.Module):
         return out
 
     def with_feedback(self, h: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        """Return the same output, whose gradient passes down through the matrices given."""
+        """Return the same output, but the gradient passes down through the given matrices."""
         z = F.layer_norm(h, h.shape[-1:])
         u = _feedback_linear(z, self.up, up)
         out: Tensor = _feedback_linear(F.gelu(u), self.down, down)
@@ -131,7 +131,7 @@ class ReferenceLadder(ReferenceBase):
         return (output * credit).sum(-1).mean()
 
     def credits(self, h: list[Tensor], y: Tensor) -> list[Tensor]:
-        """Return the credit by FA or DFA at each point of the residual stream, each [B, d]."""
+        """Return the credit of FA or DFA at each point of the residual stream, each [B, d]."""
         if self.arm.rule == "dfa":
             with torch.no_grad():
                 error = self.module.readout(h[-1]).softmax(-1) - F.one_hot(y, initial.CLASSES)
@@ -144,7 +144,7 @@ class ReferenceLadder(ReferenceBase):
         return credits
 
     def _passed_down(self, credit: Tensor, h: Tensor, index: int) -> Tensor:
-        """Return the credit below a block, given that above it."""
+        """Return the credit below a block, given the credit above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
             return credit @ self.feedback[name]

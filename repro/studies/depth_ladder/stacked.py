@@ -1,7 +1,7 @@
 """Many networks of the ladder as one: the forward and backward passes written out over a run axis.
 
-Rows with more trained blocks should come first. The runs that train a block are then the first n
-rows, and its gradient is computed for those alone: a frozen block costs no weight gradient.
+Rows with more trained blocks should come first. Then the runs that train a block are the first n
+rows, and its gradient is computed only for them: a frozen block needs no weight gradient.
 Shapes: R runs, B examples, P pixel values, d width, m hidden units, 10 classes.
 """
 
@@ -50,7 +50,7 @@ class StackedLadder(StackedBase):
         self._count_trained()
 
     def _count_trained(self) -> None:
-        """Count for each block the first rows that hold every run which trains it."""
+        """For each block, find the number of first rows with all runs that train it."""
         training = [self.trained_rows(f"blocks.{b}.up.weight") for b in range(self.arm.depth)]
         self.training = [
             max((r + 1 for r, x in enumerate(rows) if x), default=0) for rows in training
@@ -118,19 +118,19 @@ class StackedLadder(StackedBase):
     def _local_credit(
         self, credit: Tensor, error: Tensor, point: int, n: int, share: float
     ) -> Tensor:
-        """Return the credit for the layer before a point of the stream: [n, B, d], of n rows."""
+        """Return the credit for the layer before a point of the stream, for n rows: [n, B, d]."""
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
             credit = _product(error[:n], self.feedback[f"{point}"][:n].transpose(1, 2))
         if self.arm.credit == "raw":
             return credit[:n]
-        credit = credit[:n] / share  # one example's own credit, as the reference has it
+        credit = credit[:n] / share  # the credit of each example itself, as in the reference
         rms = credit.square().mean(-1, keepdim=True).sqrt()
         return credit * (share / (rms + CREDIT_EPSILON))
 
     def _passed_down(self, credit: Tensor, trace: BlockTrace, index: int) -> Tensor:
-        """Return FA's credit below a block, given that above it."""
+        """Return FA's credit below a block, given the credit above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
             return _product(credit, self.feedback[name])
@@ -200,7 +200,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply to float32: under autocast the products alone are of low precision."""
+    """Multiply, with a float32 result: under autocast only products have low precision."""
     return (a @ b).float()
 
 
@@ -216,7 +216,7 @@ def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:
 def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy [R], and softmax minus one-hot [R, B, 10].
 
-    The latter is the gradient of each example's own loss in the logits.
+    The second is the gradient of each example's loss in the logits.
     """
     log_p = logits.log_softmax(-1)
     losses = -log_p.gather(-1, y[..., None]).mean((1, 2))

@@ -1,4 +1,4 @@
-"""The study of the ladder's networks as they are initialised: how the stream's norm changes."""
+"""The study of the ladder's initial networks: how the norm of the stream changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from repro.studies.depth_ladder.reference import PROBE, ReferenceLadder
 
 
 class StartReference(ReferenceLadder):
-    """One network, with the norm of its stream above the blocks over that below them."""
+    """One network; it measures the norm of its stream above the blocks, divided by that below."""
 
     def measure(self) -> Measures:
         h = self._states(self.data.test_inputs[:PROBE])

@@ -1,4 +1,4 @@
-"""The study of source 004 as the core sees it."""
+"""The study of source 004 for the core."""
 
 from repro.studies.depth_ladder.data import LadderData
 from repro.studies.depth_ladder.reference import ReferenceLadder

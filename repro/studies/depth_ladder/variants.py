@@ -1,6 +1,6 @@
-"""Arms beside the ladder of source 004: other blocks, local losses, no network, the start measured.
+"""Variants of the ladder of source 004: other blocks, local losses, a linear classifier, the start.
 
-They are classes of their own, so that the ladder's arms have no setting for them.
+They are separate classes, so that the ladder's arms need no settings for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from repro.studies.depth_ladder.arms import D256_L4, DOCUMENTED_RECIPE, DOCUMENT
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedArm(LadderArm):
-    """A residual MLP that trains as many blocks as a rung of the ladder, but not its last ones.
+    """A residual MLP that trains as many blocks as a rung of the ladder, but other ones.
 
     >>> placed(D256_L4.but(rule="dfa", trained=1), "input").blocks
     (0,)
@@ -39,10 +39,10 @@ class PlacedArm(LadderArm):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalArm(LadderArm):
-    """A residual MLP by back-propagation, in which each layer minimises a loss of its own.
+    """A residual MLP in which each layer minimises its own loss, with true gradients as credit.
 
-    Its loss is that of a layer in FA or DFA: the product of its output and its credit, which here
-    is the true gradient, each example's divided by its root mean square.
+    The loss is that of a layer in FA or DFA: the product of its output and its credit. Here the
+    credit is the true gradient, divided by its root mean square for each example.
 
     >>> by_local_losses(D256_L4).label
     'BP by local losses k=4'
@@ -57,7 +57,7 @@ class LocalArm(LadderArm):
 
 @dataclass(frozen=True, kw_only=True)
 class StartArm(LadderArm):
-    """A residual MLP as it is initialised, of which more is measured than of trained ones."""
+    """An untrained residual MLP, with more measures than trained ones."""
 
     study: ClassVar[str] = "repro.studies.depth_ladder.start"
     metrics: ClassVar[dict[str, Metric]] = {**LadderArm.metrics, "norm_ratio": Metric("log")}
@@ -90,7 +90,7 @@ class LinearArm(Arm):
     recipe: Recipe = DOCUMENTED_RECIPE
 
     def at_ci(self) -> Self:
-        """Return the classifier of the inputs, images, epochs and batches of the ladder at `ci`."""
+        """Return the classifier with inputs, images, epochs and batches of the ladder at `ci`."""
         small = D256_L4.at_ci()
         return self.but(
             pixels=small.pixels,
@@ -101,7 +101,7 @@ class LinearArm(Arm):
 
     @property
     def ladder(self) -> LadderArm:
-        """An arm of the ladder that reads the same data."""
+        """An arm of the ladder with the same data."""
         return D256_L4.but(data=self.data, pixels=self.pixels, images=self.images, shift=self.shift)
 
     def located(self) -> Self:
@@ -129,7 +129,7 @@ def placed(arm: LadderArm, place: Literal["input", "middle"]) -> PlacedArm:
 
 
 def by_local_losses(arm: LadderArm) -> LocalArm:
-    """Return an arm of back-propagation with a loss for each layer in place of one for all."""
+    """Return a BP arm with a loss for each layer instead of one for all."""
     return LocalArm(**_settings(arm))
 
 

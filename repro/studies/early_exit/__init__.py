@@ -1,1 +1,1 @@
-"""Source 000: a small transformer whose layers can all predict, so that tokens leave early."""
+"""Source 000: a small transformer in which every layer can predict, so tokens can exit early."""

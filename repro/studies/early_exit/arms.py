@@ -1,8 +1,8 @@
-"""The arms of source 000: the layers that are trained to predict, and the tokens that leave.
+"""The arms of source 000: the trained layers, and the rule by which tokens exit.
 
 The source calls this its universal framework: two or three settings that contain deep supervision,
-auxiliary losses, early exit and discriminative learning rates as special cases. `PRESETS` names
-them.
+auxiliary losses, early exit and discriminative learning rates as special cases. `PRESETS` has their
+names.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ WIKITEXT = "wikitext-2"
 """The text that the source names."""
 
 LARGEST_STACKED = 256
-"""The largest stacked step, as windows times width: the products of a larger one fill a core alone.
+"""The largest stacked step on a CPU, in windows times width: a larger one fills a core by itself.
 
-Stacking was measured to be 1.1 times as fast at 8 windows of width 32, and 1.8 times at 4."""
+By measurement, stacking is 1.1 times as fast with 8 windows of width 32, and 1.8 times with 4."""
 
 LENGTH = 64
 """The number of characters of a window."""
 
 VALIDATION_BATCH = 32
-"""The number of windows in a batch; the last batch is left out if not full, as in the source."""
+"""The number of windows in a batch; an incomplete last batch is left out, as in the source."""
 
 VALIDATION_TOKENS = 8192
 STOPS_AFTER = {SENTENCES: 0.05}
-"""The share of its steps after which a run usually stops early, by data; 0.4 of other texts."""
+"""The share of its steps after which a run usually stops early, by text; 0.4 for other texts."""
 
 FULL_DEPTH = 3
-"""The number of layers that the measure `compute` is a share of."""
+"""The measure `compute` is a share of this number of layers."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=50, batch=32, lr=1e-3, weight_decay=0.01, clip=1.0, patience=0)
 
@@ -64,23 +64,23 @@ class ExitArm(Arm):
     )
 
     layer_weights: tuple[float, ...] = (0.0, 0.0, 1.0)
-    """The weight of each layer's own loss, the first layer first; their sum is not normalised."""
+    """The weight of each layer's loss, the first layer first; the weights are not normalised."""
 
     routing_threshold: float = 0.0
-    """The sureness from which on a token leaves, at evaluation, after the first such exit.
+    """In evaluation, a token leaves at the first exit with at least this confidence.
 
-    0 keeps every token to the end."""
+    With 0 no token leaves early."""
 
     layer_lr_scales: tuple[float, ...] | None = None
-    """The factor of the learning rate of each layer; embedding and head keep theirs."""
+    """The factor of the learning rate of each layer; embedding and head have the factor 1."""
 
     exits: tuple[int, ...] = (1,)
     """The layers after which tokens may leave, counted from 1."""
 
     confidence: Literal["max-softmax", "learned"] = "max-softmax"
-    """The measure of how sure a layer is of its answer.
+    """The measure of a layer's confidence in its answer.
 
-    `max-softmax` is its largest probability; `learned` is the output of a head of its own, which is
+    `max-softmax` is its largest probability; `learned` is the output of a separate head, which is
     trained beside the network to tell right answers from wrong ones."""
 
     alpha_path: Literal["fixed", "linear", "cosine"] = "fixed"
@@ -125,9 +125,9 @@ class ExitArm(Arm):
     def at_ci(self) -> Self:
         """Return the documented size on the repeated sentences, which fits a CPU; else a small one.
 
-        WikiText-2 takes many epochs where the sentences take two, so its `ci` is smaller: half the
-        width in half as many heads, which leaves a head its size, and an eighth of the characters
-        in batches of an eighth, which leaves the number of steps in an epoch as documented.
+        WikiText-2 needs many epochs, where the sentences need two, so its `ci` is smaller. It has
+        half the width and half the heads, so the heads keep their size. It has an eighth of the
+        characters in batches of an eighth, so an epoch keeps its number of steps.
         """
         if self.data == SENTENCES:
             return self
@@ -140,7 +140,7 @@ class ExitArm(Arm):
         )
 
     def is_exact(self, metric: str, index: int | None = None) -> bool:
-        """Return True for what is computed by a network that no token leaves, too."""
+        """Return True also for the compute of a network without early exits."""
         by_all = metric == "compute" and self.routing_threshold == 0
         return super().is_exact(metric, index) or by_all
 
@@ -151,7 +151,7 @@ class ExitArm(Arm):
         return characters_identity(self.data, training=self.characters)
 
     def trained_as(self) -> Self:
-        """Return this arm without threshold, and without exits unless they are trained."""
+        """Return this arm without its threshold, and without exits unless they are trained."""
         plain = self.but(routing_threshold=0.0)
         if self.confidence == "max-softmax" and self.alpha_path == "fixed":
             plain = plain.but(exits=(1,))
@@ -166,7 +166,7 @@ class ExitArm(Arm):
         return {**super().settings(), "layers": self.layers}
 
     def stacks_on(self, device: str) -> bool:
-        """Return whether stacking pays: on a CPU for small steps, whose matrices fill its lines."""
+        """Return whether stacking pays; on a CPU, for small steps that fill whole cache lines."""
         is_small = self.recipe.batch * self.width <= LARGEST_STACKED
         pays = device != "cpu" or (is_small and fills_lines(self.width, self.hidden))
         return pays and self.confidence == "max-softmax"
@@ -227,10 +227,10 @@ class ExitArm(Arm):
 
 
 FRAMEWORK = ("layer_weights", "routing_threshold", "layer_lr_scales", "alpha_path")
-"""The settings that a configuration of the source consists of."""
+"""The settings of a configuration of the source."""
 
 STANDARD = ExitArm()
-"""Three layers, and the last one's loss alone."""
+"""Three layers, with only the last layer's loss."""
 
 ONE_LAYER = ExitArm(layer_weights=(1.0,))
 

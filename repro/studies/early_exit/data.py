@@ -1,4 +1,4 @@
-"""Windows of characters that lie side by side, in the same order in every epoch."""
+"""Adjacent windows of characters, in the same order in every epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repro.studies.early_exit.arms import LENGTH, VALIDATION_BATCH, ExitArm
 
 
 class ExitData:
-    """Windows of 64 characters, each with the same window one place later to be predicted."""
+    """Windows of 64 characters; the targets are the same windows, one character later."""
 
     def __init__(self, arm: ExitArm, device: torch.device) -> None:
         text = load_characters(arm.data, training=arm.characters)
@@ -28,6 +28,6 @@ class ExitData:
         return torch.stack([windows, torch.full_like(windows, number)], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 2] into characters [R, B, 64], those that follow, epochs [R, B]."""
+        """Turn lines [R, B, 2] into characters [R, B, 64], next characters, and epochs [R, B]."""
         windows = self.train[lines[..., 0]]
         return windows[..., :-1], windows[..., 1:], lines[..., 1]

@@ -1,8 +1,8 @@
-"""Generation of text in which a token that leaves early does stop the computation there.
+"""Generation of text in which an early exit really stops the computation of a token.
 
-Later tokens attend, in the upper layers, to the tokens that left. Those layers therefore compute
-the tokens that left after all, many positions at once, when a later token goes deeper. So the
-answers are those of the simulated routing; positions that no later token needs save computation.
+In the upper layers, later tokens attend to tokens that exited early. So when a later token goes
+deeper, these layers compute the missing positions after all, many at once. The answers are those of
+the simulated routing. Only positions that no later token needs save computation.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Generated:
     characters: Tensor  # [count]
     depths: Tensor  # [count], the layer that answered, counted from 1
     applied: int
-    """The number of positions that went through a layer, over all layers."""
+    """The number of positions that went through a layer, summed over layers."""
 
     calls: int
-    """The number of calls of layers, each for one position or for many."""
+    """The number of calls of layers, each for one or many positions."""
 
 
 @torch.no_grad()
@@ -38,7 +38,7 @@ def generate(
     threshold: float,
     exits: Sequence[int] = (1,),
 ) -> Generated:
-    """Generate the likeliest characters after a prompt [T], each at the first exit sure enough.
+    """Generate the likeliest characters after a prompt [T], each at the first confident exit.
 
     >>> generate(network, prompt, count=100, threshold=0.95).characters.shape
     torch.Size([100])
@@ -66,7 +66,7 @@ def generate(
 
 
 class _Layer:
-    """A block, the positions it has seen, and those that it has still to compute."""
+    """A block, the positions that it has computed, and the positions that it skipped so far."""
 
     def __init__(self, block: nn.Module) -> None:
         self.block, self.memory, self.calls = block, Memory(), 0

@@ -1,4 +1,4 @@
-"""The transformer of source 000: post-norm blocks, and one output head that every layer shares.
+"""The transformer of source 000: post-norm blocks, and one output head for all layers.
 
 Shapes: B windows, T characters, d width, H heads, V alphabet.
 """
@@ -16,7 +16,7 @@ NORM_EPSILON = 1e-6
 
 
 class Memory:
-    """Keys and values of the positions that an attention has seen so far."""
+    """The keys and values of earlier positions."""
 
     def __init__(self) -> None:
         self._seen: tuple[Tensor, Tensor] | None = None
@@ -27,7 +27,7 @@ class Memory:
         return self._seen[0].shape[2] if self._seen else 0
 
     def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of further positions [B, H, t, d/H], and return all of them so far."""
+        """Add keys and values of further positions [B, H, t, d/H]; return all so far."""
         if self._seen:
             keys, values = (
                 torch.cat(pair, dim=2) for pair in zip(self._seen, (keys, values), strict=True)
@@ -68,15 +68,15 @@ class Attention(nn.Module):
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def _rotated(self, layer: nn.Linear, x: Tensor, start: int) -> Tensor:
-        """Return rotated queries or keys; both have features in one order, so no score changes."""
+        """Return rotated queries or keys; both have the same order of features, as scores need."""
         projected = F.linear(x, layer.weight[self.pairs])
         return self._heads(rotated(projected, heads=self.heads, start=start))
 
 
 def rotated(x: Tensor, *, heads: int, start: int = 0) -> Tensor:
-    """Turn each pair of neighbouring features of x [B, T, d] by an angle that grows with position.
+    """Rotate each pair of neighbouring features of x [B, T, d] by an angle, growing with position.
 
-    The first position is `start`; the speeds are the same in each head.
+    The first position is `start`. All heads have the same speeds.
     """
     batch, length, width = x.shape
     half = width // heads // 2
@@ -107,7 +107,7 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class Shallow:
-    """The result of `forward_train`: two exits, and the sureness of the shallow one."""
+    """The result of `forward_train`: two exits, and the confidence of the shallow one."""
 
     shallow_logits: Tensor  # [B, T, V]
     deep_logits: Tensor  # [B, T, V]
@@ -115,7 +115,7 @@ class Shallow:
 
 
 class EarlyExitTransformer(nn.Module):
-    """A transformer in which every layer can predict through the same head."""
+    """A transformer in which every layer can predict by the same head."""
 
     def __init__(
         self,
@@ -152,20 +152,20 @@ class EarlyExitTransformer(nn.Module):
     def right_answer(self, h: Tensor) -> Tensor:
         """Return the learned log-odds that an exit's answer is right: [B, T, d] -> [B, T].
 
-        No gradient reaches the network, so that it is trained as it would be without.
+        Its gradient does not reach the network, whose training is unchanged.
         """
         assert self.confidence is not None
         log_odds: Tensor = self.confidence(h.detach()).squeeze(-1)
         return log_odds
 
     def sureness(self, h: Tensor, logits: Tensor) -> Tensor:
-        """Return how sure an exit is of its answer: as learned, else its largest probability."""
+        """Return the confidence of an exit: the learned one, or else its largest probability."""
         if self.confidence is None:
             return logits.detach().softmax(-1).amax(-1)
         return self.right_answer(h).detach().sigmoid()
 
     def forward_train(self, x: Tensor, *, exit_layer: int = 1) -> Shallow:
-        """Return the logits after the exit layer and after the last, and nothing in between.
+        """Return only the logits after the exit layer and after the last layer.
 
         >>> model.forward_train(x).confidence.max() <= 1
         tensor(True)

@@ -65,7 +65,7 @@ class ExitModel:
         return total, total
 
     def _loss_of_confidence(self, states: list[Tensor], y: Tensor) -> Tensor:
-        """Return the loss of the exits' predictions of which of their answers are right."""
+        """Return the loss of the exits' learned confidence."""
         losses = []
         for exit_layer in self.arm.exits:
             h = states[exit_layer - 1]

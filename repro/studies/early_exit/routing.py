@@ -1,4 +1,4 @@
-"""Hard routing of each token to an exit, at evaluation only."""
+"""Hard routing of each token to an exit, only in evaluation."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Routed:
-    """The answers that count, and the depth of each."""
+    """The answer of each token, and its depth."""
 
     logits: Tensor  # [..., V]
     depths: Tensor  # [...], the layer that answered, counted from 1
 
 
 def routed(layers: Sequence[Tensor], sureness: Mapping[int, Tensor], *, threshold: float) -> Routed:
-    """Return each token's answer at the first exit that is sure enough, else at the last layer.
+    """Return each token's answer at the first confident exit, or else at the last layer.
 
-    `layers` are the logits [..., V] of each layer, `sureness` [...] is given for each exit. A
-    threshold of 0 means no routing. Upper layers still see every token: savings are counted, not
-    timed, as in the source; `generate` does stop.
+    `layers` are the logits [..., V] of each layer, and `sureness` [...] the confidence of each
+    exit. A threshold of 0 means no routing. Upper layers still compute every token: as in the
+    source, savings are counted and not timed. `generate` really stops.
 
     >>> deep, shallow = torch.zeros(2, 2), torch.tensor([[9.0, 0.0], [0.1, 0.0]])
     >>> routed([shallow, deep], {1: torch.tensor([0.99, 0.52])}, threshold=0.95).depths

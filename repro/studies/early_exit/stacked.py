@@ -1,4 +1,4 @@
-"""Many runs of early exit as one: the plain network, mapped over a run axis.
+"""Many runs of early exit as one: the plain network under vmap over runs.
 
 Shapes: R runs, B windows, T characters, L layers.
 """
@@ -24,7 +24,7 @@ from repro.studies.early_exit.reference import ExitModel
 
 
 class StackedExit(StackOfModels[ExitModel]):
-    """R runs of one width and depth; the layers that are trained to predict may differ."""
+    """R runs of one width and depth; their layer weights may differ."""
 
     def __init__(self, runs: Sequence[Run[ExitArm]], data: ExitData, device: torch.device) -> None:
         super().__init__([ExitModel(run, data, device) for run in runs])
@@ -44,10 +44,10 @@ class StackedExit(StackOfModels[ExitModel]):
     def gradients(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         weights = self.weights.take_along_dim(epochs[:, :1, None], 1)[:, 0]  # [R, L]
         leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
-        # CUDA's kernels of attention do not take what is cut out of a stack, nor do they repeat
+        # CUDA's attention kernels do not take slices of a stack, and are not deterministic
         attention = sdpa_kernel(SDPBackend.MATH) if x.is_cuda else nullcontext()
         with torch.enable_grad(), warnings.catch_warnings(), attention:
-            # attention has no batching rule and is called run by run: it is a small part
+            # attention has no batching rule, so it is called run by run; it is a small part
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
             losses = (self.losses(leaves, x, y) * weights).sum(1)  # [R, L] -> [R]
             gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))

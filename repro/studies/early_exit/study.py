@@ -1,4 +1,4 @@
-"""The study of source 000 as the core sees it."""
+"""The study of source 000 for the core."""
 
 from repro.studies.early_exit.data import ExitData
 from repro.studies.early_exit.reference import ExitModel
@@ -6,7 +6,7 @@ from repro.studies.early_exit.stacked import StackedExit
 
 
 class EarlyExit:
-    """A transformer whose layers can all predict, so that tokens leave early."""
+    """A transformer in which every layer can predict, so tokens can exit early."""
 
     monitor = "perplexity"
     load, reference, stacked = ExitData, ExitModel, StackedExit

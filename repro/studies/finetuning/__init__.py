@@ -1,1 +1,1 @@
-"""Source 003: GPT-2 finetuned to tell spam; what to train, and which token to read."""
+"""Source 003: GPT-2, finetuned to detect spam: which part to train, and which token to read."""

@@ -1,6 +1,6 @@
-"""The arms of source 003: the GPT that is finetuned, its trained part, the token that is read.
+"""The arms of source 003: the finetuned GPT, its trained part, and the token of the answer.
 
-Everything that makes the `ci` profile smaller than the documented experiment stands in `at_ci`.
+`at_ci` has all differences between the `ci` profile and the documented experiment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
 TRAINING_MESSAGES = 1045
 NARROWER = SHAPES["small"].width // SHAPES["tiny"].width
 OWN_SIZES = ("tiny", "mini")
-"""The sizes of the models that repro pretrains; the others have GPT-2's weights."""
+"""The sizes of models that repro itself pretrains; other sizes have GPT-2's weights."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=5, batch=8, lr=5e-5, weight_decay=0.1, measure_every=5)
 PRETRAINING = Recipe(
@@ -39,12 +39,12 @@ ACCURACIES = {
     "test_accuracy": Metric("identity", sampled="test_right"),
     "validation_accuracy": Metric("identity", sampled="validation_right"),
 }
-"""Accuracies whose differences allow for other messages having been drawn for either part."""
+"""Accuracies; comparisons count the error of having only these messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainArm(Arm):
-    """A small GPT that repro trains on the corpus itself, in place of GPT-2's weights."""
+    """A small GPT that repro pretrains on the corpus, in place of GPT-2's weights."""
 
     study: ClassVar[str] = "repro.studies.finetuning.pretraining"
     metrics: ClassVar[dict[str, Metric]] = {"perplexity": Metric("log")}
@@ -53,14 +53,14 @@ class PretrainArm(Arm):
     data: str = "wikitext-2"
     tokenizer: str = "gpt2-bpe"
     messages: str = "sms-spam"
-    """The messages that it will be finetuned on, whose tokens its vocabulary also has."""
+    """The messages for finetuning; its vocabulary contains their tokens, too."""
 
     vocabulary: int = 4096
     size: Size = "tiny"
     recipe: Recipe = PRETRAINING
 
     def at_ci(self) -> Self:
-        """Return the arm as it is: it is the model that `ci` has in place of GPT-2."""
+        """Return the arm itself, which is the model of `ci` in place of GPT-2."""
         return self
 
     @property
@@ -118,46 +118,46 @@ class FinetuneArm(Arm):
     size: Size = "small"
     start: Literal["pretrained", "random"] = "pretrained"
     trained: Literal["last layer", "last block", "last two blocks", "all", "lora"] = "last block"
-    """The part that is trained: `last layer` is the new head alone.
+    """The trained part: `last layer` is only the new head.
 
-    `last block` is the head, the last block and the final norm; `lora` adapts every linear layer,
+    `last block` is the head, the last block and the final norm. `lora` adapts every linear layer,
     and trains the head."""
 
     token: Literal["last", "first", "last word", "mean"] = "last"
-    """The place that the answer is read at: `last` is padding as a rule.
+    """The place of the answer; the `last` token is usually padding.
 
-    `last word` is the last place that is not padding, `mean` the mean of all places' answers."""
+    `last word` is the last place without padding, `mean` the mean of the answers of all places."""
 
     padding: Literal["longest", "context", "none"] = "longest"
-    """The length of padded messages: the longest training message, or all that the model can read.
+    """The length of padded messages: that of the longest training message, or the whole context.
 
-    With `none` each has its own length, and the last token is its last word."""
+    With `none` each message has its own length, and the last token is its last word."""
 
     longest: int = 120
-    """The most tokens of a message; longer ones are cut."""
+    """The most tokens of a message; longer messages are cut."""
 
     causal: bool = True
     attends_padding: bool = True
     ignored_label: int = -100
-    """A label that the loss leaves out.
+    """A label that the loss ignores.
 
-    The source gives the padding token here, which is no message's label."""
+    The source gives the padding token, which is not the label of any message."""
 
     rank: int = 16
     alpha: float = 8.0
     lora_start: Literal["normal", "kaiming"] = "normal"
-    """The distribution of the adapters' first matrices; the source used both, one at a time."""
+    """The distribution of the adapters' first matrices; the source used both."""
 
     adapted: Literal["every layer", "attention", "head"] = "every layer"
-    """The linear layers that have an adapter."""
+    """The linear layers with an adapter."""
 
     vocabulary: int | None = None
-    """The number of tokens that the model knows; None for all of the tokenizer's."""
+    """The number of tokens that the model knows; None for all tokens of the tokenizer."""
 
     data: str = "sms-spam"
     tokenizer: str = "gpt2-bpe"
     corpus: str = "wikitext-2"
-    """The text that repro's own small models are pretrained on."""
+    """The text for pretraining repro's own small models."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -172,17 +172,17 @@ class FinetuneArm(Arm):
     def at_ci(self) -> Self:
         """Return the same experiment with a small GPT, which repro pretrains itself.
 
-        It has 4 blocks and is 48 wide, or 6 and 192 where an arm is of `size="mini"`.
+        It has 4 blocks and is 48 wide, or 6 and 192 with `size="mini"`.
 
-        GPT-2 is not here as a rule, and is too large for a CPU. Messages have up to 64 tokens (as
-        99 of 100 real ones do), and the context 512, so that padding to the context is eight times
-        the usual length, as documented. The vocabulary is 4,096. What is kept, and why:
+        GPT-2's weights are usually missing, and too large for a CPU. Messages have up to 64 tokens
+        (like 99 of 100 real ones), and the context has 512, so that padding to the context is eight
+        times the usual length, as documented. The vocabulary is 4,096. These properties are kept:
 
-        - Five epochs of batches of 8: 650 updates, since Adam's progress is counted in updates.
-        - The learning rate grows by what the width shrinks by: a step of Adam changes what a layer
-          computes by the rate times the width.
-        - The adapters' rank shrinks with the width, so that they are as large a part of the model,
-          and change it as fast: by rate, rank, and the root of width over rank.
+        - Five epochs of batches of 8, 650 updates: Adam's progress depends on this number.
+        - The learning rate grows as the width shrinks: a step of Adam changes a layer's output by
+          the rate times the width.
+        - The adapters' rank shrinks with the width. So they are as large a part of the model, and
+          change it as fast: by rate, rank, and the root of width over rank.
         """
         if self.size not in ("small", "mini"):
             raise Needs(
@@ -257,12 +257,12 @@ class FinetuneArm(Arm):
 
     @property
     def frozen_blocks(self) -> int:
-        """The number of blocks that training leaves as they are, counted from the input."""
+        """The number of blocks that training does not change, counted from the input."""
         return self.shape.layers - self.trained_blocks
 
     @property
     def is_frozen_below(self) -> bool:
-        """True if training changes the last blocks at most, so that all below is computed once."""
+        """True if training changes only last blocks, so that the part below is computed once."""
         return self.trained not in ("all", "lora")
 
     def stacks_on(self, device: str) -> bool:
@@ -274,7 +274,7 @@ class FinetuneArm(Arm):
 
     @property
     def length(self) -> int:
-        """The largest number of places of a padded message."""
+        """The largest number of tokens of a padded message."""
         return self.shape.context if self.padding == "context" else self.longest
 
     @property
@@ -286,11 +286,11 @@ class FinetuneArm(Arm):
 
     @property
     def multiplications(self) -> float:
-        """The multiplications of one update as the source computes it, frozen blocks each time.
+        """The multiplications of one update as in the source, which always runs frozen blocks.
 
-        They are those forwards through every block, and backwards through the trained ones, once
-        for their inputs and once for their weights. Adapters keep the weights and so save the
-        latter; where the head alone is adapted, both are saved.
+        They are: forwards through every block, and backwards through trained blocks, once for their
+        inputs and once for their weights. Adapters need no backward pass for the weights. If only
+        the head is adapted, blocks need no backward pass at all.
         """
         shape, blocks = self.shape, self.trained_blocks
         block = shape.products(self.length)
@@ -303,7 +303,7 @@ class FinetuneArm(Arm):
 
     @property
     def label(self) -> str:
-        """The trained part, the place that is read, and all that differs from the first row."""
+        """The trained part, the place of the answer, and all differences from the first row."""
         usual = FinetuneArm()
         what = f"LoRA rank {self.rank} α {self.alpha:g}" if self.trained == "lora" else self.trained
         places = {"mean": "mean of all tokens", "last word": "last word"}
@@ -328,7 +328,7 @@ class FinetuneArm(Arm):
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineArm(Arm):
-    """A classifier without a network, fitted on the training messages, the same at any seed."""
+    """A classifier without a network, fitted on the training messages without randomness."""
 
     study: ClassVar[str] = "repro.studies.finetuning.baselines"
     documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
@@ -340,7 +340,7 @@ class BaselineArm(Arm):
     recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
 
     def at_ci(self) -> Self:
-        """Return the arm as it is: it takes no time."""
+        """Return the arm itself, since it takes no time."""
         return self
 
     @property
@@ -386,10 +386,10 @@ LATER_ROWS = {
     11: ROWS[9].but(alpha=16.0, lora_start="kaiming"),
     12: ROWS[9].but(size="xl", lora_start="kaiming"),
     14: BY_ONE,
-    15: FIRST_ROW.but(padding="none"),  # eight messages accumulated are a batch of eight
+    15: FIRST_ROW.but(padding="none"),  # gradients accumulated over eight messages: a batch of 8
     16: FIRST_ROW.but(token="last word"),
     17: FIRST_ROW.but(causal=False),
     18: FIRST_ROW.but(ignored_label=50256),
     19: FIRST_ROW.but(token="mean"),
 }
-"""The rows that its later table adds, by their numbers there."""
+"""The rows that the source's later table adds, by their numbers there."""

@@ -1,4 +1,4 @@
-"""Classifiers of spam without a network, by the length, first token or words of a message."""
+"""Spam classifiers without a network: by the length, the first token, or the words of a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answers = NDArray[np.bool_]
 
 
 def by_length(train: Messages, unseen: Messages, tokens: int) -> Answers:
-    """Answer spam from that number of tokens on which separates the training messages best."""
+    """Answer spam from the number of tokens that best separates the training messages."""
     lengths = train.tokens.lengths
     right = [((lengths >= n) == train.is_spam).mean() for n in range(lengths.max() + 2)]
     is_long: Answers = unseen.tokens.lengths >= int(np.argmax(right))
@@ -23,9 +23,9 @@ def by_length(train: Messages, unseen: Messages, tokens: int) -> Answers:
 
 
 def by_first_token(train: Messages, unseen: Messages, tokens: int) -> Answers:
-    """Answer as most training messages with the same first token, or as most of all.
+    """Answer like the majority of training messages with the same first token.
 
-    The latter where no training message has the token, and where as many are spam as not.
+    Without such messages, or with a tie, answer like the majority of all training messages.
     """
     votes = np.zeros(tokens)
     for message, is_spam in zip(train.tokens, train.is_spam, strict=True):
@@ -50,7 +50,7 @@ RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_
 
 
 class Baselines:
-    """Classifiers that are fitted in closed form: nothing is trained, and no seed matters."""
+    """The study of classifiers that are fitted in closed form; seeds do not matter."""
 
     def train_outside(self, run: Run[BaselineArm]) -> Measures:
         messages = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)

@@ -1,4 +1,4 @@
-"""The part of a GPT that finetuning changes, and the new head.
+"""The trained part of a GPT, and the new head.
 
 Shapes: B texts, T tokens, d width.
 """
@@ -18,9 +18,9 @@ ANSWERS = 2  # ham, spam
 
 
 class Classifier(nn.Module):
-    """The last blocks, the final norm where blocks are trained, and a head of two answers.
+    """The trained last blocks, the final norm if there are any, and a head of two answers.
 
-    Where all is trained, or adapted, it reads tokens; else the outputs of the frozen blocks.
+    If all blocks are trained or adapted, it reads tokens; else the outputs of frozen blocks.
     """
 
     def __init__(self, arm: FinetuneArm, vocabulary: int) -> None:
@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         self.head = nn.Linear(shape.width, ANSWERS)
 
     def forward(self, x: Tensor, read: Tensor, words: Tensor | None, causal: bool) -> Tensor:
-        """Turn tokens [B, T] or features [B, T, d] into answers [B, 2], read at places [B]."""
+        """Turn tokens [B, T] or features [B, T, d] into answers [B, 2] at the places `read` [B]."""
         sight = Sight(causal, words)
         h = x
         if self.tokens is not None and self.positions is not None:
@@ -61,7 +61,7 @@ def start(
     vocabulary: int,
     device: torch.device,
 ) -> Classifier:
-    """Return a classifier before training: pretrained or random, with a random head."""
+    """Return an untrained classifier: pretrained or random, with a random head."""
     module = Classifier(arm, vocabulary)
     initial.as_torch(module, seed, within="" if pretrained is None else "head")
     if pretrained is not None:
@@ -80,7 +80,7 @@ def start(
 
 
 def frozen_part(arm: FinetuneArm, parameters: Parameters) -> Gpt:
-    """Return the whole network with these parameters, to compute what is below the trained part."""
+    """Return the whole network with these parameters, to compute the part below the trained one."""
     gpt = Gpt(arm.shape, vocabulary=len(parameters["tokens.weight"]))
     gpt.load_state_dict(parameters)
     return gpt

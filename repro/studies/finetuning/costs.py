@@ -1,4 +1,4 @@
-"""The cost of an update of a finetuned GPT, counted: no weights, no messages and no training."""
+"""Counts the cost of an update of a finetuned GPT, without weights, messages or training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repro.studies.finetuning.arms import FinetuneArm
 
 @dataclass(frozen=True, kw_only=True)
 class CostArm(Arm):
-    """The cost of an arm at its documented size, the same at any seed.
+    """The cost of an arm at its documented size, which no seed changes.
 
     >>> CostArm(of=FinetuneArm(size="xl"))
     """
@@ -26,7 +26,7 @@ class CostArm(Arm):
     recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
 
     def at_ci(self) -> Self:
-        """Return the arm as it is: counting takes no time."""
+        """Return the arm itself, since counting takes no time."""
         return self
 
     @property
@@ -46,7 +46,7 @@ class CostArm(Arm):
 
 
 class Costs:
-    """Counted costs."""
+    """The study of counted costs."""
 
     def train_outside(self, run: Run[CostArm]) -> dict[str, float | list[float]]:
         return {"multiplications": run.arm.of.multiplications}

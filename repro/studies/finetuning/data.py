@@ -1,4 +1,4 @@
-"""Messages as tokens, or as the outputs of the network's frozen part, computed once.
+"""Messages as tokens, or as outputs of the network's frozen part, which are computed once.
 
 Shapes: N messages, T tokens, d width, R runs, B messages of a batch.
 """
@@ -23,12 +23,12 @@ from repro.studies.finetuning.gpt import Sight
 from repro.studies.finetuning.vocabulary import renumbered
 
 CHUNK = 128
-"""The number of messages computed at a time; another one would round sums differently."""
+"""The number of messages computed at once; another number would round sums differently."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Messages of one part: training, validation or test."""
+    """The messages for training, validation or test."""
 
     x: Tensor  # tokens [N, T], or features [N, T, d]
     read: Tensor  # [N], the place that is read
@@ -36,13 +36,13 @@ class Part:
     is_spam: Tensor  # [N]
 
     def rows(self, index: Any) -> tuple[Tensor, ...]:
-        """Return x, the places, the labels, and the words where they matter, of these messages."""
+        """Return x, places, labels, and, if they matter, words of these messages."""
         given = (self.x, self.read, self.is_spam, self.words)
         return tuple(tensor[index] for tensor in given if tensor is not None)
 
 
 class FinetuneData:
-    """The three parts, and the parameters that every run starts from, if they are pretrained."""
+    """The three parts, and the pretrained parameters of every run, if there are any."""
 
     def __init__(
         self, arm: FinetuneArm, pretrained: Parameters | None, device: torch.device
@@ -81,7 +81,7 @@ class FinetuneData:
         return torch.randperm(count, generator=stream(seed, f"order/{number}"))[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 1] into x [R, B, T, …], places, labels, and words where they matter."""
+        """Turn lines [R, B, 1] into x [R, B, T, …], places, labels, and, if they matter, words."""
         return self.train.rows(lines[..., 0])
 
 
@@ -94,11 +94,11 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
     if arm.token == "first":
         read = torch.zeros_like(ends)
         if arm.causal:
-            tokens = tokens[:, :1]  # under the mask the first place sees nothing else
+            tokens = tokens[:, :1]  # with the causal mask, the first place sees nothing else
     if reads_words and arm.causal and arm.padding == "context":
-        tokens = tokens[:, : int(ends.max())]  # padding behind all messages is not seen either
+        tokens = tokens[:, : int(ends.max())]  # nor is padding behind all messages seen
     words = None
-    # under the mask the last word sees nothing behind it
+    # with the causal mask, the last word sees nothing behind it
     if not arm.attends_padding or (arm.padding == "none" and not arm.causal):
         words = (torch.arange(tokens.shape[1]) <= last_word[:, None]).to(device)
     is_spam = torch.from_numpy(messages.is_spam.astype(np.int64))
@@ -106,10 +106,10 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
 
 
 _COMPUTED: dict[tuple[object, ...], dict[str, Tensor]] = {}
-"""The last features that this process computed, for all seeds, epochs and arms to share."""
+"""The last computed features, shared by all seeds, epochs and arms."""
 
 KEPT_BYTES = 400e6
-"""The most bytes of features that are kept; the last ones are kept however large they are."""
+"""The most bytes of kept features; the last features are kept at any size."""
 
 
 def _kept_bytes() -> int:
@@ -121,7 +121,7 @@ def _features(
 ) -> dict[str, Part]:
     """Return the parts with the outputs of the frozen part in place of tokens."""
     what = [to_file(pretrained), *(part.x.cpu().numpy().tobytes() for part in parts.values())]
-    if not arm.trained_blocks:  # the place that is read decides which outputs are kept
+    if not arm.trained_blocks:  # only the outputs at the place of the answer are kept
         what.append(parts["test"].read.cpu().numpy().tobytes() + arm.token.encode())
     key = (
         hashlib.sha256(b"".join(what)).hexdigest(),

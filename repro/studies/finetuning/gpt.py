@@ -16,13 +16,13 @@ from repro.studies.finetuning.shape import Shape
 
 @dataclass(frozen=True)
 class Sight:
-    """The places that a place may attend to: those before it or all, with padding or without."""
+    """Which places a place may attend to: only earlier ones or all, with padding or without."""
 
     causal: bool = True
     words: Tensor | None = None  # [B, T], where padding is not looked at
 
     def mask(self, length: int, read: Tensor | None, device: torch.device) -> Tensor | None:
-        """Return which places each read place sees, [B or 1, 1, Q, T]; None where it sees all."""
+        """Return the mask of the places that `read` sees, [B or 1, 1, Q, T]; None for all."""
         if not self.causal and self.words is None:
             return None
         places = torch.arange(length, device=device)
@@ -75,7 +75,7 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * shape.width, shape.width)
 
     def forward(self, x: Tensor, sight: Sight, read: Tensor | None = None) -> Tensor:
-        """Apply the block: [B, T, d] -> [B, T, d], or [B, 1, d] at each text's place to read."""
+        """Apply the block: [B, T, d] -> [B, T, d], or [B, 1, d] at each text's place `read`."""
         x = _at(x, read) + self.attention(self.norm_attention(x), sight, read)
         fed = F.gelu(self.up(self.norm_feed_forward(x)), approximate="tanh")
         out: Tensor = x + self.down(fed)
@@ -83,7 +83,7 @@ class Block(nn.Module):
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """Pick the places [B], if given: [B, T, d] -> [B, 1, d]."""
+    """Return only the places `read` [B], if given: [B, T, d] -> [B, 1, d]."""
     if read is None:
         return x
     return x.gather(1, read[:, None, None].expand(-1, 1, x.shape[2]))
@@ -116,5 +116,5 @@ class Gpt(nn.Module):
         return out
 
     def next_tokens(self, tokens: Tensor) -> Tensor:
-        """Turn tokens [B, T] into logits [B, T, V] of the next, by the transposed embedding."""
+        """Turn tokens [B, T] into logits of the next tokens [B, T, V], by the tied embedding."""
         return F.linear(self(tokens), self.tokens.weight)

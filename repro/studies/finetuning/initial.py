@@ -1,4 +1,4 @@
-"""The initial parameters of networks, each from a random stream of its own."""
+"""The initial parameters of networks, each from its own random stream."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from repro.studies.finetuning.lora import Adapted
 
 @torch.no_grad()
 def as_torch(module: nn.Module, seed: int, *, within: str) -> None:
-    """Initialise layers as PyTorch does by default, which the source calls random weights.
+    """Initialise layers like PyTorch does by default; the source calls this random weights.
 
-    It is done only where names begin with `within`: the others are loaded afterwards.
+    Only parameters whose names begin with `within` are initialised; others are loaded later.
     """
     for name, part in module.named_modules():
         if not name.startswith(within):
@@ -29,9 +29,9 @@ def as_torch(module: nn.Module, seed: int, *, within: str) -> None:
 
 @torch.no_grad()
 def adapters(module: nn.Module, seed: int, kind: str) -> None:
-    """Draw the first matrices of adapters; the second stay zero, so that nothing changes at first.
+    """Draw the first matrices of adapters; the second ones stay zero, so the start is unchanged.
 
-    PyTorch's Kaiming bound takes the columns of a matrix for its inputs; here these are its rank.
+    PyTorch's Kaiming bound uses the number of columns as inputs; here this number is the rank.
     """
     for name, part in module.named_modules():
         if isinstance(part, Adapted):

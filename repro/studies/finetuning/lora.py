@@ -1,4 +1,4 @@
-"""Low-rank adapters: a linear layer that is kept, and a small one beside it that is trained."""
+"""Low-rank adapters: a fixed linear layer with a small trained one beside it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 
 def freeze(module: nn.Module) -> None:
-    """Turn a module's parameters into plain tensors, which stay in use.
+    """Turn the parameters of a module into plain tensors.
 
-    So they are neither trained nor written to every checkpoint.
+    So they are neither trained nor written into checkpoints.
     """
     for part in module.modules():
         for name, parameter in list(part.named_parameters(recurse=False)):
@@ -18,7 +18,7 @@ def freeze(module: nn.Module) -> None:
 
 
 class Adapted(nn.Module):
-    """A linear layer plus `alpha` times a product of two small matrices, the second zero at first.
+    """A linear layer plus `alpha` times a product of two small matrices; the second starts at zero.
 
     >>> Adapted(nn.Linear(8, 4), rank=2, alpha=8.0).merged()
     Linear(in_features=8, out_features=4, bias=True)
@@ -38,7 +38,7 @@ class Adapted(nn.Module):
         return adapted.view(plain.shape)
 
     def merged(self) -> nn.Linear:
-        """Return one plain layer that computes the same."""
+        """Return one plain layer with the same output."""
         old = self.linear
         plain = nn.Linear(old.in_features, old.out_features, device=old.weight.device)
         with torch.no_grad():
@@ -48,7 +48,7 @@ class Adapted(nn.Module):
 
 
 def adapt(module: nn.Module, *, rank: int, alpha: float, within: str = "") -> None:
-    """Put an adapter beside every linear layer of a module, or of its parts of that name."""
+    """Put an adapter beside every linear layer of a module, or of its parts named `within`."""
     for name, child in list(module.named_children()):
         inside = "" if name == within else within
         if not isinstance(child, nn.Linear):
@@ -58,7 +58,7 @@ def adapt(module: nn.Module, *, rank: int, alpha: float, within: str = "") -> No
 
 
 def merge(module: nn.Module) -> None:
-    """Put every adapter within a module into the layer that it stands beside."""
+    """Merge every adapter of a module into its linear layer."""
     for name, child in list(module.named_children()):
         if isinstance(child, Adapted):
             setattr(module, name, child.merged())

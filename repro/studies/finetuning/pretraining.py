@@ -1,4 +1,4 @@
-"""Pretraining of a small GPT on the next token, for finetuning where GPT-2 is not here.
+"""Pretraining of a small GPT on next tokens, for finetuning without GPT-2's weights.
 
 Shapes: B windows, T tokens, V vocabulary.
 """
@@ -24,7 +24,7 @@ VALIDATION_WINDOWS = 32
 
 
 class PretrainData:
-    """Windows of the corpus, each with the token that follows it."""
+    """Windows of the corpus, each with the next token."""
 
     def __init__(self, arm: PretrainArm, device: torch.device) -> None:
         corpus = load_byte_pairs(arm.data, tokenizer=arm.tokenizer)
@@ -39,14 +39,14 @@ class PretrainData:
         self.validation = validation[:VALIDATION_WINDOWS]
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return [n, 1]: the next windows of one shuffled pass over the corpus after another."""
+        """Return [n, 1]: the next windows from a sequence of shuffled passes over the corpus."""
         first = number * WINDOWS_AN_EPOCH
         lines = len(self.train)
         order = shuffled_passes(seed, lines=lines, first=first, size=WINDOWS_AN_EPOCH)
         return order[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 1] into tokens [R, B, T], and those that follow."""
+        """Turn lines [R, B, 1] into tokens [R, B, T], and the next tokens."""
         chosen = self.train[lines[..., 0]]
         return chosen[..., :-1], chosen[..., 1:]
 
@@ -72,7 +72,7 @@ class PretrainModel(ReferenceBase):
 
 
 class Pretraining:
-    """The study of the model that is finetuned where GPT-2 is not here."""
+    """The study of the model that replaces GPT-2."""
 
     monitor = None
     load, reference = PretrainData, PretrainModel

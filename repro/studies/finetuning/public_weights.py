@@ -1,4 +1,4 @@
-"""GPT-2's published weights: the file of each size, and its hash. Does without torch."""
+"""GPT-2's published weights: the file of each size, and its hash; needs no torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = "model.safetensors"
 
 
 def require_weights(size: str) -> None:
-    """Raise `Needs` where the weights of a size are not here."""
+    """Raise `Needs` where the weights of a size are missing."""
     if not is_here(f"gpt2-{size}"):
         raise Needs(
             f"starts from GPT-2's {size} weights: run `python -m repro data fetch gpt2-{size}`"
@@ -23,7 +23,7 @@ def require_weights(size: str) -> None:
 
 
 def weights_hash(size: str) -> str:
-    """Return the SHA-256 of the file, or "" where there is none."""
+    """Return the SHA-256 of the file, or "" without a file."""
     path = _path(size)
     if not path.is_file():
         return ""
@@ -33,7 +33,7 @@ def weights_hash(size: str) -> str:
 
 @cache
 def _hash(path: Path, changed: int, size: int) -> str:
-    """Hash a file once a process while it is unchanged: the largest has six gigabytes."""
+    """Hash a file, once per process if it does not change, since the largest has six gigabytes."""
     return sha256_of(path)
 
 

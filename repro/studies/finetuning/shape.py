@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """The width, blocks, heads and longest text of a GPT."""
+    """The width, blocks, heads and context of a GPT."""
 
     width: int
     layers: int
@@ -21,7 +21,7 @@ class Shape:
         return [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
 
     def products(self, length: int) -> float:
-        """Return the multiplications of one block for one of `length` tokens."""
+        """Return the multiplications of one block for one token of a text of `length` tokens."""
         return sum(reads * gives for reads, gives in self.linears) + 2 * length * self.width
 
 
@@ -33,4 +33,4 @@ SHAPES = {
     "large": Shape(1280, 36, 20),
     "xl": Shape(1600, 48, 25),
 }
-"""The shapes of GPT-2 by the source's names, and those of the models that repro pretrains."""
+"""The shapes of GPT-2 by the source's names, and of the models that repro pretrains."""

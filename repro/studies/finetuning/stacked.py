@@ -20,7 +20,7 @@ from repro.studies.finetuning.reference import FinetuneModel
 
 
 class StackedFinetune(StackOfModels[FinetuneModel]):
-    """R runs of one arm's shape above one frozen part."""
+    """R runs of one shape, above the same frozen part."""
 
     def __init__(
         self, runs: Sequence[Run[FinetuneArm]], data: FinetuneData, device: torch.device
@@ -91,7 +91,7 @@ def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """Pick the places [R*B], if given: [R, B, T, d] -> [R, B, 1, d]."""
+    """Return only the places `read` [R*B], if given: [R, B, T, d] -> [R, B, 1, d]."""
     if read is None:
         return x
     places = read.view(*x.shape[:2], 1, 1).expand(-1, -1, 1, x.shape[3])

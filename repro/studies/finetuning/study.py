@@ -1,4 +1,4 @@
-"""The study of source 003 as the core sees it."""
+"""The study of source 003 for the core."""
 
 from __future__ import annotations
 

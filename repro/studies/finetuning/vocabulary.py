@@ -1,4 +1,4 @@
-"""A small vocabulary for a small model: the tokens that matter here, and one for all others."""
+"""A small vocabulary for a small model: frequent tokens, and one number for all others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from repro.data.messages import load_messages
 Numbers = NDArray[np.int64]
 
 TWICE = 2
-"""The number of times that the training messages must have a token to keep it in any case."""
+"""Tokens that occur this often in the training messages are always kept."""
 
 
 @cache
 def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> Numbers:
-    """Return the number of each of the tokenizer's tokens in a vocabulary of at most `size`.
+    """Return the new number of each token of the tokenizer, in a vocabulary of at most `size`.
 
-    Kept are the end of a text, the tokens that the training messages have more than once, and then
-    the commonest tokens of the corpus. All others share the last number.
+    It keeps the end of text, the tokens that occur more than once in the training messages, and
+    then the most frequent tokens of the corpus. All others share the last number.
     """
     vocabulary = load_tokenizer(tokenizer)
     if len(vocabulary) <= size:

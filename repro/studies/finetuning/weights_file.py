@@ -1,4 +1,4 @@
-"""Reads GPT-2's published weights by the names of `gpt.Gpt`."""
+"""Reads GPT-2's published weights, with the names of `gpt.Gpt`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LINEARS = {"attn.c_proj": "attention.out", "mlp.c_fc": "up", "mlp.c_proj": "down
 
 
 class NotGpt2(ValueError):
-    """Tensors that are not those of a GPT-2; the text goes on from the file's name."""
+    """Tensors are not those of a GPT-2; the message continues after the file's name."""
 
 
 def load_weights(size: str) -> Parameters:
-    """Read the weights of a size as float32, in memory of their own.
+    """Read the weights of a size as a copy in float32.
 
-    The file is mapped into memory and copied tensor by tensor, not read as a whole.
+    The file is mapped into memory and copied tensor by tensor, to need less memory.
     """
     inventory = take_inventory(f"gpt2-{size}")
     path, advice = inventory.folder / FILE, f"run `python -m repro data fetch gpt2-{size}`"
@@ -43,9 +43,9 @@ def load_weights(size: str) -> Parameters:
 
 
 def renamed(tensors: Mapping[str, Tensor], shape: Shape) -> Parameters:
-    """Rename the published tensors to those of `gpt.Gpt`, as views in the shapes they have there.
+    """Return the published tensors with the names and shapes of `gpt.Gpt`, as views.
 
-    In the published file linear layers are transposed, and one holds queries, keys and values.
+    In the published file linear layers are transposed, and queries, keys and values are one layer.
     """
     published = {name.removeprefix("transformer."): x for name, x in tensors.items()}
     try:

@@ -1,1 +1,1 @@
-"""Source 002: layers that share their parameters, judged by BLiMP and LAMBADA."""
+"""Source 002: layers that share their parameters, evaluated by BLiMP and LAMBADA."""

@@ -1,20 +1,20 @@
 """The arms of source 002: models whose layers share a smaller number of sets of parameters.
 
-The source gives neither sizes nor data. What was chosen, and why:
+The source gives neither sizes nor data. These were chosen:
 
-- Six sets in every family: the first of the sharing sizes that its plan names (6, 8, 12), and the
-  one in a name of its text (`shared_6_cycle_reverse`).
-- As many layers as explain which of its rows are equal. `wide` has at most six, so that nothing is
-  shared and three strategies are one model; its notes change the width alone, so it has the
-  baseline's six. `wide deep` has seven, the only number at which SEQUENCE and CYCLE (REV) agree and
-  CYCLE does not. `very wide` has eight, the fewest at which all three differ, as its decoders do.
-  `deep` and `very deep` use the six sets twice and three times.
+- Six sets in every family: the first of the sharing sizes in its plan (6, 8, 12), and the size in a
+  name of its text (`shared_6_cycle_reverse`).
+- Numbers of layers that explain which of its rows are equal. `wide` has at most six, so that
+  nothing is shared and the three strategies are one model. The source's notes change only the
+  width, so it has six like the baseline. `wide deep` has seven, the only number for which SEQUENCE
+  and CYCLE (REV) are equal and CYCLE is not. `very wide` has eight, the smallest number for which
+  all three differ, like its decoders. `deep` and `very deep` use the six sets two and three times.
 - `deep` and `very deep` have as many parameters in the layers as the baseline. The wide families
-  have more (1.6, 1.6 and 3 times as many): with six sets they cannot be wider and have as many.
-- Width, vocabulary, batch and learning rate are near those of small models that students are
-  given: 384, 10,000, 64 and 0.001. The text is WikiText-2, which is here; it is read many times.
+  have more (1.6, 1.6 and 3 times as many), since wider layers with six sets have more.
+- Width 384, vocabulary 10,000, batch 64 and learning rate 0.001, as is usual for small models in
+  teaching. The text is WikiText-2, read many times.
 
-Everything that makes the `ci` profile smaller stands in `at_ci`.
+`at_ci` has all differences between the `ci` profile and the documented size.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from repro.studies.parameter_sharing.assignment import STRATEGIES, Order, Strate
 from repro.studies.resolved import resolved
 
 NARROWER = 12
-"""The width of the documented size over that of `ci`."""
+"""The documented width, divided by that at `ci`."""
 
 FEWER_FEATURES = 6
-"""The features of a head of the documented size over those of `ci`."""
+"""The documented number of features of a head, divided by that at `ci`."""
 
 SHORTER = 100
-"""The steps of the documented size over those of `ci`."""
+"""The documented number of steps, divided by that at `ci`."""
 
 MOST = 2000
-"""Layers times steps of the largest arm that `ci` trains: the eight layers of `very wide`, long."""
+"""The most layers times steps of an arm at `ci`: the eight layers of `very wide`, trained long."""
 
 HEAD = 48
 STEPS_AN_EPOCH = 10
@@ -92,23 +92,23 @@ class SharingArm(Arm):
     """The number of features of an attention head."""
 
     initial_scale: float = 1.0
-    """The standard deviation of initial weights over that of GPT-2's."""
+    """The standard deviation of initial weights, divided by GPT-2's."""
 
     key_heads: int | None = None
     """Grouped-query attention: the number of heads of keys and values, fewer than of queries."""
 
     biases: bool = True
     compressed: int | None = None
-    """Linformer, for encoders: the number of places that keys and values are mixed into."""
+    """Linformer, for encoders: keys and values are mixed into this number of places."""
 
     teacher_width: int | None = None
     """Distillation: the width of the teacher, a model of the same kind."""
 
     pruned: float = 0.0
-    """The share of the layers' weights that is set to zero, which grows over training."""
+    """The share of the layers' weights that is set to zero, reached halfway through training."""
 
     halting: bool = False
-    """Universal Transformer: each place decides itself after how many layers it is done."""
+    """Universal Transformer: each place has its own number of layers."""
 
     data: str = "wikitext-2"
     pairs: str = "blimp"
@@ -116,7 +116,7 @@ class SharingArm(Arm):
     variant: Variant = "openai"
     tokenizer: str = "gpt2-bpe"
     vocabulary: int = 10_000
-    """The number of tokens, which the tokenizer's first merges make."""
+    """The number of tokens; the tokenizer's first merges make them."""
 
     context: int = 256
     pairs_a_paradigm: int = 1000
@@ -134,19 +134,18 @@ class SharingArm(Arm):
     def at_ci(self) -> Self:
         """Return the same experiment with a twelfth of the width and a hundredth of the steps.
 
-        It takes 100 steps for the documented 10,000, and 250 for 25,000, on 4 windows of 64 tokens,
-        with 1,024 tokens; of BLiMP 20 pairs a paradigm (2 for encoders, which read a sentence once
-        for each of its tokens), of LAMBADA 100 last words. All claims were to fit into some ten
-        minutes of one core. The baseline (no other arm was looked at) was still to learn more than
-        how frequent tokens are. As a decoder it does: its perplexity on WikiText-2 is 305, and
-        after 250 steps 215, where frequencies give 337. As an encoder it does not. Arms of more
-        than `MOST` layers times steps are left to `paper`.
+        It takes 100 steps instead of 10,000, and 250 instead of 25,000, on 4 windows of 64 tokens,
+        with a vocabulary of 1,024. BLiMP has 20 pairs per paradigm (2 for encoders, which read a
+        sentence once per token), LAMBADA 100 last words. The size was chosen so that all claims
+        take some ten minutes of one core, and that the baseline (no other arm was tried) learns
+        more than the frequencies of tokens. As a decoder it does: its perplexity on WikiText-2 is
+        305, and 215 after 250 steps; frequencies give 337. As an encoder it does not. Arms with
+        more than `MOST` layers times steps are left to `paper`.
 
-        A step of Adam changes what a layer computes by the rate times the width, and weights at the
-        start do so by the root of the width. So as the width shrinks the first grows with it, but
-        half as much, since small batches are noisy; and the second grows with its root. Layers and
-        sets stay, and with them what is shared; there are half as many heads, of a sixth of the
-        features.
+        A step of Adam changes a layer's output by the rate times the width, and initial weights by
+        the root of the width. So as the width shrinks, the rate grows by half of that factor (small
+        batches are noisy), and the initial weights by its root. Layers, sets and sharing stay.
+        There are half as many heads, with a sixth of the features.
         """
         recipe = self.recipe
         epochs = recipe.epochs // SHORTER
@@ -203,7 +202,7 @@ class SharingArm(Arm):
 
     @property
     def cut_tokenizer(self) -> str:
-        """The name that `repro.data.bpe` has for the vocabulary."""
+        """The name of the vocabulary in `repro.data.bpe`."""
         return f"{self.tokenizer}:{self.vocabulary}"
 
     @property
@@ -217,7 +216,7 @@ class SharingArm(Arm):
 
     @property
     def products(self) -> float:
-        """The number of multiplications of one token, forwards."""
+        """The number of multiplications of a forward pass for one token."""
         layer = 12 * self.width**2 + 2 * self.context * self.width
         return self.layers * layer + self.width * self.vocabulary
 
@@ -244,7 +243,7 @@ class SharingArm(Arm):
 
 @dataclass(frozen=True, kw_only=True)
 class TeacherArm(SharingArm):
-    """A model that others are distilled from."""
+    """A teacher for distillation."""
 
     keeps_weights: ClassVar[bool] = True
 
@@ -260,12 +259,12 @@ BASELINE = SharingArm()
 
 
 def sharing(family: str, strategy: Strategy) -> SharingArm:
-    """Return a family by a strategy, or by the first strategy that assigns the same sets."""
+    """Return a family with a strategy, or with the first strategy that assigns the same sets."""
     arm = FAMILIES[family].but(strategy=strategy)
     same = (arm.but(strategy=other) for other in STRATEGIES)
     return next(other for other in same if other.order == arm.order)
 
 
 def untrained(arm: SharingArm) -> SharingArm:
-    """Return an arm without training, for claims about its size alone."""
+    """Return an arm without training, for claims about its size."""
     return arm.but(recipe=arm.recipe.but(epochs=0), pairs_a_paradigm=1, last_words=1)

@@ -1,8 +1,8 @@
 """The three strategies of Takase and Kiyono (2021) that assign sets of parameters to layers.
 
-Layers and sets count from 0. The paper's rule for SEQUENCE starts a set every `layers // sets`
-layers; where that division leaves a remainder, it makes too many sets (12 for 12 layers of 8 sets).
-`sequence` stays at the last set instead; `literal_sequence` is the rule as printed.
+Layers and sets count from 0. The paper's rule for SEQUENCE starts a new set after every `layers //
+sets` layers. If the division has a remainder, this makes too many sets (12 for 12 layers and 8
+sets). `sequence` stays at the last set instead; `literal_sequence` is the printed rule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def sequence(layers: int, sets: int) -> Order:
 
 
 def literal_sequence(layers: int, sets: int) -> Order:
-    """Assign sets by the paper's rule, which may use more sets than there are.
+    """Assign sets by the paper's rule, which may make more than `sets`.
 
     >>> max(literal_sequence(12, 8)) + 1
     12
@@ -36,7 +36,7 @@ def literal_sequence(layers: int, sets: int) -> Order:
 
 
 def cycle(layers: int, sets: int) -> Order:
-    """Assign all sets in turn, again and again.
+    """Assign all sets in turn, repeatedly.
 
     >>> cycle(6, 3)
     (0, 1, 2, 0, 1, 2)

@@ -21,17 +21,17 @@ from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
 
 MASKED = 0.15
 NO_TARGET = -100
-"""The target at places whose token is not to be predicted."""
+"""The target at places without a prediction."""
 
 FRAME = 2
-"""The number of ends of text around a sentence."""
+"""The number of end-of-text tokens around a sentence."""
 
 VALIDATION_WINDOWS = 32
 _VALIDATION_KEY = 1
 
 
 class SharingData:
-    """Windows for training and validation, and the sentences and passages that are scored."""
+    """The windows for training and validation, and the sentences and passages for the scores."""
 
     def __init__(self, arm: SharingArm, teacher: Parameters | None, device: torch.device) -> None:
         self.arm, self.teacher, self.device = arm, teacher, device
@@ -54,9 +54,9 @@ class SharingData:
         return torch.from_numpy(rows).to(self.device)
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return [n, 3]: the next windows, the key of each one's mask, and the epoch.
+        """Return [n, 3]: the next windows, the key of each window's mask, and the epoch.
 
-        The windows are read in one shuffled pass after another.
+        The windows come from a sequence of shuffled passes.
         """
         size = STEPS_AN_EPOCH * self.arm.recipe.batch
         order = shuffled_passes(seed, lines=len(self.train), first=number * size, size=size)
@@ -76,13 +76,13 @@ class SharingData:
         return text.where(~hidden, self.mask), text.where(hidden, NO_TARGET)
 
     def validation_task(self) -> tuple[Tensor, Tensor]:
-        """Return inputs and targets of the validation windows, masked alike for every run."""
+        """Return inputs and targets of the validation windows, with the same masks for all runs."""
         keys = torch.arange(len(self.validation)) + _VALIDATION_KEY
         return self.task(self.validation, keys)
 
 
 def masked_places(keys: Tensor, length: int) -> Tensor:
-    """Draw as many masked places for each window, by its key: [...] keys to [..., T]."""
+    """Draw masked places by the keys of windows, equally many in each: [...] to [..., T]."""
     generator = torch.Generator()
     rows = []
     for key in keys.flatten().tolist():

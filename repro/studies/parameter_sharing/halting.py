@@ -1,4 +1,4 @@
-"""Layers that each place repeats until it is done (Graves 2016, Dehghani et al. 2019).
+"""Adaptive computation: each place repeats a layer until it is done (Graves; Dehghani et al.).
 
 Shapes: B texts, T tokens, d width.
 """
@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 DONE = 0.99
-"""A place is done when the shares of its states add up to this; the rest goes to the last one."""
+"""A place is done when the shares of its states sum to this; the last state gets the rest."""
 
 
 class Halting(nn.Module):
-    """A layer that mixes a place's states by how likely the place is to be done after each."""
+    """Mixes the states of a place by its predicted chances to be done after each layer."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""A transformer whose layers draw their parameters from a few sets.
+"""A transformer whose layers share a few sets of parameters.
 
-A set that several layers use is one module: one storage, one gradient, one optimiser state.
+A shared set is one module: it has one storage, one gradient and one optimiser state.
 
 Shapes: B texts, T tokens, d width, H heads, V vocabulary, C compressed places.
 """
@@ -24,15 +24,15 @@ class Shape:
     heads: int
     hidden: int
     context: int
-    """The number of tokens that can be read."""
+    """The largest number of tokens of a text."""
 
     causal: bool
     key_heads: int | None = None
-    """The number of key and value heads, each for a group of query heads; None for one each."""
+    """The number of key and value heads, each for a group of query heads; None for no groups."""
 
     biases: bool = True
     compressed: int | None = None
-    """Linformer: the number of places that keys and values are mixed into."""
+    """Linformer: keys and values are mixed into this number of places."""
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -49,7 +49,7 @@ class Shape:
 
 
 class Attention(nn.Module):
-    """Attention in any of the variants of a shape."""
+    """Attention, in any variant of a shape."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Layer(nn.Module):
 
 
 class SharingTransformer(nn.Module):
-    """A language model: a causal one predicts the next token, another one masked tokens.
+    """A language model; a causal one predicts next tokens, any other predicts masked tokens.
 
     >>> shape = Shape(width=16, heads=2, hidden=32, context=8, causal=True)
     >>> SharingTransformer(shape, (0, 1, 0, 1), vocabulary=50)(torch.zeros(1, 4).long()).shape
@@ -114,13 +114,13 @@ class SharingTransformer(nn.Module):
         self.halting = Halting(shape.width) if halting else None
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Turn tokens [B, T] into logits [B, T, V], by the transposed embedding."""
+        """Turn tokens [B, T] into logits [B, T, V], by the tied embedding."""
         return self.with_cost(tokens)[0]
 
     def with_cost(self, tokens: Tensor, at: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return logits, and the number of layers that each place took, [B, T] or one for all.
+        """Return logits, and the number of layers of each place, [B, T] or one number for all.
 
-        With places `at`, the logits are of those alone: [places, V].
+        With places `at`, the logits are only for these: [places, V].
         """
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         layers = [self.sets[index] for index in self.order]

@@ -1,4 +1,4 @@
-"""Models that share a part of some layers: their feed-forward part, or early blocks alone."""
+"""Models in which only some layers share, or share only their feed-forward part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repro.studies.parameter_sharing.arms import SharingArm
 
 @dataclass(frozen=True, kw_only=True)
 class PartialArm(SharingArm):
-    """A language model of which neighbouring layers share one part, and nothing else is shared.
+    """A language model in which neighbouring layers share one part, and nothing else.
 
     >>> PartialArm(part="feed-forward", among="first half").sharing
     (0, 1, 2)
@@ -19,10 +19,10 @@ class PartialArm(SharingArm):
     study: ClassVar[str] = "repro.studies.parameter_sharing.partial_study"
 
     part: Literal["feed-forward", "block"]
-    """The part that is shared: two matrices of the feed-forward layer, or the whole block."""
+    """The shared part: the two matrices of the feed-forward layer, or the whole block."""
 
     among: Literal["first half", "last half", "all"]
-    """The layers that share it, counted from the input."""
+    """The layers that share it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

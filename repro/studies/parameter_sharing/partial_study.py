@@ -15,7 +15,7 @@ from repro.studies.parameter_sharing.reference import SharingModel
 
 
 class PartialModel(SharingModel):
-    """One run: what is shared is one module, which starts as that of the first layer with it."""
+    """One run; the shared part is one module, that of the first sharing layer."""
 
     def __init__(self, run: Run[PartialArm], data: SharingData, device: torch.device) -> None:
         super().__init__(run, data, device)
@@ -23,7 +23,7 @@ class PartialModel(SharingModel):
 
 
 def share(layers: nn.ModuleList, arm: PartialArm) -> None:
-    """Put the part of the first of the sharing layers into the others."""
+    """Put the part of the first sharing layer into the other sharing layers."""
     first, *others = arm.sharing
     for place in others:
         if arm.part == "block":

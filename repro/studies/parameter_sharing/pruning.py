@@ -1,4 +1,4 @@
-"""Pruning in training: the smallest weights of each matrix are set to zero."""
+"""Pruning during training: sets the smallest weights of each matrix to zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 @torch.no_grad()
 def prune(layers: nn.Module, *, share: float) -> None:
-    """Set the smallest numbers of every matrix to zero, this share of them.
+    """Set a share of the numbers of every matrix, the smallest ones, to zero.
 
     >>> prune(linear := nn.Linear(4, 2), share=0.5); int((linear.weight == 0).sum())
     4

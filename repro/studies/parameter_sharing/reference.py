@@ -26,11 +26,11 @@ from repro.studies.parameter_sharing.scoring import (
 )
 
 TAUGHT = 0.5
-"""The share of the loss that is the distance from the teacher's answers."""
+"""The weight of the distance from the teacher's answers in the loss."""
 
 TEMPERATURE = 2.0
 PONDER = 0.01
-"""The loss for each layer that a place takes, where places halt."""
+"""With halting, the loss for each layer of a place."""
 
 WINDOWS_AT_ONCE = 16
 
@@ -68,7 +68,7 @@ class SharingModel(ReferenceBase):
         return objective, plain
 
     def share_pruned(self, epoch: int) -> float:
-        """Return the share pruned in an epoch, which grows over the first half of training."""
+        """Return the pruned share in an epoch; it grows over the first half of training."""
         return self.arm.pruned * min(1.0, 2 * epoch / self.arm.recipe.epochs)
 
     def measure(self) -> Measures:
@@ -111,7 +111,7 @@ class SharingModel(ReferenceBase):
         return len(self.data.pairs.paradigm) // len(self.data.pairs.paradigms)
 
     def _on_validation(self) -> tuple[Tensor, float]:
-        """Return the loss, and how much the answers depend on the input."""
+        """Return the validation loss, and how much answers depend on the input."""
         x, y = self.data.validation_task()
         answers, wanted = [], []
         for read, tell in zip(
@@ -129,7 +129,7 @@ def _count(module: nn.Module) -> float:
 
 
 def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
-    """Build the network of an arm."""
+    """Return the network of an arm."""
     shape = Shape(
         width=arm.width,
         heads=arm.width // arm.head,
@@ -146,7 +146,7 @@ def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
 def taught_by(
     arm: SharingArm, parameters: Parameters | None, vocabulary: int, device: torch.device
 ) -> SharingTransformer | None:
-    """Build the teacher of an arm, if it has one."""
+    """Return the teacher of an arm, if it has one."""
     if arm.starts_from is None:
         return None
     assert parameters is not None
@@ -156,9 +156,9 @@ def taught_by(
 
 
 def distance(answers: Tensor, wanted: Tensor) -> Tensor:
-    """Return the distance of answers from a teacher's, both softened (Hinton et al. 2015).
+    """Return the distance between answers and a teacher's, both softened (Hinton et al. 2015).
 
-    It is scaled to be as large as the loss.
+    It is scaled to the size of the loss.
     """
     ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (answers, wanted))
     return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)

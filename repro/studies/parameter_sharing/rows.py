@@ -22,7 +22,7 @@ COLUMNS = ("decoder 10k", "encoder 10k", "decoder 25k", "encoder 25k")
 
 
 def at(column: str, name: str) -> SharingArm:
-    """Return the arm of a row; of a family that by cycle (rev), the only one trained for 25k.
+    """Return the arm of a row; for a family with CYCLE (REV), the only one trained for 25k.
 
     >>> at("encoder 25k", "very wide").strategy
     'cycle (rev)'
@@ -33,5 +33,5 @@ def at(column: str, name: str) -> SharingArm:
 
 
 def by_strategy(family: str, kind: str = "decoder") -> list[SharingArm]:
-    """Return a family by each strategy, for 10k steps."""
+    """Return a family with each strategy, for 10k steps."""
     return [at(f"{kind} 10k", f"{family} {short}") for short in SHORT_NAMES.values()]

@@ -1,9 +1,9 @@
 """Scores of texts as in the literature: BLiMP's pairs, and the last words of LAMBADA.
 
-A decoder's score of a text is the sum of its tokens' log-probabilities, each given those before it;
-the first one's, given the token between texts. An encoder's is the pseudo-log-likelihood (Salazar
-et al. 2020): each token's, given all others, with a mask in its place. Texts of one length are
-scored together, so that no padding is needed.
+A decoder scores a text by the sum of its tokens' log-probabilities, each given the earlier tokens;
+before the first token stands the token between texts. An encoder scores it by the
+pseudo-log-likelihood (Salazar et al. 2020): the same sum, but each token is masked and all others
+are given. Texts of one length are scored together, so that no padding is needed.
 
 Shapes: B texts, T tokens, V vocabulary.
 """
@@ -30,7 +30,7 @@ Texts = Sequence[NDArray[np.uint16]]
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that scores texts: from left to right, or around a mask.
+    """A model that scores texts: from left to right, or by masks.
 
     >>> Reader(model, end=1023).scores([np.array([5, 7], dtype=np.uint16)]).shape
     torch.Size([1])
@@ -38,15 +38,15 @@ class Reader:
 
     logits: Logits
     end: int
-    """The token between texts: a decoder reads it before a text, an encoder after it too."""
+    """The token between texts; a decoder reads it before a text, an encoder before and after."""
 
     mask: int | None = None
-    """The token in place of those that an encoder is to predict; None for a decoder."""
+    """The token that masks predicted tokens of an encoder; None for a decoder."""
 
     at_once: int = TOKENS_AT_ONCE
 
     device: torch.device = CPU
-    """The device of the model; of its logits only what a score reads is copied from there."""
+    """The device of the model; only the logits that a score needs are copied from it."""
 
     @torch.no_grad()
     def scores(self, texts: Texts) -> Tensor:
@@ -59,14 +59,14 @@ class Reader:
 
     @torch.no_grad()
     def last_words(self, contexts: Texts, words: Texts, *, longest: int) -> LastWords:
-        """Score the word after each context, by all of its tokens, each given those before it.
+        """Score the word after each context by all its tokens, each given the earlier ones.
 
-        A decoder reads the context alone, without a token before it; an encoder is shown a mask
-        for each of the word's tokens. Of texts longer than `longest`, the end is read.
+        A decoder reads the context without a token before it. An encoder reads a mask for each
+        token of the word. Of a text longer than `longest`, only the end is read.
         """
         score = torch.zeros(len(words), dtype=torch.float64)
         first = torch.zeros(len(words), dtype=torch.bool)
-        room = longest + 1 if self.mask is None else longest - 2  # the last is not read, or framed
+        room = longest + 1 if self.mask is None else longest - 2  # not reading the last, or framed
         cut = [
             np.concatenate([context, word])[-room:]
             for context, word in zip(contexts, words, strict=True)
@@ -107,12 +107,12 @@ class Reader:
         return torch.cat(scores).view(-1, count).sum(1)
 
     def _framed(self, tokens: Tensor) -> Tensor:
-        """Add ends of text: [B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder."""
+        """Add end-of-text tokens: [B, T] -> [B, T+1] for a decoder, [B, T+2] for an encoder."""
         ends = torch.full_like(tokens[:, :1], self.end)
         return torch.cat([ends, tokens] if self.mask is None else [ends, tokens, ends], dim=1)
 
     def _by_length(self, texts: Texts, kinds: Sequence[int]) -> Iterator[tuple[list[int], Tensor]]:
-        """Yield texts of one length and kind at a time: their numbers, and their tokens [B, T]."""
+        """Yield groups of texts of one length and kind: their indices, and tokens [B, T]."""
         groups: dict[tuple[int, int], list[int]] = {}
         for row, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
             groups.setdefault((len(text), kind), []).append(row)
@@ -138,21 +138,21 @@ class LastWords:
     """The log-probability of the whole word: [passages]."""
 
     is_first: Tensor
-    """True where each of a word's tokens is the likeliest in its place: [passages]."""
+    """True where each token of the word is the most likely one in its place: [passages]."""
 
     @property
     def accuracy(self) -> float:
-        """The share of words all of whose tokens are predicted."""
+        """The share of words with all tokens predicted."""
         return float(self.is_first.double().mean())
 
     @property
     def perplexity(self) -> float:
-        """The perplexity of whole words, however many tokens they have."""
+        """The perplexity per word, with any number of tokens."""
         return float(self.score.neg().mean().exp())
 
 
 def preferred(good: Tensor, bad: Tensor) -> Tensor:
-    """Return for each pair 1 if the good sentence scores higher, a half if both score alike.
+    """Return for each pair 1 if the good sentence scores higher, and 0.5 if both scores are equal.
 
     >>> preferred(torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -2.0])).tolist()
     [1.0, 0.5]
@@ -174,8 +174,8 @@ def by_paradigm(right: Tensor, paradigm: NDArray[np.int64]) -> list[float]:
 def told_by_the_input(logits: Tensor) -> float:
     """Return how much a model's answers [answers, V] depend on its input, in nats.
 
-    It is the mutual information of input and answer: the entropy of the mean answer less the mean
-    entropy. A collapsed model, which answers the same to any input, has 0.
+    It is the mutual information of input and answer: the entropy of the mean answer minus the mean
+    entropy. A collapsed model, with the same answer to any input, has 0.
 
     >>> told_by_the_input(torch.zeros(3, 4))
     0.0

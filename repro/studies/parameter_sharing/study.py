@@ -1,4 +1,4 @@
-"""The study of source 002 as the core sees it."""
+"""The study of source 002 for the core."""
 
 from __future__ import annotations
 
