@@ -20,10 +20,9 @@ from repro.document.number import (
     printed,
     root,
 )
-from repro.document.words import ANY_PROFILE, Document
+from repro.document.words import Document
 
 __all__ = [
-    "ANY_PROFILE",
     "Check",
     "Document",
     "Interval",

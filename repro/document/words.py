@@ -13,12 +13,10 @@ from typing import Any, TypeAlias, overload
 from repro.document.check import Check, agrees_with, grim, meanings, to_range, verdict_word
 from repro.document.number import Number, Printed, Value, number
 from repro.judge import Findings
+from repro.runs.profiles import ANY_PROFILE
 
 Recorder: TypeAlias = Callable[[Check], Check]
 """A function that records a check as a finding, and returns it."""
-
-ANY_PROFILE = "any"
-"""The profile of these verdicts in the ledger."""
 
 
 class Document:

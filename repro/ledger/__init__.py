@@ -9,7 +9,15 @@ Each file of claims has a ledger of its own, in the folder `ledger` beside it. A
 `ledger.toml` for all claims of a folder is still read, and split when the ledger is next written.
 """
 
-from repro.ledger.entry import KINDS, VERDICTS, Change, Entry, Kind, LedgerError, short_source
+from repro.ledger.entry import (
+    KINDS,
+    VERDICTS,
+    Change,
+    Entry,
+    Kind,
+    LedgerError,
+    short_source,
+)
 from repro.ledger.file import (
     NAME,
     Ledger,

@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from repro.data.files import TWIN
+from repro.runs.profiles import ANY_PROFILE, RECORDED
 from repro.text import HIDDEN
 
 VERDICTS = ("reproduced", "refuted", "inconclusive")
@@ -97,6 +99,18 @@ class Entry:
     def place(self) -> tuple[str, str, str]:
         """The key of the entry; no two entries of a ledger share it."""
         return self.claim, self.profile, self.data
+
+    def is_judged_at(self, profile: str) -> bool:
+        """Return whether a session with this profile judges the claim."""
+        return self.profile in (profile, ANY_PROFILE, RECORDED)
+
+    def is_about_other_data(self, data: str, profile: str) -> bool:
+        """Return whether the claim is reproduced, but on other data than it uses now.
+
+        A twin stands for its data set. An entry of another profile does not count.
+        """
+        then, now = ({x.removesuffix(TWIN) for x in each.split(", ")} for each in (self.data, data))
+        return self.verdict == "reproduced" and self.is_judged_at(profile) and then != now
 
 
 _HEAD = """\

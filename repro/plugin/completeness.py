@@ -15,11 +15,9 @@ settings or hooks deselect reproduced claims, they are named, and fail with `--g
 from __future__ import annotations
 
 import argparse
-import ast
 import copy
 import fnmatch
 import os
-import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +30,7 @@ from repro.plugin import workers
 from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
+from repro.plugin.tests_in_files import find_tests, is_selected, name_of_test
 from repro.report.claim_line import REPRODUCED
 
 NAME = "repro-completeness"
@@ -253,10 +252,10 @@ class Completeness:
         files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
         if not is_older and self._is_ignored(files[0]):
             return True
-        files = [file for file in files if _tests_of(file, claim)]
+        files = [file for file in files if find_tests(file, claim)]
         if any(self._is_passed_over(file, claim) for file in files):
             return True
-        has_cases = any(_test(seen.claim) == _test(claim) for seen in here)
+        has_cases = any(name_of_test(seen.claim) == name_of_test(claim) for seen in here)
         return bool(option(self._config, "update-ledger") and files and not has_cases)
 
     def _is_ignored(self, file: Path) -> bool:
@@ -277,20 +276,18 @@ class Completeness:
             for argument in given
             if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
         ]
-        tests = _tests_of(file, claim)
-        is_named = any(_is_test(claim, test, of=name) for name in names for test in tests)
+        tests = find_tests(file, claim)
+        is_named = any(is_selected(claim, test, by=name) for name in names for test in tests)
         is_other = bool(names) and not is_whole and not is_named
         return self._is_ignored(file) or is_outside or is_other
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:
         """Note the claims of entries that are reproduced, at the session's profile."""
-        from repro.plugin.gate import is_judged_at  # imports numpy, which few sessions need here
-
         profile = option(self._config, "profile")
         self.left_out += [
             entry.claim
             for entry in entries
-            if entry.verdict == REPRODUCED and is_judged_at(entry, profile)
+            if entry.verdict == REPRODUCED and entry.is_judged_at(profile)
         ]
 
     # The terminal
@@ -327,65 +324,6 @@ class Completeness:
             )
         for line in lines:
             terminalreporter.write_line(line, red=True)
-
-
-def _test(claim: str) -> str:
-    """Return the name of a claim's test, without its source and its parameters.
-
-    >>> _test("900/steeper[1.0]")
-    'steeper'
-    """
-    found = re.search(r"/(\w+)(\[.*\])?$", claim, re.DOTALL)
-    return found[1] if found else claim
-
-
-def _tests_of(file: Path, claim: str) -> list[list[str]]:
-    """Return where a file has the test of a claim, each as the names of its classes and its own.
-
-    >>> _tests_of(Path("claims/test_depth_ladder.py"), "004/bp_climbs[d256]")
-    [['test_bp_climbs']]
-    """
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # which collecting says
-        return []
-    names = {_test(claim), f"test_{_test(claim)}"}
-    found: list[list[str]] = []
-
-    def look(body: Iterable[ast.stmt], classes: list[str]) -> None:
-        for node in body:
-            if isinstance(node, ast.ClassDef):
-                look(node.body, [*classes, node.name])
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.extend([[*classes, node.name]] if node.name in names else [])
-            elif isinstance(node, ast.ImportFrom | ast.Import):
-                bound = {alias.asname or alias.name for alias in node.names}
-                found.extend([*classes, name] for name in sorted(names & bound))
-            elif isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                bound = {target.id for target in targets if isinstance(target, ast.Name)}
-                found.extend([*classes, name] for name in sorted(names & bound))
-            else:  # an if, a with, a try
-                look(
-                    (x for x in ast.walk(node) if isinstance(x, ast.stmt) and x is not node),
-                    classes,
-                )
-
-    look(tree.body, [])
-    return found
-
-
-def _is_test(claim: str, test: list[str], *, of: list[str]) -> bool:
-    """Return whether a claim's test is what some names of a command line select, or is in it.
-
-    >>> _is_test("9/grows[two]", ["TestTrees", "test_grows"], of=["TestTrees"])
-    True
-    >>> _is_test("9/grows[two]", ["test_grows"], of=["test_grows[three]"])
-    False
-    """
-    name, bracket, case = of[-1].partition("[")
-    is_its_case = not bracket or claim.partition("[")[2] == case
-    return is_its_case and test[: len(of)] == [*of[:-1], name]
 
 
 def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from repro.data.files import TWIN, is_readable
-from repro.document import ANY_PROFILE
+from repro.data.files import is_readable
 from repro.judge import Excess, LedgerComparison, OneLook, Outcome, compare_with_ledger, reference
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
@@ -18,7 +17,7 @@ from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document,
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE
-from repro.plugin.trials import RECORDED, Trials
+from repro.plugin.trials import Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.claim_line import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.json_data import to_json
@@ -36,24 +35,6 @@ class Compared:
     """Its findings, compared with the ledger if the claim is reproduced there."""
     past: Sequence[Excess] = ()
     """The distance of each comparison past its bound, if the claim is reproduced now."""
-
-
-def is_judged_at(entry: Entry, profile: str) -> bool:
-    """Return whether a session with this profile judges the claim of an entry."""
-    return entry.profile in (profile, ANY_PROFILE, RECORDED)
-
-
-def is_about_other_data(entry: Entry, data: str, profile: str) -> bool:
-    """Return whether an entry is reproduced, but on other data than the claim uses now.
-
-    A twin stands for its data set. Entries of another profile do not count.
-    """
-
-    def sets(names: str) -> set[str]:
-        return {name.removesuffix(TWIN) for name in names.split(", ")}
-
-    is_reproduced = entry.verdict == Outcome.REPRODUCED.value and is_judged_at(entry, profile)
-    return is_reproduced and sets(entry.data) != sets(data)
 
 
 _ANOTHER = (
@@ -156,7 +137,7 @@ class Gate:
         entries = [
             entry
             for entry in self.ledgers.of(item.path).of_claim(claim_id(item))
-            if is_judged_at(entry, profile or self.profile)
+            if entry.is_judged_at(profile or self.profile)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
         lost = [
@@ -182,7 +163,7 @@ class Gate:
             return ""
         for entry in self.ledgers.of(item.path).of_claim(record.claim):
             had = f"the ledger has {record.claim} as {entry.verdict}"
-            if is_about_other_data(entry, record.data, self.profile):
+            if entry.is_about_other_data(record.data, self.profile):
                 return f"{had} on {entry.data}, and it is about {record.data} now. {_ANOTHER}"
             is_its_own = (entry.profile, entry.data) == (record.profile, record.data)
             if is_its_own and entry.sentence != record.sentence:

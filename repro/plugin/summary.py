@@ -30,7 +30,6 @@ from repro.plugin import completeness
 from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
-from repro.plugin.gate import is_about_other_data
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
@@ -261,7 +260,7 @@ def _update(
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
                 for now in entries:
                     before = ledger.of_claim(now.claim)
-                    removed += [e for e in before if is_about_other_data(e, now.data, profile)]
+                    removed += [e for e in before if e.is_about_other_data(now.data, profile)]
                 ledger.entries = {p: e for p, e in ledger.entries.items() if e not in removed}
                 ledger.add(entries)
             write_ledgers(ledgers)

@@ -21,12 +21,9 @@ from repro.recorded.judging import (
 )
 from repro.recorded.source import RecordedArm
 from repro.report.record import ArmData
-from repro.runs.profiles import Profile
+from repro.runs.profiles import RECORDED, Profile
 from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
 from repro.store import Result
-
-RECORDED = "recorded"
-"""The profile in the ledger for claims on recorded runs."""
 
 
 class Trials:

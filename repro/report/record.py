@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
-from repro.document import ANY_PROFILE, Check
+from repro.document import Check
 from repro.judge import Beyond, Effect, Outcome, Verdict
 from repro.ledger import Change, Kind
+from repro.runs.profiles import ANY_PROFILE
 
 Finding: TypeAlias = Verdict | Check
 """One judged statement, over seeds or by arithmetic; `str` explains it."""

@@ -27,6 +27,9 @@ class Profile:
 MOST_SEEDS = 10_000
 """The largest number of seeds; a larger one is a slip, and would fill the memory."""
 
+ANY_PROFILE, RECORDED = "any", "recorded"
+"""The profiles in a ledger of claims about documents, and about recorded runs."""
+
 PROFILES = {
     "ci": Profile("ci", (5, 8, 12, 20), futility=0.3, reference=20),
     "paper": Profile("paper", (3, 5, 8, 12)),  # the documented three seeds first
