@@ -84,6 +84,11 @@ class Display:
                 self._screen.erase()
             self._screen.flush()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        with self._lock:
+            self._screen.erase()  # pytest may name the next file, in a new line
+
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]

@@ -182,6 +182,13 @@ def test_a_status_that_comes_after_the_session_is_not_shown():
     assert terminal[-1] == ""
 
 
+def test_the_progress_is_taken_away_before_pytest_names_the_next_file():
+    display = Display(terminal := Terminal())
+    display.show(Status(claims=1, open=1, requested=5, missing=5))
+    display.pytest_runtest_logstart()
+    assert terminal[-1] == ""
+
+
 @pytest.mark.parametrize(("verbosity", "lines"), [(0, MOST_KNOWN + 2), (1, MOST_KNOWN + 3)])
 def test_of_many_verdicts_that_the_ledger_has_the_first_have_a_line(verbosity, lines):
     display = Display(terminal := Terminal())
