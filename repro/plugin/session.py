@@ -45,7 +45,7 @@ from repro.plugin.options import (
 )
 from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
-from repro.plugin.turns import Turns
+from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
 from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
@@ -57,9 +57,6 @@ from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError
 from repro.text import said_in_full
-
-SECONDS_OF_A_WAIT = 1.0
-"""The longest wait for the pool in one call, in seconds."""
 
 
 class ClaimSession:
@@ -209,23 +206,16 @@ class ClaimSession:
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
 
-    def train(self, until_ready: bool) -> pytest.Item | None:
-        """Keep the pool busy; with `until_ready`, wait until a claim can be judged, and return it.
-
-        None if no claim waits for training.
-        """
+    def train(self, seconds: float) -> None:
+        """Keep the pool busy with what the plan misses; wait so long at most for a result."""
         if self.training is None or not self.plan.missing:
-            return None
+            return
         self.plan.read_all()
         self._announce_plan(self.training)
-        item: pytest.Item | None = None
         try:
-            self.training.advance(self.plan, seconds=0.0)
-            while until_ready and (item := self.plan.take_ready()) is None and self.plan.missing:
-                self.training.advance(self.plan, seconds=SECONDS_OF_A_WAIT)
+            self.training.advance(self.plan, seconds=seconds)
         except TrainingStopped as stopped:
             self._stop_because(stopped)
-        return item
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs now, while the claim's test waits for them."""

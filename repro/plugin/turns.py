@@ -18,6 +18,9 @@ from repro.plugin.workers import notes_of
 from repro.runs.plan import Plan
 from repro.store import StoreError
 
+SECONDS_OF_A_WAIT = 1.0
+"""Seconds after which a wait for training looks again whether all is well."""
+
 
 class Turns:
     """Chooses which claim or figure is run at each place of one."""
@@ -26,19 +29,21 @@ class Turns:
         self,
         session: pytest.Session,
         plan: Plan[pytest.Item],
-        train: Callable[[bool], pytest.Item | None],
+        train: Callable[[float], None],
         *,
         places: Iterable[pytest.Item],
         first: Iterable[pytest.Item],
         last: Iterable[pytest.Item],
     ) -> None:
         self._config, self._plan, self._train = session.config, plan, train
-        self._first, self._last = deque(first), deque(last)
-        """The claims and figures outside of the plan, run before all training or after it."""
+        self._first = deque(first)
+        """The claims to run next: at first those that need no training, then what was peeked."""
+        self._last = deque(last)
+        """The claims that train in their own tests, and the figures: run when the plan is done."""
         self._places: set[pytest.Item | None] = set(places)
-        self._next: pytest.Item | None = None
+        self._chosen: pytest.Item | None = None
         self._running: pytest.Item | None = None
-        self._ready: set[pytest.Item | None] = set()
+        self._passed_over: set[pytest.Item | None] = set()
         """The claims that could be judged before their turn; used where pytest's order is kept."""
         # --stepwise skips, the next time, all tests that were collected before the failed one
         self._in_order = bool(self._config.getoption("stepwise", False))
@@ -47,19 +52,23 @@ class Turns:
     def wait(self, item: pytest.Item) -> None:
         """If the test is a claim or a figure, wait until one can be run."""
         if self._running is None and item in self._places:
-            self._next = item if item in self._ready else self.next_item()
-            while self._in_order and self._next is not item:
-                self._ready.add(self._next)
-                self._next = self.next_item()
+            self._chosen = item if item in self._passed_over else self.next_item()
+            while self._in_order and self._chosen is not item:
+                self._passed_over.add(self._chosen)
+                self._chosen = self.next_item()
 
     def next_item(self) -> pytest.Item | None:
         """Train until a claim has all its runs, and return it; None where all have been run."""
         try:
-            item = self._first.popleft() if self._first else self._plan.take_ready()
-            item = self._train(item is None) or item or self._plan.take_ready()
+            self._train(0.0)
+            while (item := self._take_ready()) is None and self._plan.missing:
+                self._train(SECONDS_OF_A_WAIT)
         except StoreError as error:
             pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
         return item or (self._last.popleft() if self._last else None)
+
+    def _take_ready(self) -> pytest.Item | None:
+        return self._first.popleft() if self._first else self._plan.take_ready()
 
     def _peek(self) -> pytest.Item | None:
         """Return the claim that is run next, if it is known already."""
@@ -76,7 +85,7 @@ class Turns:
         is_place = item in self._places
         if self._running is not None or not (is_place or nextitem in self._places):
             return None
-        chosen = self._next if is_place else item
+        chosen = self._chosen if is_place else item
         assert chosen is not None, "there are as many claims as places for them"
         self._swap(item, chosen)
         if nextitem in self._places and not self._in_order:
