@@ -68,7 +68,8 @@ class Definition:
         """True where the statements can find any name of their module, put together or not."""
         calls = [node for node in self._nodes if isinstance(node, ast.Call) and not node.args]
         is_of_module = any(_dotted(call.func) == "vars" for call in calls)
-        return is_of_module or not _LOOKUPS.isdisjoint(self.references)
+        heads = {".".join(reference.split(".")[:2]) for reference in self.references}
+        return is_of_module or not _LOOKUPS.isdisjoint(heads)
 
     @cached_property
     def imports_by_name(self) -> list[str]:

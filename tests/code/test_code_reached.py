@@ -220,6 +220,9 @@ BY_NAME = {
     "looked up in this module among all": (
         "import sys\ndef train(study): return getattr(sys.modules[__name__], 'gain_' + study)(1)"
     ),
+    "asked of all modules": (
+        "import sys\ndef train(study): return vars(sys.modules.get(__name__))['gain_' + study](1)"
+    ),
     "evaluated": "def train(study): return eval('gain_' + study)(1)",
     "one of the subclasses": "def train(study): return Base.__subclasses__()[0]().gain()",
     "a subclass that registered itself": """
