@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import sys
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.evidence import EvidenceError
-from repro.plugin.store_command import named_store
+from repro.store import StoreError
 from repro.text import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
 
 MOST_NAMED = 10
+
+DEFAULT_STORE = ".repro"
+"""The default store, in the current folder."""
 
 
 def add_to(commands: Any) -> None:
@@ -78,6 +82,18 @@ def claims_of(chosen: argparse.Namespace) -> list[str]:
     """Return the selected claims; by default the folder `claims`, or else this folder."""
     given: list[str] = chosen.claims
     return given or (["claims"] if Path("claims").is_dir() else ["."])
+
+
+def named_store(chosen: argparse.Namespace) -> Path:
+    """Return the folder that `--store` or the environment names, or else the default.
+
+    >>> named_store(argparse.Namespace(store=None))
+    PosixPath('.repro')
+    """
+    if chosen.store == "":
+        raise StoreError("--store has no name of a folder after it; give one.")
+    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
+    return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
 
 
 def _count(text: str) -> int:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.evidence import EvidenceError
-from repro.plugin.evidence_command import claims_of
-from repro.plugin.store_command import named_store
+from repro.plugin.evidence_command import claims_of, named_store
 
 if TYPE_CHECKING:
     from repro.evidence.rekey import FormerRuns, Kind, RekeyedResults

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repro.plugin.evidence_command import claims_of, named_store
 from repro.store import Store, StoreError
 from repro.store.upkeep import CODE_LETTERS, DAY, KINDS, Item, items, remove_old
 from repro.text import counted
 
 if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
-
-DEFAULT_STORE = ".repro"
-"""The default store, in the current folder."""
 
 
 def add_to(commands: Any) -> None:
@@ -32,11 +29,10 @@ def add_to(commands: Any) -> None:
     pruning = actions.add_parser(
         "prune", help="remove old runs; a claim that needs one trains it again"
     )
-    pruning.add_argument(
-        "--older-than", type=_days, default=0.0, metavar="DAYS", help="remove older results"
-    )
+    pruning.add_argument("--older-than", type=_days, metavar="DAYS", help="remove older results")
     pruning.add_argument(
         "--old-code",
+        dest="claims",
         nargs="*",
         metavar="CLAIM",
         help="remove runs that former code of these claims' arms trained (default: all claims)",
@@ -68,42 +64,39 @@ def show(chosen: argparse.Namespace) -> int:
 
 def prune(chosen: argparse.Namespace) -> int:
     """Remove content older than a number of days, or of former code, and print the numbers."""
-    root = named_store(chosen).absolute()
-    if not chosen.older_than and chosen.old_code is None:
+    root, is_by_code = named_store(chosen).absolute(), chosen.claims is not None
+    if chosen.older_than is None and not is_by_code:
         raise StoreError("store prune removes nothing by itself: give --older-than or --old-code.")
     if not _is_store(root):
         return 0
-    if chosen.old_code is not None:
-        return _prune_former_code(chosen, root)
-    store, days = Store(root), chosen.older_than
+    store, days = Store(root), chosen.older_than or 0.0
     kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
     kinds += ["folders"] if chosen.checkpoints else []
-    for kind in kinds:
-        removed, in_use = remove_old(store, kind, days=days)
-        stays = f"; {in_use} in use by a running session stay" if in_use else ""
-        print(f"{kind} older than {days:g} days: {len(removed)} removed{stays}")
-    return 0
+    codes = _codes_of_today(chosen, root) if is_by_code else {}
 
-
-def _prune_former_code(chosen: argparse.Namespace, root: Path) -> int:
-    """Remove the runs of claims' arms whose code is another one today."""
-    from repro.plugin.reading import with_claims
-
-    claims = chosen.old_code or (["claims"] if Path("claims").is_dir() else ["."])
-    codes = with_claims(claims, [f"--repro-store={root}"], _codes_of_arms)
-
-    def is_former(item: Item) -> bool:
+    def is_meant(item: Item) -> bool:
+        if not is_by_code:
+            return True
         arm, _, code = item.origin.partition(", code ")
         return arm in codes and code not in codes[arm]
 
-    removed, in_use = remove_old(Store(root), "runs", days=chosen.older_than, which=is_former)
-    stays = f"; {in_use} in use by a running session stay" if in_use else ""
-    print(f"runs of former code, of {counted(len(codes), 'arm')}: {len(removed)} removed{stays}")
+    former = f"of former code, of {counted(len(codes), 'arm')}"
+    what = former if is_by_code else f"older than {days:g} days"
+    for kind in kinds:
+        removed, in_use = remove_old(store, kind, days=days, which=is_meant)
+        stays = f"; {in_use} in use by a running session stay" if in_use else ""
+        print(f"{kind} {what}: {len(removed)} removed{stays}")
     return 0
 
 
+def _codes_of_today(chosen: argparse.Namespace, root: Path) -> dict[str, set[str]]:
+    """Return the digests of today's code of claims' arms, by the names of their classes."""
+    from repro.plugin.reading import with_claims
+
+    return with_claims(claims_of(chosen), [f"--repro-store={root}"], _codes_of_arms)
+
+
 def _codes_of_arms(session: ClaimSession) -> dict[str, set[str]]:
-    """Return the digests of today's code of the arms of claims, by the names of their classes."""
     from repro.plugin.reading import read
     from repro.runs.identity import code_of
 
@@ -121,18 +114,6 @@ def _is_store(root: Path) -> bool:
     if not is_there:
         print(f"There is no store in {root} yet.")
     return is_there
-
-
-def named_store(chosen: argparse.Namespace) -> Path:
-    """Return the folder that `--store` or the environment names, or else the default.
-
-    >>> named_store(argparse.Namespace(store=None))
-    PosixPath('.repro')
-    """
-    if chosen.store == "":
-        raise StoreError("--store has no name of a folder after it; give one.")
-    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
-    return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
 
 
 def _days(text: str) -> float:

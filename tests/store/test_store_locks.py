@@ -237,6 +237,8 @@ def test_the_command_prunes_what_it_is_told_and_nothing_else(store, capsys, monk
     assert not old.exists()
     assert young.exists()
     assert capsys.readouterr().out.count("older than 8 days: 1 removed") == 4
+    assert main(["store", "prune", "--older-than", "0"]) == 0
+    assert not young.exists()
 
 
 def test_the_command_makes_no_store(tmp_path, capsys, monkeypatch):
