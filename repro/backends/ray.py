@@ -35,7 +35,7 @@ TASKS_A_TRAINER = 2
 """Tasks submitted at once: one in training, and the next one."""
 
 RETRIES = 3
-"""How often Ray starts a batch again after it lost a node or a process."""
+"""The number of times that Ray starts a batch again after it lost a node or a process."""
 
 LOOK_SECONDS = 2.0
 """Seconds between two checks that the head node answers."""

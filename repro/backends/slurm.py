@@ -39,7 +39,7 @@ PATIENCE_SECONDS = 60
 """The most seconds for a command of Slurm."""
 
 TIME_LIMITS = 1000
-"""How often a job may reach its time limit and be started again."""
+"""The number of times that a job may reach its time limit and be started again."""
 
 SHARE_OF_LIMIT = 0.5
 """The part of its time limit after which a job should have a checkpoint."""

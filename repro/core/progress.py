@@ -1,4 +1,4 @@
-"""What a training tells meanwhile: how far its runs are, and each of them that is done."""
+"""The events of a training: the progress of its runs, and each run that is done."""
 
 from __future__ import annotations
 

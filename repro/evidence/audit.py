@@ -78,7 +78,7 @@ class Again(Files):
 
 
 class Repetition(StrEnum):
-    """How the result of a run that was trained again compares with the packed result."""
+    """The relation between a packed result and that of the same run trained again."""
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"

@@ -43,7 +43,7 @@ class Effect(Evidence):
     below: bool = False
     """True where the claim is that the estimate lies below the bound."""
     width: str = ""
-    """How near a documented run must be shown to be, in words."""
+    """The margin around a documented run, in words."""
     plain: float
     """The difference or the ratio of the means, or of their gains, in the metric's unit."""
     scale: str = "identity"

@@ -35,7 +35,7 @@ _DOUBTED = 0.01
 
 @dataclass(frozen=True)
 class Excess:
-    """How far a comparison lies past its bound, over seeds, on the scale of its test.
+    """The distance of a comparison past its bound, over seeds, on the scale of its test.
 
     The numbers may be arrays, for many simulated claims at once.
     """

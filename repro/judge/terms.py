@@ -43,9 +43,9 @@ class DocumentedRun(Contrast):
     documented: float
     runs: int
     within: float | None = None
-    """How near the two means must be, as an amount."""
+    """The margin between the two means, as an amount."""
     within_ratio: float | None = None
-    """How near the two means must be, as a ratio."""
+    """The margin between the two means, as a ratio."""
     source_paired: bool = True
     """True where the source trained both arms with the same seeds, as is done here."""
 

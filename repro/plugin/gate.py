@@ -318,7 +318,10 @@ class Gate:
 
 
 def fail(report: Any, why: str) -> None:
-    """Let a test fail; without `wasxfail`, or pytest would count it as xfailed and exit with 0."""
+    """Make a report a failure, also that of a test which was expected to fail.
+
+    pytest counts a report with `wasxfail` as xfailed, and would exit with 0.
+    """
     report.outcome, report.longrepr = "failed", why
     if hasattr(report, "wasxfail"):
         del report.wasxfail
