@@ -52,7 +52,7 @@ from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
 from repro.runs.pool import TrainingStopped
-from repro.runs.profiles import PROFILES, profile_named
+from repro.runs.profiles import profile_named
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError
@@ -73,9 +73,10 @@ class ClaimSession:
     def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
         self.session = session
         config = session.config
-        self.profile = profile_named(
-            option(config, "profile"), budget=option(config, "seed-budget")
-        )
+        profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
+        self.looks_once = option(config, "gate") and not option(config, "update-ledger")
+        """True where a claim gets more seeds only if it looks weaker than in the ledger."""
+        self.profile = profile.at_first_look if self.looks_once else profile
         self.reports: list[str] = []
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
@@ -87,6 +88,7 @@ class ClaimSession:
             allows_not_run=option(config, "allow-not-run"),
             profile=self.profile.name,
             seeds=self.profile.looks[-1],
+            budget=self.profile.budget,
             reference=reference_of(config),
             from_evidence=evidence_option(config),
             ledgers=Ledgers(),
@@ -286,10 +288,12 @@ class ClaimSession:
         With `trains` the fixture itself trains missing runs.
         """
         mark = mark_of(item)
-        profile = replace(PROFILES[self.profile.name], looks=mark.looks_at(self.profile))
+        profile = self.profile
+        if not self.looks_once:
+            profile = replace(profile, looks=mark.looks_at(profile)).within(profile.budget)
         return Trials(
             self.known,
-            profile.within(option(self.config, "seed-budget")),
+            profile,
             self.requested,
             only_at=mark.only_at,
             after=mark.after,
