@@ -17,8 +17,8 @@ from repro.own.examples import LoadedExamples
 from repro.own.training_run import Files
 from repro.recipe import Moment
 from repro.runs.pool import Trained
+from repro.studies import study_of
 from repro.studies.depth_ladder.study import STUDY as LADDER
-from repro.studies.find import study_of
 from tests.own.modules import Small
 from tests.run_files import KeptFiles, train_until
 from tests.studies import small

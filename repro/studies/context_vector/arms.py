@@ -14,8 +14,7 @@ from typing import ClassVar, Literal, Self
 from repro.arm import Arm, Metric, Needs
 from repro.data.word_windows import LENGTH, word_windows_identity
 from repro.recipe import Recipe
-from repro.studies.cache_lines import fills_lines
-from repro.studies.resolved import resolved
+from repro.studies import fills_lines, resolved
 
 NARROWER = 16
 """Width of the documented layers, divided by that at `ci`."""

@@ -18,7 +18,7 @@ from torch import Tensor
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.context_vector.initial import GATES
 from repro.studies.context_vector.model import CONTEXT_LIMIT
-from repro.studies.layer_norm import Normalised, norm, norm_backward
+from repro.studies.run_axis import Normalised, norm, norm_backward
 
 Parameters = Mapping[str, Tensor]
 

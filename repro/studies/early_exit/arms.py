@@ -14,8 +14,7 @@ from typing import ClassVar, Literal, Self
 from repro.arm import Arm, Metric, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.recipe import Recipe
-from repro.studies.cache_lines import fills_lines
-from repro.studies.resolved import resolved
+from repro.studies import fills_lines, resolved
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""

@@ -14,9 +14,9 @@ from repro.data.files import TWIN
 from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
+from repro.studies import resolved
 from repro.studies.finetuning.public_weights import require_weights, weights_hash
 from repro.studies.finetuning.shape import SHAPES, Shape
-from repro.studies.resolved import resolved
 
 Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
 

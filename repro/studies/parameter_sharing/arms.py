@@ -29,8 +29,8 @@ from repro.data.pairs import pairs_identity
 from repro.data.passages import Variant, passages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
+from repro.studies import resolved
 from repro.studies.parameter_sharing.assignment import STRATEGIES, Order, Strategy, assigned
-from repro.studies.resolved import resolved
 
 NARROWER = 12
 """The documented width, divided by that at `ci`."""
