@@ -12,8 +12,7 @@ from repro.data.files import TWIN
 from repro.data.locate import fixtures
 from repro.data.registry import data_sets
 from repro.studies import study_of
-from repro.studies.context_vector.arms import ADVANCED
-from repro.studies.context_vector.variants import AtTheStart
+from repro.studies.context_vector.arms import ADVANCED, AtTheStart
 from repro.studies.depth_ladder.arms import D256_L4, LinearArm, at_start, by_local_losses, placed
 from repro.studies.early_exit.arms import STANDARD
 from repro.studies.finetuning.arms import (
