@@ -16,12 +16,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from teeth import FAULTS, faults_of  # noqa: E402
 
 ARMS = {
-    "context_vector": ["ContextArm"],
-    "depth_ladder": ["LadderArm"],
-    "early_exit": ["ExitArm"],
-    "finetuning": ["FinetuneArm", "PretrainArm", "BaselineArm"],
-    "parameter_sharing": ["SharingArm", "TeacherArm"],
-    "own": ["Spirals"],
+    "context_vector": ["arms.ContextArm"],
+    "depth_ladder": ["arms.LadderArm"],
+    "early_exit": ["arms.ExitArm"],
+    "finetuning": ["arms.FinetuneArm", "arms.PretrainArm", "baselines.BaselineArm"],
+    "parameter_sharing": ["arms.SharingArm", "arms.TeacherArm"],
+    "own": ["spirals.Spirals"],
 }
 HARMLESS = [
     ("repro/marks.py", '"""Mark a test as the claim of a source.', '"""Make a claim of a test.'),
@@ -44,8 +44,9 @@ def before(modules):
 
 
 def types_of(folder):
-    module = import_module("spirals" if folder == "own" else f"repro.studies.{folder}.arms")
-    return [getattr(module, name) for name in ARMS[folder]]
+    package = "" if folder == "own" else f"repro.studies.{folder}."
+    places = [name.split(".") for name in ARMS[folder]]
+    return [getattr(import_module(package + module), kind) for module, kind in places]
 
 
 def definitions(kind, modules):

@@ -15,8 +15,8 @@ from repro.studies import study_of
 from repro.studies.context_vector.arms import ContextArm
 from repro.studies.depth_ladder.arms import LadderArm, LinearArm
 from repro.studies.early_exit.arms import STANDARD, ExitArm
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.shape import SHAPES
+from repro.studies.finetuning.gpt2 import SHAPES
+from repro.studies.finetuning.model import Gpt
 from repro.studies.parameter_sharing.arms import BASELINE, SharingArm
 from repro.studies.parameter_sharing.partial import PartialArm
 from tests.run_files import KeptFiles

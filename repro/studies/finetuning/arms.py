@@ -15,8 +15,7 @@ from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
 from repro.studies import resolved
-from repro.studies.finetuning.public_weights import require_weights, weights_hash
-from repro.studies.finetuning.shape import SHAPES, Shape
+from repro.studies.finetuning.gpt2 import SHAPES, Shape, require_weights, weights_hash
 
 Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
 
@@ -324,42 +323,6 @@ class FinetuneArm(Arm):
             if other
         ]
         return ", ".join([what, places.get(self.token, f"{self.token} token"), *variants])
-
-
-@dataclass(frozen=True, kw_only=True)
-class BaselineArm(Arm):
-    """A classifier without a network, fitted on the training messages without randomness."""
-
-    study: ClassVar[str] = "repro.studies.finetuning.baselines"
-    documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
-    metrics: ClassVar[dict[str, Metric]] = ACCURACIES
-
-    rule: Literal["length", "first token", "bag of words"]
-    data: str = "sms-spam"
-    tokenizer: str = "gpt2-bpe"
-    recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
-
-    def at_ci(self) -> Self:
-        """Return the arm itself, since it takes no time."""
-        return self
-
-    @property
-    def data_sets(self) -> tuple[str, ...]:
-        return (self.data, self.tokenizer)
-
-    def located(self) -> Self:
-        return resolved(self, "data", "tokenizer")
-
-    def content(self) -> str:
-        return messages_identity(self.data, tokenizer=self.tokenizer)
-
-    @property
-    def steps(self) -> int:
-        return 0
-
-    @property
-    def label(self) -> str:
-        return f"{self.rule} alone"
 
 
 FIRST_ROW = FinetuneArm()
