@@ -17,8 +17,7 @@ from repro.studies.depth_ladder.arms import LadderArm, LinearArm
 from repro.studies.early_exit.arms import STANDARD, ExitArm
 from repro.studies.finetuning.gpt2 import SHAPES
 from repro.studies.finetuning.model import Gpt
-from repro.studies.parameter_sharing.arms import BASELINE, SharingArm
-from repro.studies.parameter_sharing.partial import PartialArm
+from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, SharingArm
 from tests.run_files import KeptFiles
 
 CPU = torch.device("cpu")

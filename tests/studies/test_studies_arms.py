@@ -19,9 +19,7 @@ from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, ROWS, FinetuneA
 from repro.studies.finetuning.baselines import BaselineArm, CostArm
 from repro.studies.finetuning.data import renumbered
 from repro.studies.finetuning.model import Gpt
-from repro.studies.parameter_sharing.arms import BASELINE
-from repro.studies.parameter_sharing.partial import PartialArm
-from repro.studies.parameter_sharing.rows import at
+from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, at
 from tests.studies import small
 
 ARMS = {

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from repro.studies.parameter_sharing.halting import Halting
+DONE = 0.99
+"""A place is done when the shares of its states sum to this; the last state gets the rest."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,33 @@ class Layer(nn.Module):
         return out
 
 
+class Halting(nn.Module):
+    """Mixes the states of a place by its predicted chances to be done after each layer.
+
+    Each place repeats a layer until it is done (Graves 2016; Dehghani et al. 2018).
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.likely = nn.Linear(width, 1)
+
+    def forward(self, h: Tensor, layers: list[nn.Module]) -> tuple[Tensor, Tensor]:
+        """Return the mixture [B, T, d], and the number of layers of each place [B, T]."""
+        spent = h.new_zeros(h.shape[:-1])  # [B, T], what the shares add up to so far
+        mixture = torch.zeros_like(h)
+        cost = torch.zeros_like(spent)
+        for number, layer in enumerate(layers, 1):
+            h = layer(h)
+            share = self.likely(h).squeeze(-1).sigmoid()
+            runs = (spent < DONE).to(h.dtype)
+            ends = ((spent + share >= DONE) | (number == len(layers))).to(h.dtype)
+            share = runs * (ends * (1 - spent) + (1 - ends) * share)
+            mixture = mixture + share[..., None] * h
+            cost = cost + runs + runs * ends * share  # layers, and what remained for the last
+            spent = spent + share
+        return mixture, cost
+
+
 class SharingTransformer(nn.Module):
     """A language model; a causal one predicts next tokens, any other predicts masked tokens.
 
@@ -133,3 +162,17 @@ class SharingTransformer(nn.Module):
         if at is not None:
             h = h[at]
         return F.linear(self.norm(h), self.tokens.weight), cost
+
+
+@torch.no_grad()
+def prune(layers: nn.Module, *, share: float) -> None:
+    """Set a share of the numbers of every matrix, the smallest ones, to zero.
+
+    >>> prune(linear := nn.Linear(4, 2), share=0.5); int((linear.weight == 0).sum())
+    4
+    """
+    for parameter in layers.parameters():
+        gone = int(share * parameter.numel())
+        if parameter.ndim == 2 and gone:
+            flat = parameter.view(-1)
+            flat[flat.abs().argsort()[:gone]] = 0.0
