@@ -23,7 +23,7 @@ from repro.studies.parameter_sharing.arms import (
     untrained,
 )
 from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, SharingData, masked_places
-from repro.studies.parameter_sharing.model import Halting, prune
+from repro.studies.parameter_sharing.model import Halting, SharingTransformer, prune
 from repro.studies.parameter_sharing.study import STUDY
 from tests.run_files import KeptFiles
 from tests.studies.small import (
@@ -40,7 +40,7 @@ from tests.studies.small import (
 def test_families_have_six_sets_of_a_width():
     def in_layers(arm):
         with torch.device("meta"):
-            module = study.network(arm.but(vocabulary=300), 301)
+            module = SharingTransformer(arm, vocabulary=301)
         return sum(p.numel() for p in module.sets.parameters())
 
     times = {"deep": 1, "very deep": 1, "wide": 1.6, "very wide": 3, "wide deep": 1.6}

@@ -6,7 +6,7 @@ Shapes: B sequences, T words, E embedding, H width, C context, V vocabulary.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -145,8 +145,7 @@ def _mixed(x: Tensor) -> Tensor:
     return x ^ ((x >> 31) & ((1 << 33) - 1))
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(NamedTuple):
     """Sums over the words of each sequence without padding, each [..., N]."""
 
     loss: Tensor
@@ -168,10 +167,10 @@ class Answers:
 
     @classmethod
     def joined(cls, parts: list[Answers]) -> Answers:
-        return cls(*(torch.cat(part, -1) for part in zip(*map(_fields, parts), strict=True)))
+        return cls(*(torch.cat(part, -1) for part in zip(*parts, strict=True)))
 
     def row(self, index: int) -> Answers:
-        return Answers(*(part[index] for part in _fields(self)))
+        return Answers(*(part[index] for part in self))
 
 
 def word_losses(logits: Tensor, y: Tensor) -> Tensor:
@@ -227,7 +226,3 @@ def spread(logits: Tensor, y: Tensor) -> Tensor:
 def _mean_of_means(sums: Tensor, counts: Tensor, batch: int) -> float:
     pairs = zip(torch.split(sums.double(), batch), torch.split(counts, batch), strict=True)
     return float(torch.stack([s.sum() / n.sum() for s, n in pairs]).mean())
-
-
-def _fields(answers: Answers) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return answers.loss, answers.right, answers.unknown, answers.words

@@ -55,20 +55,19 @@ class StackedContext(StackedBase):
         self, x: Tensor, y: Tensor, keys: Tensor | None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         arm, p = self.arm, self.parameters
-        drops = keys is not None and arm.dropout > 0
+        masks = self._masks(x, keys) if keys is not None and arm.dropout else None
         recurrence = Recurrence(arm, p)
-        read, trace = recurrence.forward(x, self._masks(x, keys) if drops else None, remember=True)
+        read, trace = recurrence.forward(x, masks, remember=True)
         assert trace is not None
         logits = linear(read, p["head.weight"], p["head.bias"])
         losses, error = _losses_and_errors(logits, y.transpose(1, 2).flatten(1))
         d_read = torch.bmm(error, p["head.weight"])
         gradients = linear_gradients("head", error, read)
-        grown = growth(arm.dropout) if drops else 1.0
+        grown = 1.0 if masks is None else growth(arm.dropout)
         return losses, gradients | recurrence.backward(trace, d_read, grown=grown)
 
-    def _masks(self, x: Tensor, keys: Tensor | None) -> Tensor:
+    def _masks(self, x: Tensor, keys: Tensor) -> Tensor:
         """Return dropout's factors [T, L, R, B, H], in the order of their use."""
-        assert keys is not None
         arm = self.arm
         units = arm.layers * arm.width
         left = kept(keys, share=arm.dropout, steps=x.shape[2], units=units)  # [R, T, B, L*H]

@@ -7,6 +7,7 @@ units. Each parameter is drawn from its own random stream.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from repro.core.streams import normal
+from repro.core.study import Measures
 from repro.studies.depth_ladder.arms import LadderArm
 
 CLASSES = 10
@@ -130,3 +132,20 @@ def is_trained(arm: LadderArm, name: str) -> bool:
     if name.startswith("blocks."):
         return int(name.split(".")[1]) in arm.blocks
     return not name.startswith("embed.") or arm.embedding == "trained"
+
+
+def of_stream(h: list[Tensor], credits: list[Tensor], true: list[Tensor]) -> Measures:
+    """Return a run's measures at the points of its stream: the identity check, and the alignment.
+
+    The points are h_0 … h_L; each has a rule's credit and the true gradient, all [P, d].
+    """
+    first, last = h[0], h[-1]
+    return {
+        "block_ratio": [float((b - a).norm() / a.norm()) for a, b in pairwise(h)],
+        "stack_ratio": float((last - first).norm() / first.norm()),
+        "stack_cosine": float(F.cosine_similarity(last.flatten(), first.flatten(), dim=0)),
+        "alignment": [
+            float(F.cosine_similarity(a, b, dim=-1).mean())
+            for a, b in zip(credits, true, strict=True)
+        ],
+    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +25,7 @@ from repro.studies.depth_ladder.model import (
     feedback_matrices,
     initial_parameters,
     is_trained,
+    of_stream,
 )
 from repro.studies.run_axis import (
     Normalised,
@@ -164,16 +164,7 @@ class StackedLadder(StackedBase):
         local, true = self._credits(h, traces)
         for row, measures in enumerate(measured):
             here = [state[row] for state in stream]
-            first, last = here[0], here[-1]
-            pairs = pairwise(here)
-            measures["block_ratio"] = [float((b - a).norm() / a.norm()) for a, b in pairs]
-            measures["stack_ratio"] = float((last - first).norm() / first.norm())
-            cosine = F.cosine_similarity(last.flatten(), first.flatten(), dim=0)
-            measures["stack_cosine"] = float(cosine)
-            measures["alignment"] = [
-                float(F.cosine_similarity(a[row], b[row], dim=-1).mean())
-                for a, b in zip(local, true, strict=True)
-            ]
+            measures |= of_stream(here, [a[row] for a in local], [b[row] for b in true])
         return measured
 
     def _logits(self, h: Tensor) -> Tensor:

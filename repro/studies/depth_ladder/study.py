@@ -7,7 +7,6 @@ leaks from one block into another. The rules differ only in the origin of the cr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -29,6 +28,7 @@ from repro.studies.depth_ladder.model import (
     feedback_matrices,
     initial_parameters,
     is_trained,
+    of_stream,
 )
 from repro.studies.depth_ladder.stacked import StackedLadder, StackedLocal
 
@@ -106,22 +106,12 @@ class ReferenceLadder(ReferenceBase):
         measures: Measures = {"accuracy": right / len(self.data.test_labels)}
         x, y = self.data.test_inputs[:PROBE], self.data.test_labels[:PROBE]
         h = self._states(x)
-        ratios = [float((b - a).norm() / a.norm()) for a, b in pairwise(h)]
-        measures["block_ratio"] = ratios
-        measures["stack_ratio"] = float((h[-1] - h[0]).norm() / h[0].norm())
-        measures["stack_cosine"] = float(
-            F.cosine_similarity(h[-1].flatten(), h[0].flatten(), dim=0)
-        )
         if isinstance(self.arm, StartArm):
             measures["norm_ratio"] = float(h[-1].norm() / h[0].norm())
         with torch.enable_grad():
             true = self._true_gradients(x, y)
             credits = true if self.arm.rule == "bp" else self.credits(h, y)
-        measures["alignment"] = [
-            float(F.cosine_similarity(a, b, dim=-1).mean())
-            for a, b in zip(credits, true, strict=True)
-        ]
-        return measures
+        return measures | of_stream(h, credits, true)
 
     def _true_gradients(self, x: Tensor, y: Tensor) -> list[Tensor]:
         h = [self.module.embed(x).detach().requires_grad_()]

@@ -110,6 +110,8 @@ class EarlyExitTransformer(nn.Module):
         """
         return [self.head(h) for h in self.states(x)]
 
+    forward = forward_all_layers
+
     def right_answer(self, h: Tensor) -> Tensor:
         """Return the learned log-odds that an exit's answer is right: [B, T, d] -> [B, T].
 

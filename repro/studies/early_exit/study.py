@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -173,7 +173,7 @@ class StackedExit(StackOfModels[ExitModel]):
         self.weights = torch.tensor(
             [[arm.weights_in(epoch) for epoch in range(arm.recipe.epochs)] for arm in arms]
         ).to(device)  # [R, epochs, L]
-        self.losses = vmap(_Losses(self.models[0].module).of)
+        self.losses = vmap(self._losses)
 
     def lr_scales(self, name: str) -> Sequence[float]:
         return [model.lr_scales().get(name, 1.0) for model in self.models]
@@ -194,22 +194,10 @@ class StackedExit(StackOfModels[ExitModel]):
             gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
         return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
-
-class _Losses(nn.Module):
-    """The loss of each layer of one network, as a function of its parameters."""
-
-    def __init__(self, network: EarlyExitTransformer) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, x: Tensor, y: Tensor) -> Tensor:  # [B, T], [B, T] -> [L]
-        layers = self.network.forward_all_layers(x)
+    def _losses(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
+        """Return the loss of each layer of one network: [B, T], [B, T] -> [L]."""
+        layers = functional_call(self.models[0].module, parameters, (x,))
         return torch.stack([F.cross_entropy(z.flatten(0, 1), y.flatten()) for z in layers])
-
-    def of(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-        named = {f"network.{name}": p for name, p in parameters.items()}
-        losses: Tensor = functional_call(self, named, (x, y))
-        return losses
 
 
 class EarlyExit:

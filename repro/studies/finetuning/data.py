@@ -21,7 +21,7 @@ from repro.data.bpe import load_tokenizer
 from repro.data.corpus import load_byte_pairs
 from repro.data.messages import PARTS, Messages, load_messages
 from repro.studies.finetuning.arms import FinetuneArm
-from repro.studies.finetuning.model import Sight, frozen_part
+from repro.studies.finetuning.model import Gpt, Sight
 
 CHUNK = 128
 """The number of messages computed at once; another number would round sums differently."""
@@ -167,7 +167,9 @@ def _features(
 @torch.no_grad()
 def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
     """Compute the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
-    gpt = frozen_part(arm, pretrained).to(part.x.device)
+    gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
+    gpt.load_state_dict(pretrained)
+    gpt.to(part.x.device)
     features = []
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)

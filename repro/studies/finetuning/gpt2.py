@@ -51,13 +51,12 @@ class Shape:
 
 SHAPES = {
     "tiny": Shape(48, 4, 3, context=512),  # our own
-    "mini": Shape(192, 6, 6, context=512),  # our own
     "small": Shape(768, 12, 12),
     "medium": Shape(1024, 24, 16),
     "large": Shape(1280, 36, 20),
     "xl": Shape(1600, 48, 25),
 }
-"""The shapes of GPT-2 by the source's names, and of the models that repro pretrains."""
+"""The shapes of GPT-2 by the source's names, and of the model that repro pretrains."""
 
 
 def require_weights(size: str) -> None:
@@ -70,7 +69,7 @@ def require_weights(size: str) -> None:
 
 def weights_hash(size: str) -> str:
     """Return the SHA-256 of the file, or "" without a file."""
-    path = _path(size)
+    path = data_folder() / find(f"gpt2-{size}").folder / FILE
     if not path.is_file():
         return ""
     status = path.stat()
@@ -81,10 +80,6 @@ def weights_hash(size: str) -> str:
 def _hash(path: Path, changed: int, size: int) -> str:
     """Hash a file, once per process if it does not change, since the largest has six gigabytes."""
     return sha256_of(path)
-
-
-def _path(size: str) -> Path:
-    return data_folder() / find(f"gpt2-{size}").folder / FILE
 
 
 class NotGpt2(ValueError):

@@ -187,13 +187,6 @@ def started(
     return module
 
 
-def frozen_part(arm: FinetuneArm, parameters: Parameters) -> Gpt:
-    """Return the whole network with these parameters, to compute the part below the trained one."""
-    gpt = Gpt(arm.shape, vocabulary=len(parameters["tokens.weight"]))
-    gpt.load_state_dict(parameters)
-    return gpt
-
-
 def freeze(module: nn.Module) -> None:
     """Turn the parameters of a module into plain tensors.
 

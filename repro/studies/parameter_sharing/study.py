@@ -15,10 +15,9 @@ from repro.arm import Run
 from repro.core.initial import as_gpt2
 from repro.core.models import ReferenceBase
 from repro.core.study import Measures
-from repro.core.weights import Parameters
 from repro.studies.parameter_sharing.arms import PartialArm, SharingArm
 from repro.studies.parameter_sharing.data import NO_TARGET, SharingData
-from repro.studies.parameter_sharing.model import Layer, Shape, SharingTransformer, prune
+from repro.studies.parameter_sharing.model import Layer, SharingTransformer, prune
 from repro.studies.parameter_sharing.scoring import (
     Reader,
     by_paradigm,
@@ -41,19 +40,21 @@ class SharingModel(ReferenceBase):
 
     def __init__(self, run: Run[SharingArm], data: SharingData, device: torch.device) -> None:
         self.arm, self.data = run.arm, data
-        self.module = network(self.arm, data.vocabulary)
+        self.module = SharingTransformer(self.arm, vocabulary=data.vocabulary)
         as_gpt2(self.module, run.seed, layers=self.arm.layers)
-        self._start_at(self.arm.initial_scale)
+        with torch.no_grad():
+            for parameter in self.module.parameters():
+                if parameter.ndim == 2:
+                    parameter.mul_(self.arm.initial_scale)
         self.module.to(device)
         if isinstance(self.arm, PartialArm):
             share(self.module.sets, self.arm)
-        self.teacher = taught_by(self.arm, data.teacher, data.vocabulary, device)
-
-    @torch.no_grad()
-    def _start_at(self, scale: float) -> None:
-        for parameter in self.module.parameters():
-            if parameter.ndim == 2:
-                parameter.mul_(scale)
+        self.teacher = None
+        if self.arm.starts_from is not None:
+            assert data.teacher is not None
+            self.teacher = SharingTransformer(self.arm.starts_from.arm, vocabulary=data.vocabulary)
+            self.teacher.load_state_dict(data.teacher)
+            self.teacher.to(device).requires_grad_(False)
 
     def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
         if self.arm.pruned:
@@ -131,21 +132,6 @@ def _count(module: nn.Module) -> float:
     return float(sum(p.numel() for p in module.parameters()))
 
 
-def network(arm: SharingArm, vocabulary: int) -> SharingTransformer:
-    """Return the network of an arm."""
-    shape = Shape(
-        width=arm.width,
-        heads=arm.width // arm.head,
-        hidden=4 * arm.width,
-        context=arm.context,
-        causal=arm.kind == "decoder",
-        key_heads=arm.key_heads,
-        biases=arm.biases,
-        compressed=arm.compressed,
-    )
-    return SharingTransformer(shape, arm.order, vocabulary=vocabulary, halting=arm.halting)
-
-
 def share(layers: nn.ModuleList, arm: PartialArm) -> None:
     """Put the part of the first sharing layer into the other sharing layers."""
     first, *others = arm.sharing
@@ -155,18 +141,6 @@ def share(layers: nn.ModuleList, arm: PartialArm) -> None:
             continue
         shared, layer = cast(Layer, layers[first]), cast(Layer, layers[place])
         layer.up, layer.down = shared.up, shared.down
-
-
-def taught_by(
-    arm: SharingArm, parameters: Parameters | None, vocabulary: int, device: torch.device
-) -> SharingTransformer | None:
-    """Return the teacher of an arm, if it has one."""
-    if arm.starts_from is None:
-        return None
-    assert parameters is not None
-    teacher = network(arm.starts_from.arm, vocabulary)
-    teacher.load_state_dict(parameters)
-    return teacher.to(device).requires_grad_(False)
 
 
 def distance(answers: Tensor, wanted: Tensor) -> Tensor:
