@@ -13,7 +13,7 @@ from repro.backends.trainer import train_batch
 from repro.core.program import StackedProgram
 from repro.core.replay import Replay, cuda_graph
 from repro.core.train import train
-from repro.own.examples import LoadedExamples
+from repro.own.brought import LoadedExamples
 from repro.own.training_run import Files
 from repro.recipe import Moment
 from repro.runs.pool import Trained
