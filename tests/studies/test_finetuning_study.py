@@ -268,9 +268,6 @@ def test_adapters_are_those_of_peft(rank, alpha, reads, gives, seed):
     scale = max(1.0, float(layer.lora_A["default"].weight.grad.abs().max()))
     for mine, its in ((ours.a, layer.lora_A["default"]), (ours.b, layer.lora_B["default"])):
         torch.testing.assert_close(mine.grad / scale, its.weight.grad.T / scale, **close)
-    merged = theirs.merge_and_unload()[0]
-    torch.testing.assert_close(ours.merged().weight, merged.weight, **close)
-    torch.testing.assert_close(ours.merged().bias, merged.bias, **close)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from repro.studies.finetuning.model import Gpt, Sight
 CHUNK = 128
 """The number of messages computed at once; another number would round sums differently."""
 
-
 TWICE = 2
 """Tokens that occur this often in the training messages are always kept."""
 
