@@ -13,7 +13,7 @@ from jax import Array
 
 from repro.arm import Arm, Run
 from repro.core.study import Data
-from repro.studies.find import study_of
+from repro.studies import study_of
 
 Parameters = dict[str, Array]
 

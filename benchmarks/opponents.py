@@ -39,12 +39,12 @@ from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 from repro.runs.identity import engine_of
 from repro.runs.queue import widest
+from repro.studies import study_of
 from repro.studies.context_vector.arms import ADVANCED, BASELINE
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import ASYMMETRIC, ONE_LAYER, STANDARD, WIKITEXT
-from repro.studies.find import study_of
 from repro.studies.finetuning.arms import FIRST_ROW, ROWS, FinetuneArm
-from repro.studies.finetuning.gpt import Gpt
+from repro.studies.finetuning.model import Gpt
 from repro.studies.parameter_sharing.arms import BASELINE as DECODER
 
 CPU = torch.device("cpu")

@@ -21,8 +21,9 @@ from repro.studies.context_vector.arms import (
     BASELINE,
     DEEPER,
     WIDER,
+    AtTheStart,
+    WarmedUp,
 )
-from repro.studies.context_vector.variants import AtTheStart, WarmedUp
 
 A_POINT = 0.01
 A_TWENTIETH = 1.05  # single runs of its repository at neighbouring settings lie this far apart

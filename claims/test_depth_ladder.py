@@ -12,8 +12,16 @@ import pytest
 from repro import claim
 from repro.arm import Untestable
 from repro.marks import figure
-from repro.studies.depth_ladder.arms import D256_L4, D512_L2, shallow, without_blocks
-from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
+from repro.studies.depth_ladder.arms import (
+    D256_L4,
+    D512_L2,
+    LinearArm,
+    at_start,
+    by_local_losses,
+    placed,
+    shallow,
+    without_blocks,
+)
 
 SOURCE = "004, Results"
 D256_DOCUMENTED = {  # its table: accuracy at k = 0, 1, … trained blocks

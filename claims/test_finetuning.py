@@ -15,8 +15,8 @@ import pytest
 
 from repro import claim
 from repro.arm import Needs
-from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, NARROWER, ROWS, BaselineArm
-from repro.studies.finetuning.costs import CostArm
+from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, NARROWER, ROWS
+from repro.studies.finetuning.baselines import BaselineArm, CostArm
 
 DOCUMENTED = {  # training, test and validation accuracy
     1: (0.9663, 0.9500, 0.9933),

@@ -19,9 +19,18 @@ import pytest
 
 from repro import claim
 from repro.arm import Untestable
-from repro.studies.parameter_sharing.arms import BASELINE, FAMILIES, untrained
-from repro.studies.parameter_sharing.assignment import STRATEGIES
-from repro.studies.parameter_sharing.rows import COLUMNS, MODELS, ROWS, SHORT_NAMES, at, by_strategy
+from repro.studies.parameter_sharing.arms import (
+    BASELINE,
+    COLUMNS,
+    FAMILIES,
+    MODELS,
+    ROWS,
+    SHORT_NAMES,
+    STRATEGIES,
+    at,
+    by_strategy,
+    untrained,
+)
 
 BLIMP = {  # decoder and encoder at 10k steps, then at 25k where they were trained so long
     "baseline": (71.02, 48.44, 71.09, 47.58),

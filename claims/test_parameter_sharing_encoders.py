@@ -9,8 +9,7 @@ alike is judged only where the baseline has learnt something.
 import pytest
 
 from repro import claim
-from repro.studies.parameter_sharing.arms import FAMILIES
-from repro.studies.parameter_sharing.rows import MODELS, SHORT_NAMES, at, by_strategy
+from repro.studies.parameter_sharing.arms import FAMILIES, MODELS, SHORT_NAMES, at, by_strategy
 
 BLIMP = {  # encoders at 10k steps, then at 25k where they were trained so long
     "baseline": (48.44, 47.58),

@@ -11,8 +11,7 @@ import math
 import pytest
 
 from repro import claim
-from repro.studies.parameter_sharing.arms import BASELINE, untrained
-from repro.studies.parameter_sharing.partial import PartialArm
+from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, untrained
 
 ENCODER = BASELINE.but(kind="encoder")
 GROUPED = BASELINE.but(key_heads=2)

@@ -10,12 +10,10 @@ from repro.marks import claim, figure
 if TYPE_CHECKING:
     from repro.arm import Arm, Metric, Needs
     from repro.own.arm import ModuleArm, OutsideArm
-    from repro.own.command import CommandStudy
-    from repro.own.lightning import LightningStudy
+    from repro.own.command import CommandStudy, TimingStudy
     from repro.own.module import ModuleStudy
     from repro.own.outside import OutsideStudy
-    from repro.own.timing import TimingStudy
-    from repro.own.trainer import TrainerStudy
+    from repro.own.trainers import LightningStudy, TrainerStudy
     from repro.recipe import Recipe
 
 __all__ = [
@@ -39,7 +37,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "Arm": "arm",
     "CommandStudy": "own.command",
-    "LightningStudy": "own.lightning",
+    "LightningStudy": "own.trainers",
     "Metric": "arm",
     "ModuleArm": "own.arm",
     "ModuleStudy": "own.module",
@@ -47,8 +45,8 @@ _PLACES = {
     "OutsideArm": "own.arm",
     "OutsideStudy": "own.outside",
     "Recipe": "recipe",
-    "TimingStudy": "own.timing",
-    "TrainerStudy": "own.trainer",
+    "TimingStudy": "own.command",
+    "TrainerStudy": "own.trainers",
 }
 
 

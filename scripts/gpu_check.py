@@ -29,11 +29,11 @@ from repro.core.weights import load_data
 from repro.data.images import ImageSet
 from repro.recipe import Moment
 from repro.runs.identity import engine_of
+from repro.studies import study_of
 from repro.studies.context_vector.arms import ADVANCED, BASELINE
 from repro.studies.depth_ladder import data as ladder_data
 from repro.studies.depth_ladder.arms import D256_L4, D512_L2
 from repro.studies.early_exit.arms import PRESETS
-from repro.studies.find import study_of
 
 RULES = ("bp", "fa", "dfa")
 SEEDS = (42, 123, 456)

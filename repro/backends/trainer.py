@@ -30,7 +30,7 @@ from repro.runs.identity import identity, name_of, packages_of
 from repro.runs.pool import Batch, Failed, Trained
 from repro.runs.provenance import provenance
 from repro.store import StoreError, run_key
-from repro.studies.find import study_of
+from repro.studies import study_of
 from repro.text import said, said_in_full
 
 if TYPE_CHECKING:

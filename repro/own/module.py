@@ -24,10 +24,9 @@ from repro.core.program import LoopProgram
 from repro.core.randomness import drawing_from
 from repro.core.streams import stream_seed
 from repro.core.study import Data, Measures
-from repro.own.brought import Brought, BroughtLoop
-from repro.own.examples import Examples, LoadedExamples
-from repro.own.measured import checked
+from repro.own.brought import Brought, BroughtLoop, Examples, LoadedExamples
 from repro.own.row_by_row import DropoutAsAlone, RowByRow
+from repro.own.training_run import checked
 
 Named = dict[str, Tensor]
 

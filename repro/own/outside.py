@@ -1,4 +1,4 @@
-"""Studies whose training is a black box: a user's function in any framework, or a command."""
+"""Studies whose training is a black box: a user's function in any framework."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from repro.core.device import has_torch
 from repro.core.progress import Finished
 from repro.core.streams import stream_seed
 from repro.environment import environment_with
-from repro.own.measured import checked
-from repro.own.training_run import Files, TrainingRun
+from repro.own.training_run import Files, TrainingRun, checked
 
 if TYPE_CHECKING:
     from repro.core.study import Measures

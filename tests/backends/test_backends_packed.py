@@ -32,7 +32,7 @@ class Mine(Behaving):
 READS = """
 import pickle, sys
 from repro.backends.packed import unpacked
-from repro.studies.find import study_of
+from repro.studies import study_of
 for content in pickle.load(sys.stdin.buffer):
     arm = unpacked(content).arm
     study = sys.modules[arm.study]

@@ -20,7 +20,7 @@ from repro.core.progress import Progress
 from repro.core.train import Finished
 from repro.runs.pool import Advanced, Ended, Stored, Trained
 from repro.store import Store, StoreError
-from repro.studies.find import study_of
+from repro.studies import study_of
 from tests.backends.behaving import (
     SMALL,
     Behaving,

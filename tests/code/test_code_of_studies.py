@@ -16,12 +16,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from teeth import FAULTS, faults_of  # noqa: E402
 
 ARMS = {
-    "context_vector": ["ContextArm"],
-    "depth_ladder": ["LadderArm"],
-    "early_exit": ["ExitArm"],
-    "finetuning": ["FinetuneArm", "PretrainArm", "BaselineArm"],
-    "parameter_sharing": ["SharingArm", "TeacherArm"],
-    "own": ["Spirals"],
+    "context_vector": ["arms.ContextArm"],
+    "depth_ladder": ["arms.LadderArm"],
+    "early_exit": ["arms.ExitArm"],
+    "finetuning": ["arms.FinetuneArm", "arms.PretrainArm", "baselines.BaselineArm"],
+    "parameter_sharing": ["arms.SharingArm", "arms.TeacherArm"],
+    "own": ["spirals.Spirals"],
 }
 HARMLESS = [
     ("repro/marks.py", '"""Mark a test as the claim of a source.', '"""Make a claim of a test.'),
@@ -29,9 +29,6 @@ HARMLESS = [
     ("repro/studies/early_exit/arms.py", "\nONE_LAYER", "\nPRESET = ExitArm()\nONE_LAYER"),
 ]
 """Edits of one place each: a path, what stands there, and what replaces it."""
-
-NOT_TRAINED = {"a generated token forgets those that left early"}
-"""Faults in what no run computes; the tests of the study hold them."""
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +44,9 @@ def before(modules):
 
 
 def types_of(folder):
-    module = import_module("spirals" if folder == "own" else f"repro.studies.{folder}.arms")
-    return [getattr(module, name) for name in ARMS[folder]]
+    package = "" if folder == "own" else f"repro.studies.{folder}."
+    places = [name.split(".") for name in ARMS[folder]]
+    return [getattr(import_module(package + module), kind) for module, kind in places]
 
 
 def definitions(kind, modules):
@@ -76,7 +74,7 @@ def test_faults_can_be_planted():
 def test_every_fault_in_code_that_trains_changes_a_key(before, modules):
     for fault in faults_of("training"):
         changed = changed_by(fault.path, fault.old, fault.new, before, modules)
-        assert bool(changed) == (fault.name not in NOT_TRAINED), fault.name
+        assert changed, fault.name
 
 
 @pytest.mark.thorough

@@ -13,12 +13,12 @@ from repro.backends.trainer import train_batch
 from repro.core.program import StackedProgram
 from repro.core.replay import Replay, cuda_graph
 from repro.core.train import train
-from repro.own.examples import LoadedExamples
+from repro.own.brought import LoadedExamples
 from repro.own.training_run import Files
 from repro.recipe import Moment
 from repro.runs.pool import Trained
+from repro.studies import study_of
 from repro.studies.depth_ladder.study import STUDY as LADDER
-from repro.studies.find import study_of
 from tests.own.modules import Small
 from tests.run_files import KeptFiles, train_until
 from tests.studies import small

@@ -11,7 +11,7 @@ from repro.arm import Metric, Run
 from repro.backends.trainer import train_batch
 from repro.own.arm import OutsideArm
 from repro.own.command import CommandStudy
-from repro.studies.find import study_of
+from repro.studies import study_of
 from tests.own.kept import Kept
 
 

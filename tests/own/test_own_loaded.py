@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 from repro.arm import Run
 from repro.core import train as driver
 from repro.core.train import train
-from repro.own.examples import LoadedExamples
+from repro.own.brought import LoadedExamples
 from tests.own.modules import Small, examples, study
 from tests.run_files import KeptFiles, train_until
 

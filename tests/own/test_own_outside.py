@@ -17,7 +17,7 @@ from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import Files, TrainingRun
 from repro.runs.identity import engine_of
 from repro.runs.pool import Failed
-from repro.studies.find import study_of
+from repro.studies import study_of
 from tests.own.kept import Kept
 
 

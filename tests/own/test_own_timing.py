@@ -8,7 +8,7 @@ import pytest
 
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
-from repro.own.timing import TimingStudy
+from repro.own.command import TimingStudy
 from repro.own.training_run import Files
 
 

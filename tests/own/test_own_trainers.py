@@ -10,8 +10,7 @@ from torch.utils.data import DataLoader
 
 from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
-from repro.own.lightning import LightningStudy
-from repro.own.trainer import TrainerStudy
+from repro.own.trainers import LightningStudy, TrainerStudy
 from tests.own.kept import Kept
 
 pytestmark = [

@@ -11,15 +11,13 @@ from repro.core.initial import as_gpt2
 from repro.core.train import train
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment, Recipe
+from repro.studies import study_of
 from repro.studies.context_vector.arms import ContextArm
-from repro.studies.depth_ladder.arms import LadderArm
-from repro.studies.depth_ladder.variants import LinearArm
+from repro.studies.depth_ladder.arms import LadderArm, LinearArm
 from repro.studies.early_exit.arms import STANDARD, ExitArm
-from repro.studies.find import study_of
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.shape import SHAPES
-from repro.studies.parameter_sharing.arms import BASELINE, SharingArm
-from repro.studies.parameter_sharing.partial import PartialArm
+from repro.studies.finetuning.gpt2 import SHAPES
+from repro.studies.finetuning.model import Gpt
+from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, SharingArm
 from tests.run_files import KeptFiles
 
 CPU = torch.device("cpu")

@@ -18,11 +18,19 @@ from repro.studies.context_vector.arms import (
     AS_WRITTEN,
     BASELINE,
     UPDATES_AN_EPOCH,
+    AtTheStart,
+    WarmedUp,
 )
-from repro.studies.context_vector.dropout import _mixed, growth, kept
-from repro.studies.context_vector.evaluation import Answers, mean_loss, measures_of, spread
-from repro.studies.context_vector.model import ContextLanguageModel
-from repro.studies.context_vector.variants import AtTheStart, WarmedUp
+from repro.studies.context_vector.model import (
+    Answers,
+    ContextLanguageModel,
+    _mixed,
+    growth,
+    kept,
+    mean_loss,
+    measures_of,
+    spread,
+)
 from tests.studies.small import CONTEXT, loaded, model, trained
 
 

@@ -7,10 +7,9 @@ import torch
 
 from repro.data.locate import DataError
 from repro.data.safetensors import write_tensors
-from repro.studies.finetuning import public_weights, weights_file
 from repro.studies.finetuning.arms import FIRST_ROW, ROWS
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.shape import SHAPES, Shape
+from repro.studies.finetuning.gpt2 import SHAPES, Shape, load_weights, require_weights, weights_hash
+from repro.studies.finetuning.model import Gpt
 from tests.studies.small import FINETUNING_DATA, trained
 
 
@@ -49,12 +48,12 @@ def public(tmp_path, monkeypatch):
 
 def test_public_weights_are_loaded_and_stay_as_they_are_read_when_the_file_changes(public):
     path, arrays = public
-    public_weights.require_weights("small")
-    before = public_weights.weights_hash("small")
-    parameters = weights_file.load_weights("small")
+    require_weights("small")
+    before = weights_hash("small")
+    parameters = load_weights("small")
     Gpt(SHAPES["small"], vocabulary=20).load_state_dict(parameters)
     path.write_bytes(bytes(path.stat().st_size))
-    assert public_weights.weights_hash("small") != before
+    assert weights_hash("small") != before
     key = arrays["h.1.attn.c_attn.weight"][:, 16:32].T
     assert (parameters["blocks.1.attention.key.weight"].numpy() == key).all()
     for name, theirs in {"tokens": "wte", "positions": "wpe", "norm": "ln_f"}.items():
@@ -71,11 +70,11 @@ def test_public_weights_that_are_not_gpt2s_are_refused(public, monkeypatch):
     ):
         path.write_bytes(content)
         with pytest.raises(DataError, match=says):
-            weights_file.load_weights("small")
+            load_weights("small")
     monkeypatch.setitem(SHAPES, "small", Shape(32, 2, 2, context=8))
     path.write_bytes(whole)
     with pytest.raises(DataError, match="holds a model that is 16 wide, not 32"):
-        weights_file.load_weights("small")
+        load_weights("small")
 
 
 def test_public_weights_of_another_precision_are_read_as_float32(public):
@@ -83,7 +82,7 @@ def test_public_weights_of_another_precision_are_read_as_float32(public):
     for kind in (torch.bfloat16, torch.float64):
         rounded = {name: torch.from_numpy(array).to(kind) for name, array in arrays.items()}
         path.write_bytes(safetensors.torch.save(rounded))
-        parameters = weights_file.load_weights("small")
+        parameters = load_weights("small")
         assert {parameter.dtype for parameter in parameters.values()} == {torch.float32}
         assert (parameters["tokens.weight"] == rounded["wte.weight"].float()).all()
 

@@ -13,16 +13,18 @@ from hypothesis import strategies as st
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram, parameters_of
 from repro.data.images import load_images
-from repro.studies.depth_ladder import initial
-from repro.studies.depth_ladder.arms import D256_L4, D512_L2, without_blocks
-from repro.studies.depth_ladder.variants import (
+from repro.studies.depth_ladder.arms import (
+    D256_L4,
+    D512_L2,
     LinearArm,
     PlacedArm,
     StartArm,
     at_start,
     by_local_losses,
     placed,
+    without_blocks,
 )
+from repro.studies.depth_ladder.model import feedback_matrices, initial_parameters
 from tests.studies.small import (
     LADDER,
     LINEAR,
@@ -71,7 +73,7 @@ def reference(arm, seed=3):
 
 def test_a_run_starts_at_the_documented_spreads():
     for arm in (D256_L4.at("ci"), D256_L4.at("paper")):
-        for name, values in initial.parameters(arm, seed=1).items():
+        for name, values in initial_parameters(arm, seed=1).items():
             expected = arm.embedding_std if name == "embed.weight" else arm.weight_std
             if name.endswith("bias"):
                 assert not values.any()
@@ -89,8 +91,8 @@ def test_what_a_run_draws_at_random_is_drawn_independently():
             values.flatten()
             for seed in (1, 2)
             for values in [
-                *initial.parameters(arm, seed).values(),
-                *initial.feedback(arm, seed).values(),
+                *initial_parameters(arm, seed).values(),
+                *feedback_matrices(arm, seed).values(),
             ]
             if values.numel() >= 320 and values.std() > 0
         ]
@@ -225,9 +227,9 @@ def states(engine, run, count=3):
 
 
 def test_blocks_lie_where_their_place_says():
-    assert placed(D256_L4.but(trained=1), "input").blocks == (0,)
-    assert placed(D256_L4.but(trained=3), "input").blocks == (0, 1, 2)
-    assert placed(D256_L4.but(trained=2), "middle").blocks == (1, 2)
+    assert placed(D256_L4.but(trained=1), "input").blocks == range(1)
+    assert placed(D256_L4.but(trained=3), "input").blocks == range(3)
+    assert placed(D256_L4.but(trained=2), "middle").blocks == range(1, 3)
     assert placed(D512_L2.but(trained=1), "input").at("ci").width == D512_L2.at("ci").width
 
 

@@ -14,9 +14,9 @@ from repro.core.program import StackedProgram
 from repro.core.replay import Replay
 from repro.core.train import train
 from repro.recipe import Moment
+from repro.studies import study_of
+from repro.studies.depth_ladder.arms import placed
 from repro.studies.depth_ladder.study import STUDY as LADDER
-from repro.studies.depth_ladder.variants import placed
-from repro.studies.find import study_of
 from repro.studies.finetuning.arms import ROWS
 from tests.core.tape import tape
 from tests.own.modules import Small

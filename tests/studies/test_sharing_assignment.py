@@ -12,15 +12,15 @@ from repro.data.bpe import load_tokenizer
 from repro.data.files import read_file
 from repro.data.pairs import read_pairs
 from repro.data.passages import load_passages, read_passages
-from repro.studies.parameter_sharing.assignment import (
+from repro.studies.parameter_sharing.arms import (
     STRATEGIES,
+    SharingArm,
     assigned,
     cycle,
     cycle_reversed,
-    literal_sequence,
     sequence,
 )
-from repro.studies.parameter_sharing.model import Shape, SharingTransformer
+from repro.studies.parameter_sharing.model import SharingTransformer
 from repro.studies.parameter_sharing.scoring import (
     LastWords,
     Reader,
@@ -59,28 +59,23 @@ def printed_cycle_reversed(n, m):
     return order
 
 
-def test_the_rules_are_those_of_the_paper():
+def test_the_rules_are_those_of_the_paper_but_for_too_many_sets():
+    assert max(printed_sequence(12, 8)) == 12
     for n, m in product(range(1, 37), range(1, 13)):
         if n >= m:
-            assert [place + 1 for place in literal_sequence(n, m)] == printed_sequence(n, m)
+            printed = [min(place, m) for place in printed_sequence(n, m)]
+            assert [place + 1 for place in sequence(n, m)] == printed
             assert [place + 1 for place in cycle(n, m)] == printed_cycle(n, m)
             assert [place + 1 for place in cycle_reversed(n, m)] == printed_cycle_reversed(n, m)
 
 
-def test_the_literal_sequence_makes_more_sets_where_it_does_not_come_out_even():
-    assert sequence(6, 3) == (0, 0, 1, 1, 2, 2)
-    assert len(set(literal_sequence(12, 8))) == 12
-    assert len(set(sequence(12, 8))) == 8
-    for n, m in product(range(1, 37), range(1, 13)):
-        if n >= m and n % m == 0:
-            assert literal_sequence(n, m) == sequence(n, m)
-
-
 def network(order, *, vocabulary=40, noise=0.0, **changes):
     """A small network, of which noise makes the answers differ."""
-    shape = {"width": 16, "heads": 4, "hidden": 24, "context": 12, "causal": True}
+    settings = {"width": 16, "head": 4, "context": 12, "strategy": "cycle"} | changes
+    arm = SharingArm(layers=len(order), sets=max(order) + 1, **settings)
+    assert arm.order == tuple(order)
     torch.manual_seed(1)
-    module = SharingTransformer(Shape(**shape | changes), order, vocabulary=vocabulary)
+    module = SharingTransformer(arm, vocabulary=vocabulary)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(noise * torch.randn(parameter.shape))
@@ -90,8 +85,8 @@ def network(order, *, vocabulary=40, noise=0.0, **changes):
 @given(size=sizes, strategy=st.sampled_from(sorted(STRATEGIES)))
 def test_the_parameters_are_those_of_its_sets(size, strategy):
     layers, sets = size
-    model = network(assigned(strategy, layers=layers, sets=sets))
-    d, hidden = 16, 24
+    model = network(assigned(strategy, layers=layers, sets=sets), strategy=strategy)
+    d, hidden = 16, 64
     each = 4 * (d * d + d) + 2 * d * hidden + hidden + d + 4 * d
     assert sum(p.numel() for p in model.parameters()) == (
         min(layers, sets) * each + 40 * d + 12 * d + 2 * d
@@ -102,10 +97,10 @@ def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
     tokens = torch.randint(40, (1, 10))
     changed = tokens.clone()
     changed[0, 7] = (changed[0, 7] + 1) % 40
-    for causal in (True, False):
-        model = network((0, 1, 0), causal=causal)
+    for kind in ("decoder", "encoder"):
+        model = network((0, 1, 0), kind=kind)
         before, after = model(tokens), model(changed)
-        assert torch.equal(before[:, :7], after[:, :7]) == causal
+        assert torch.equal(before[:, :7], after[:, :7]) == (kind == "decoder")
 
 
 def test_grouped_heads_are_heads_that_are_repeated():
@@ -133,8 +128,7 @@ def test_without_biases_there_are_none():
 
 
 def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
-    shape = {"causal": False}
-    mixing, plain = network((0,), compressed=12, **shape), network((0,), **shape)
+    mixing, plain = network((0,), kind="encoder", compressed=12), network((0,), kind="encoder")
     plain.load_state_dict(
         {name: p for name, p in mixing.state_dict().items() if not name.endswith("mix.weight")}
     )
@@ -142,7 +136,7 @@ def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
         mixing.sets[0].attention.mix.weight.copy_(torch.eye(12))
     tokens = torch.randint(40, (2, 12))
     torch.testing.assert_close(mixing(tokens), plain(tokens), rtol=1e-4, atol=1e-5)
-    fewer = network((0,), compressed=3, **shape)
+    fewer = network((0,), kind="encoder", compressed=3)
     assert fewer.sets[0].attention.mix.weight.shape == (3, 12)
     assert fewer(tokens[:, :7]).shape == (2, 7, 40)
 
@@ -151,8 +145,7 @@ def test_shapes_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
         assigned("cycle", layers=0, sets=2)
     for changes, sentence in (
-        ({"heads": 3}, "width=16 cannot be shared out among 3 heads"),
-        ({"key_heads": 3}, "key_heads=3 must divide heads=4"),
+        ({"key_heads": 3}, "key_heads=3 must divide the 4 heads"),
         ({"compressed": 4}, "it is for encoders"),
     ):
         with pytest.raises(ValueError, match=sentence):
@@ -166,7 +159,8 @@ TOKENIZER = "gpt2-bpe-twin"
 
 def reader_of(*, causal, context=64, **options):
     """What scores with a network, and the network."""
-    module = network((0, 1, 0), vocabulary=VOCABULARY, noise=0.3, causal=causal, context=context)
+    kind = "decoder" if causal else "encoder"
+    module = network((0, 1, 0), vocabulary=VOCABULARY, noise=0.3, kind=kind, context=context)
     return Reader(module, END, *([] if causal else [MASK]), **options), module
 
 

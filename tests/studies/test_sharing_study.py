@@ -9,20 +9,21 @@ import torch.nn.functional as F
 from repro.arm import Run
 from repro.core.train import train
 from repro.core.weights import to_file
-from repro.studies.parameter_sharing import reference
+from repro.studies.parameter_sharing import study
 from repro.studies.parameter_sharing.arms import (
     BASELINE,
     FAMILIES,
     LONG,
+    MODELS,
+    ROWS,
     SHORT,
     STEPS_AN_EPOCH,
+    assigned,
+    at,
     untrained,
 )
-from repro.studies.parameter_sharing.assignment import assigned
 from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, SharingData, masked_places
-from repro.studies.parameter_sharing.halting import Halting
-from repro.studies.parameter_sharing.pruning import prune
-from repro.studies.parameter_sharing.rows import MODELS, ROWS, at
+from repro.studies.parameter_sharing.model import Halting, SharingTransformer, prune
 from repro.studies.parameter_sharing.study import STUDY
 from tests.run_files import KeptFiles
 from tests.studies.small import (
@@ -39,7 +40,7 @@ from tests.studies.small import (
 def test_families_have_six_sets_of_a_width():
     def in_layers(arm):
         with torch.device("meta"):
-            module = reference.network(arm.but(vocabulary=300), 301)
+            module = SharingTransformer(arm, vocabulary=301)
         return sum(p.numel() for p in module.sets.parameters())
 
     times = {"deep": 1, "very deep": 1, "wide": 1.6, "very wide": 3, "wide deep": 1.6}
@@ -105,7 +106,7 @@ def test_ci_trains_two_fifths_of_the_steps():
 def test_the_right_pairs_and_words_are_scored(monkeypatch):
     asked = []
 
-    class Noted(reference.Reader):
+    class Noted(study.Reader):
         def scores(self, texts):
             asked.append([text.tolist() for text in texts])
             return super().scores(texts)
@@ -114,7 +115,7 @@ def test_the_right_pairs_and_words_are_scored(monkeypatch):
             asked.append([word.tolist() for word in words])
             return super().last_words(contexts, words, longest=longest)
 
-    monkeypatch.setattr(reference, "Reader", Noted)
+    monkeypatch.setattr(study, "Reader", Noted)
     one = model(SHARING)
     with torch.no_grad():
         one.measure()

@@ -11,26 +11,15 @@ from repro.data.bpe import load_tokenizer
 from repro.data.files import TWIN
 from repro.data.locate import fixtures
 from repro.data.registry import data_sets
-from repro.studies.context_vector.arms import ADVANCED
-from repro.studies.context_vector.variants import AtTheStart
-from repro.studies.depth_ladder.arms import D256_L4
-from repro.studies.depth_ladder.variants import LinearArm, at_start, by_local_losses, placed
+from repro.studies import study_of
+from repro.studies.context_vector.arms import ADVANCED, AtTheStart
+from repro.studies.depth_ladder.arms import D256_L4, LinearArm, at_start, by_local_losses, placed
 from repro.studies.early_exit.arms import STANDARD
-from repro.studies.find import study_of
-from repro.studies.finetuning.arms import (
-    FIRST_ROW,
-    LATER_ROWS,
-    ROWS,
-    BaselineArm,
-    FinetuneArm,
-    PretrainArm,
-)
-from repro.studies.finetuning.costs import CostArm
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.vocabulary import renumbered
-from repro.studies.parameter_sharing.arms import BASELINE
-from repro.studies.parameter_sharing.partial import PartialArm
-from repro.studies.parameter_sharing.rows import at
+from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, ROWS, FinetuneArm, PretrainArm
+from repro.studies.finetuning.baselines import BaselineArm, CostArm
+from repro.studies.finetuning.data import renumbered
+from repro.studies.finetuning.model import Gpt
+from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, at
 from tests.studies import small
 
 ARMS = {

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram, StackedProgram, parameters_of
-from repro.studies.depth_ladder.arms import without_blocks
-from repro.studies.depth_ladder.variants import by_local_losses, placed
-from repro.studies.find import study_of
+from repro.studies import study_of
+from repro.studies.depth_ladder.arms import by_local_losses, placed, without_blocks
 from repro.studies.finetuning.arms import FIRST_ROW
 from tests.studies.small import (
     CONTEXT,

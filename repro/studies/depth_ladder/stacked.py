@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -18,11 +17,24 @@ from torch import Tensor
 from repro.arm import Run
 from repro.core.models import StackedBase, picked, stacked
 from repro.core.study import Measures
-from repro.studies.depth_ladder import initial
-from repro.studies.depth_ladder.arms import LadderArm
+from repro.studies.depth_ladder.arms import LadderArm, LocalArm
 from repro.studies.depth_ladder.data import LadderData
-from repro.studies.depth_ladder.reference import CREDIT_EPSILON, PROBE
-from repro.studies.layer_norm import Normalised, norm, norm_backward
+from repro.studies.depth_ladder.model import (
+    CREDIT_EPSILON,
+    PROBE,
+    feedback_matrices,
+    initial_parameters,
+    is_trained,
+    of_stream,
+)
+from repro.studies.run_axis import (
+    Normalised,
+    linear,
+    linear_gradients,
+    norm,
+    norm_backward,
+    product,
+)
 
 EVALUATION_CHUNK = 2000
 
@@ -45,8 +57,8 @@ class StackedLadder(StackedBase):
     ) -> None:
         self.arms = [run.arm for run in runs]
         self.arm, self.data = self.arms[0], data
-        self.parameters = stacked([initial.parameters(run.arm, run.seed) for run in runs], device)
-        self.feedback = stacked([initial.feedback(run.arm, run.seed) for run in runs], device)
+        self.parameters = stacked([initial_parameters(run.arm, run.seed) for run in runs], device)
+        self.feedback = stacked([feedback_matrices(run.arm, run.seed) for run in runs], device)
         self._count_trained()
 
     def _count_trained(self) -> None:
@@ -57,7 +69,7 @@ class StackedLadder(StackedBase):
         ]
 
     def trained_rows(self, name: str) -> Sequence[bool]:
-        return [initial.is_trained(arm, name) for arm in self.arms]
+        return [is_trained(arm, name) for arm in self.arms]
 
     def keep(self, rows: Sequence[int]) -> None:
         super().keep(rows)
@@ -71,11 +83,11 @@ class StackedLadder(StackedBase):
         normalised = norm(h)
         z = normalised[0]
         out = z * p["norm.weight"][:, None] + p["norm.bias"][:, None]
-        logits = _linear(out, p["head.weight"], p["head.bias"])  # [R, B, 10]
+        logits = linear(out, p["head.weight"], p["head.bias"])  # [R, B, 10]
         losses, error = _losses_and_errors(logits, y)
         error = error * share
-        d_out = _product(error, p["head.weight"])
-        gradients = _linear_gradients("head", error, out)
+        d_out = product(error, p["head.weight"])
+        gradients = linear_gradients("head", error, out)
         gradients |= {"norm.weight": (d_out * z).sum(1), "norm.bias": d_out.sum(1)}
         credit = norm_backward(d_out * p["norm.weight"][:, None], h, normalised)
 
@@ -84,13 +96,13 @@ class StackedLadder(StackedBase):
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
             local = self._local_credit(credit, error, index + 1, n, share)
             if self.arm.rule == "bp":
-                d_u = _gelu_backward(_product(credit, down), trace.u)
-                below = _product(d_u, up)
+                d_u = _gelu_backward(product(credit, down), trace.u)
+                below = product(d_u, up)
             elif n:
-                d_u = _gelu_backward(_product(local, down[:n]), trace.u[:n])
+                d_u = _gelu_backward(product(local, down[:n]), trace.u[:n])
             if n:
-                gradients |= _linear_gradients(f"blocks.{index}.down", local, trace.g[:n])
-                gradients |= _linear_gradients(
+                gradients |= linear_gradients(f"blocks.{index}.down", local, trace.g[:n])
+                gradients |= linear_gradients(
                     f"blocks.{index}.up", d_u[:n], trace.normalised[0][:n]
                 )
             if self.arm.rule == "bp":
@@ -100,19 +112,19 @@ class StackedLadder(StackedBase):
 
         if self.arm.embedding == "trained":
             local = self._local_credit(credit, error, 0, len(self.arms), share)
-            gradients |= _linear_gradients("embed", local, x)
+            gradients |= linear_gradients("embed", local, x)
         return losses, gradients
 
     def _forward(self, x: Tensor) -> tuple[Tensor, list[BlockTrace]]:
         p = self.parameters
-        h, traces = _linear(x, p["embed.weight"], p["embed.bias"]), []
+        h, traces = linear(x, p["embed.weight"], p["embed.bias"]), []
         for index in range(self.arm.depth):
             normalised = norm(h)
             name = f"blocks.{index}"
-            u = _linear(normalised[0], p[f"{name}.up.weight"], p[f"{name}.up.bias"])
+            u = linear(normalised[0], p[f"{name}.up.weight"], p[f"{name}.up.bias"])
             g = F.gelu(u)
             traces.append(BlockTrace(h, normalised, u, g))
-            h = h + _linear(g, p[f"{name}.down.weight"], p[f"{name}.down.bias"])
+            h = h + linear(g, p[f"{name}.down.weight"], p[f"{name}.down.bias"])
         return h, traces
 
     def _local_credit(
@@ -122,7 +134,7 @@ class StackedLadder(StackedBase):
         if self.arm.rule == "bp":
             return credit[:n]
         if self.arm.rule == "dfa":
-            credit = _product(error[:n], self.feedback[f"{point}"][:n].transpose(1, 2))
+            credit = product(error[:n], self.feedback[f"{point}"][:n].transpose(1, 2))
         if self.arm.credit == "raw":
             return credit[:n]
         credit = credit[:n] / share  # the credit of each example itself, as in the reference
@@ -133,9 +145,9 @@ class StackedLadder(StackedBase):
         """Return FA's credit below a block, given the credit above it."""
         name = f"blocks.{index}"
         if self.arm.feedback == "blocks":
-            return _product(credit, self.feedback[name])
+            return product(credit, self.feedback[name])
         up, down = self.feedback[f"{name}.up"], self.feedback[f"{name}.down"]
-        below = _product(_gelu_backward(_product(credit, down), trace.u), up)
+        below = product(_gelu_backward(product(credit, down), trace.u), up)
         return credit + norm_backward(below, trace.h, trace.normalised)
 
     def measure(self) -> list[Measures]:
@@ -152,22 +164,13 @@ class StackedLadder(StackedBase):
         local, true = self._credits(h, traces)
         for row, measures in enumerate(measured):
             here = [state[row] for state in stream]
-            first, last = here[0], here[-1]
-            pairs = pairwise(here)
-            measures["block_ratio"] = [float((b - a).norm() / a.norm()) for a, b in pairs]
-            measures["stack_ratio"] = float((last - first).norm() / first.norm())
-            cosine = F.cosine_similarity(last.flatten(), first.flatten(), dim=0)
-            measures["stack_cosine"] = float(cosine)
-            measures["alignment"] = [
-                float(F.cosine_similarity(a[row], b[row], dim=-1).mean())
-                for a, b in zip(local, true, strict=True)
-            ]
+            measures |= of_stream(here, [a[row] for a in local], [b[row] for b in true])
         return measured
 
     def _logits(self, h: Tensor) -> Tensor:
         p = self.parameters
         out = norm(h)[0] * p["norm.weight"][:, None] + p["norm.bias"][:, None]
-        return _linear(out, p["head.weight"], p["head.bias"])
+        return linear(out, p["head.weight"], p["head.bias"])
 
     def _credits(self, h: Tensor, traces: list[BlockTrace]) -> tuple[list[Tensor], list[Tensor]]:
         """Return the rule's credit at every point of the stream, and the true gradient there."""
@@ -176,13 +179,13 @@ class StackedLadder(StackedBase):
             self._logits(h), self.data.test_labels[:PROBE].expand(rows, -1)
         )
         normalised = norm(h)
-        d_z = _product(error, p["head.weight"]) * p["norm.weight"][:, None]
+        d_z = product(error, p["head.weight"]) * p["norm.weight"][:, None]
         true = [norm_backward(d_z, h, normalised)]
         local = [true[0]]
         for index in reversed(range(self.arm.depth)):
             trace = traces[index]
             up, down = p[f"blocks.{index}.up.weight"], p[f"blocks.{index}.down.weight"]
-            below = _product(_gelu_backward(_product(true[0], down), trace.u), up)
+            below = product(_gelu_backward(product(true[0], down), trace.u), up)
             true.insert(0, true[0] + norm_backward(below, trace.h, trace.normalised))
             if self.arm.rule == "fa":
                 local.insert(0, self._passed_down(local[0], trace, index))
@@ -190,22 +193,23 @@ class StackedLadder(StackedBase):
             local = true
         if self.arm.rule == "dfa":
             points = range(self.arm.depth + 1)
-            local = [_product(error, self.feedback[f"{i}"].transpose(1, 2)) for i in points]
+            local = [product(error, self.feedback[f"{i}"].transpose(1, 2)) for i in points]
         return local, true
 
 
-def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Apply each run's linear layer: [R, B, i], [R, o, i], [R, o] -> [R, B, o]."""
-    return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2)).float()
+class StackedLocal(StackedLadder):
+    """R runs with true gradients as credit, which pass down through the current weights."""
 
+    def __init__(
+        self, runs: Sequence[Run[LocalArm]], data: LadderData, device: torch.device
+    ) -> None:
+        super().__init__(runs, data, device)
+        self.arm = self.arm.but(rule="fa", feedback="weights")  # the feedback is its own weights
 
-def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply, with a float32 result: under autocast only products have low precision."""
-    return (a @ b).float()
-
-
-def _linear_gradients(name: str, d_out: Tensor, x: Tensor) -> dict[str, Tensor]:
-    return {f"{name}.weight": _product(d_out.transpose(1, 2), x), f"{name}.bias": d_out.sum(1)}
+    def _passed_down(self, credit: Tensor, trace: BlockTrace, index: int) -> Tensor:
+        for name in (f"blocks.{index}.up", f"blocks.{index}.down"):
+            self.feedback[name] = self.parameters[f"{name}.weight"]
+        return super()._passed_down(credit, trace, index)
 
 
 def _gelu_backward(d_g: Tensor, u: Tensor) -> Tensor:

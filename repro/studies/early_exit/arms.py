@@ -7,15 +7,13 @@ names.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.recipe import Recipe
-from repro.studies.cache_lines import fills_lines
-from repro.studies.resolved import resolved
+from repro.studies import fills_lines, resolved
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""
@@ -83,7 +81,7 @@ class ExitArm(Arm):
     `max-softmax` is its largest probability; `learned` is the output of a separate head, which is
     trained beside the network to tell right answers from wrong ones."""
 
-    alpha_path: Literal["fixed", "linear", "cosine"] = "fixed"
+    alpha_path: Literal["fixed", "linear"] = "fixed"
     """The path of dynamic alpha: the first exit's weight from 0.9 to 0.5 over the planned epochs.
 
     The last layer's weight is the rest."""
@@ -217,8 +215,6 @@ class ExitArm(Arm):
         if self.alpha_path == "fixed":
             return self.layer_weights
         progress = epoch / max(1, self.recipe.epochs - 1)
-        if self.alpha_path == "cosine":
-            progress = 0.5 * (1 - math.cos(math.pi * progress))
         alpha = 0.9 - 0.4 * progress
         weights = [0.0] * self.layers
         weights[self.exits[0] - 1] += alpha

@@ -5,35 +5,12 @@ Shapes: B windows, T characters, d width, H heads, V alphabet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 ROTARY_BASE = 10_000.0
 NORM_EPSILON = 1e-6
-
-
-class Memory:
-    """The keys and values of earlier positions."""
-
-    def __init__(self) -> None:
-        self._seen: tuple[Tensor, Tensor] | None = None
-
-    @property
-    def length(self) -> int:
-        """The number of positions seen."""
-        return self._seen[0].shape[2] if self._seen else 0
-
-    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add keys and values of further positions [B, H, t, d/H]; return all so far."""
-        if self._seen:
-            keys, values = (
-                torch.cat(pair, dim=2) for pair in zip(self._seen, (keys, values), strict=True)
-            )
-        self._seen = keys, values
-        return self._seen
 
 
 class Attention(nn.Module):
@@ -50,38 +27,31 @@ class Attention(nn.Module):
         halves = torch.arange(width).view(heads, 2, -1)
         self.register_buffer("pairs", halves.transpose(1, 2).flatten(), persistent=False)
 
-    def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
-        length = x.shape[1]
-        start = memory.length if memory else 0
-        q, k = (self._rotated(layer, x, start) for layer in (self.query, self.key))
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
+        q, k = (self._rotated(layer, x) for layer in (self.query, self.key))
         v = self._heads(self.value(x))
-        if memory is None:
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        else:
-            k, v = memory.extended(k, v)
-            seen = torch.ones(length, start + length, dtype=torch.bool, device=x.device)
-            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen.tril(start))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
         return out
 
     def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
-    def _rotated(self, layer: nn.Linear, x: Tensor, start: int) -> Tensor:
+    def _rotated(self, layer: nn.Linear, x: Tensor) -> Tensor:
         """Return rotated queries or keys; both have the same order of features, as scores need."""
         projected = F.linear(x, layer.weight[self.pairs])
-        return self._heads(rotated(projected, heads=self.heads, start=start))
+        return self._heads(rotated(projected, heads=self.heads))
 
 
-def rotated(x: Tensor, *, heads: int, start: int = 0) -> Tensor:
+def rotated(x: Tensor, *, heads: int) -> Tensor:
     """Rotate each pair of neighbouring features of x [B, T, d] by an angle, growing with position.
 
-    The first position is `start`. All heads have the same speeds.
+    All heads have the same speeds.
     """
     batch, length, width = x.shape
     half = width // heads // 2
     speeds = ROTARY_BASE ** (-torch.arange(half, device=x.device) / half)
-    angles = torch.arange(start, start + length, device=x.device)[:, None] * speeds  # [T, d/2H]
+    angles = torch.arange(length, device=x.device)[:, None] * speeds  # [T, d/2H]
     turns = torch.polar(torch.ones_like(angles), angles).repeat(1, heads)  # [T, d/2]
     pairs = torch.view_as_complex(x.view(batch, length, -1, 2))
     return torch.view_as_real(pairs * turns).view(x.shape)
@@ -99,19 +69,10 @@ class Block(nn.Module):
         self.norm_attention = nn.RMSNorm(width, eps=NORM_EPSILON)
         self.norm_feed_forward = nn.RMSNorm(width, eps=NORM_EPSILON)
 
-    def forward(self, x: Tensor, memory: Memory | None = None) -> Tensor:  # [B, T, d] -> same
-        x = self.norm_attention(x + self.attention(x, memory))
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
+        x = self.norm_attention(x + self.attention(x))
         out: Tensor = self.norm_feed_forward(x + self.down(F.silu(self.gate(x)) * self.up(x)))
         return out
-
-
-@dataclass(frozen=True)
-class Shallow:
-    """The result of `forward_train`: two exits, and the confidence of the shallow one."""
-
-    shallow_logits: Tensor  # [B, T, V]
-    deep_logits: Tensor  # [B, T, V]
-    confidence: Tensor  # [B, T], of the shallow exit, without gradient
 
 
 class EarlyExitTransformer(nn.Module):
@@ -149,6 +110,8 @@ class EarlyExitTransformer(nn.Module):
         """
         return [self.head(h) for h in self.states(x)]
 
+    forward = forward_all_layers
+
     def right_answer(self, h: Tensor) -> Tensor:
         """Return the learned log-odds that an exit's answer is right: [B, T, d] -> [B, T].
 
@@ -164,11 +127,10 @@ class EarlyExitTransformer(nn.Module):
             return logits.detach().softmax(-1).amax(-1)
         return self.right_answer(h).detach().sigmoid()
 
-    def forward_train(self, x: Tensor, *, exit_layer: int = 1) -> Shallow:
+    def forward_train(self, x: Tensor, *, exit_layer: int = 1) -> tuple[Tensor, Tensor]:
         """Return only the logits after the exit layer and after the last layer.
 
-        >>> model.forward_train(x).confidence.max() <= 1
-        tensor(True)
+        >>> shallow, deep = model.forward_train(x)
         """
         if not 1 <= exit_layer <= len(self.blocks):
             raise ValueError(
@@ -176,6 +138,4 @@ class EarlyExitTransformer(nn.Module):
                 " from 1."
             )
         states = self.states(x)
-        shallow = self.head(states[exit_layer - 1])
-        confidence = self.sureness(states[exit_layer - 1], shallow)
-        return Shallow(shallow, self.head(states[-1]), confidence)
+        return self.head(states[exit_layer - 1]), self.head(states[-1])

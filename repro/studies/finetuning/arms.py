@@ -14,25 +14,20 @@ from repro.data.files import TWIN
 from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
-from repro.studies.finetuning.public_weights import require_weights, weights_hash
-from repro.studies.finetuning.shape import SHAPES, Shape
-from repro.studies.resolved import resolved
+from repro.studies import resolved
+from repro.studies.finetuning.gpt2 import SHAPES, Shape, require_weights, weights_hash
 
-Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
+Size = Literal["tiny", "small", "medium", "large", "xl"]
 
 TRAINING_MESSAGES = 1045
 NARROWER = SHAPES["small"].width // SHAPES["tiny"].width
-OWN_SIZES = ("tiny", "mini")
-"""The sizes of models that repro itself pretrains; other sizes have GPT-2's weights."""
+OWN = "tiny"
+"""The size of the model that repro itself pretrains; other sizes have GPT-2's weights."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=5, batch=8, lr=5e-5, weight_decay=0.1, measure_every=5)
 PRETRAINING = Recipe(
     epochs=6, batch=4, lr=3e-3, weight_decay=0.1, schedule="cosine", warmup=100, clip=1.0
 )
-PRETRAININGS = {
-    "tiny": PRETRAINING,
-    "mini": PRETRAINING.but(epochs=72, lr=1e-3),  # six times through the corpus, about two hours
-}
 WINDOWS_AN_EPOCH = 400
 
 ACCURACIES = {
@@ -56,7 +51,6 @@ class PretrainArm(Arm):
     """The messages for finetuning; its vocabulary contains their tokens, too."""
 
     vocabulary: int = 4096
-    size: Size = "tiny"
     recipe: Recipe = PRETRAINING
 
     def at_ci(self) -> Self:
@@ -79,7 +73,7 @@ class PretrainArm(Arm):
     @property
     def shape(self) -> Shape:
         """The shape of the network."""
-        return SHAPES[self.size]
+        return SHAPES[OWN]
 
     @property
     def steps(self) -> int:
@@ -172,7 +166,7 @@ class FinetuneArm(Arm):
     def at_ci(self) -> Self:
         """Return the same experiment with a small GPT, which repro pretrains itself.
 
-        It has 4 blocks and is 48 wide, or 6 and 192 with `size="mini"`.
+        It has 4 blocks and is 48 wide.
 
         GPT-2's weights are usually missing, and too large for a CPU. Messages have up to 64 tokens
         (like 99 of 100 real ones), and the context has 512, so that padding to the context is eight
@@ -184,31 +178,28 @@ class FinetuneArm(Arm):
         - The adapters' rank shrinks with the width. So they are as large a part of the model, and
           change it as fast: by rate, rank, and the root of width over rank.
         """
-        if self.size not in ("small", "mini"):
+        if self.size != "small":
             raise Needs(
                 f"is about GPT-2's {self.size} model: needs --profile paper (ci has small models"
                 " of its own)"
             )
-        size: Size = "tiny" if self.size == "small" else "mini"
-        narrower = SHAPES["small"].width // SHAPES[size].width
         return self.but(
-            size=size,
+            size=OWN,
             longest=64,
             vocabulary=4096,
-            rank=max(1, self.rank // narrower),
-            recipe=self.recipe.but(lr=self.recipe.lr * narrower),
+            rank=max(1, self.rank // NARROWER),
+            recipe=self.recipe.but(lr=self.recipe.lr * NARROWER),
         )
 
     def located(self) -> Self:
         here = resolved(self, "data", "tokenizer", "corpus")
-        if self.size == "tiny":
+        if self.size == OWN:
             return here
-        corpora = (here.corpus,) if self.size == "mini" else ()
-        for name in (here.data, here.tokenizer, *corpora):
+        for name in (here.data, here.tokenizer):
             if name.endswith(TWIN):
                 real = name.removesuffix(TWIN)
                 raise Needs(f"is judged on {real} itself: run `python -m repro data fetch {real}`")
-        if self.start == "pretrained" and self.size not in OWN_SIZES:
+        if self.starts_from_gpt2:
             require_weights(self.size)
         return here
 
@@ -217,7 +208,7 @@ class FinetuneArm(Arm):
         names = [self.data, self.tokenizer]
         if self.vocabulary is not None:
             names.append(self.corpus)
-        if self.start == "pretrained" and self.size not in OWN_SIZES:
+        if self.starts_from_gpt2:
             names.append(f"gpt2-{self.size}")
         return tuple(names)
 
@@ -225,13 +216,18 @@ class FinetuneArm(Arm):
         parts = [messages_identity(self.data, tokenizer=self.tokenizer)]
         if self.vocabulary is not None:
             parts.append(byte_pairs_identity(self.corpus, tokenizer=self.tokenizer))
-        if self.start == "pretrained" and self.size not in OWN_SIZES:
+        if self.starts_from_gpt2:
             parts.append(weights_hash(self.size))
         return identity(*parts)
 
     @property
+    def starts_from_gpt2(self) -> bool:
+        """True if its runs start from GPT-2's published weights."""
+        return self.start == "pretrained" and self.size != OWN
+
+    @property
     def starts_from(self) -> Run[PretrainArm] | None:
-        if self.start == "random" or self.size not in OWN_SIZES:
+        if self.start == "random" or self.size != OWN:
             return None
         assert self.vocabulary is not None
         arm = PretrainArm(
@@ -239,8 +235,6 @@ class FinetuneArm(Arm):
             tokenizer=self.tokenizer,
             messages=self.data,
             vocabulary=self.vocabulary,
-            size=self.size,
-            recipe=PRETRAININGS[self.size],
         )
         return Run(arm, 1)  # one model for all seeds, as GPT-2 is one
 
@@ -266,7 +260,7 @@ class FinetuneArm(Arm):
         return self.trained not in ("all", "lora")
 
     def stacks_on(self, device: str) -> bool:
-        return self.is_frozen_below and self.size == "tiny"
+        return self.is_frozen_below and self.size == OWN
 
     @property
     def steps(self) -> int:
@@ -324,42 +318,6 @@ class FinetuneArm(Arm):
             if other
         ]
         return ", ".join([what, places.get(self.token, f"{self.token} token"), *variants])
-
-
-@dataclass(frozen=True, kw_only=True)
-class BaselineArm(Arm):
-    """A classifier without a network, fitted on the training messages without randomness."""
-
-    study: ClassVar[str] = "repro.studies.finetuning.baselines"
-    documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
-    metrics: ClassVar[dict[str, Metric]] = ACCURACIES
-
-    rule: Literal["length", "first token", "bag of words"]
-    data: str = "sms-spam"
-    tokenizer: str = "gpt2-bpe"
-    recipe: Recipe = Recipe(epochs=0, batch=8, lr=5e-5)
-
-    def at_ci(self) -> Self:
-        """Return the arm itself, since it takes no time."""
-        return self
-
-    @property
-    def data_sets(self) -> tuple[str, ...]:
-        return (self.data, self.tokenizer)
-
-    def located(self) -> Self:
-        return resolved(self, "data", "tokenizer")
-
-    def content(self) -> str:
-        return messages_identity(self.data, tokenizer=self.tokenizer)
-
-    @property
-    def steps(self) -> int:
-        return 0
-
-    @property
-    def label(self) -> str:
-        return f"{self.rule} alone"
 
 
 FIRST_ROW = FinetuneArm()

@@ -1,17 +1,100 @@
-"""Spam classifiers without a network: by the length, the first token, or the words of a message."""
+"""What takes no training: spam classifiers without a network, and the cost of an update.
+
+Both are computed without torch, in closed form, and no seed changes them.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.arm import Run
-from repro.core.study import Measures
+from repro.arm import Arm, Metric, Run
 from repro.data.bpe import load_tokenizer
-from repro.data.messages import Messages, load_messages
-from repro.studies.finetuning.arms import BaselineArm
+from repro.data.messages import Messages, load_messages, messages_identity
+from repro.recipe import Recipe
+from repro.studies import resolved
+from repro.studies.finetuning.arms import ACCURACIES, FinetuneArm
+
+if TYPE_CHECKING:
+    from repro.core.study import Measures
 
 Answers = NDArray[np.bool_]
+
+NOTHING = Recipe(epochs=0, batch=8, lr=5e-5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineArm(Arm):
+    """A classifier without a network, fitted on the training messages without randomness."""
+
+    study: ClassVar[str] = "repro.studies.finetuning.baselines"
+    documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
+    metrics: ClassVar[dict[str, Metric]] = ACCURACIES
+
+    rule: Literal["length", "first token", "bag of words"]
+    data: str = "sms-spam"
+    tokenizer: str = "gpt2-bpe"
+    recipe: Recipe = NOTHING
+
+    def at_ci(self) -> Self:
+        """Return the arm itself, since it takes no time."""
+        return self
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return (self.data, self.tokenizer)
+
+    def located(self) -> Self:
+        return resolved(self, "data", "tokenizer")
+
+    def content(self) -> str:
+        return messages_identity(self.data, tokenizer=self.tokenizer)
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.rule} alone"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostArm(Arm):
+    """The cost of an arm at its documented size, which no seed changes.
+
+    >>> CostArm(of=FinetuneArm(size="xl"))
+    """
+
+    study: ClassVar[str] = "repro.studies.finetuning.baselines"
+    documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
+    metrics: ClassVar[dict[str, Metric]] = {"multiplications": Metric("log", exact=True)}
+
+    of: FinetuneArm
+    data: str = "arithmetic"
+    recipe: Recipe = NOTHING
+
+    def at_ci(self) -> Self:
+        """Return the arm itself, since counting takes no time."""
+        return self
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return ()
+
+    def content(self) -> str:
+        return self.data
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.of.size}, {self.of.label}"
 
 
 def by_length(train: Messages, unseen: Messages, tokens: int) -> Answers:
@@ -49,19 +132,22 @@ def by_words(train: Messages, unseen: Messages, tokens: int) -> Answers:
 RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_words}
 
 
-class Baselines:
-    """The study of classifiers that are fitted in closed form; seeds do not matter."""
+class WithoutTraining:
+    """The study of costs, and of classifiers that are fitted in closed form."""
 
-    def train_outside(self, run: Run[BaselineArm]) -> Measures:
-        messages = load_messages(run.arm.data, tokenizer=run.arm.tokenizer)
-        tokens = len(load_tokenizer(run.arm.tokenizer))
+    def train_outside(self, run: Run[BaselineArm | CostArm]) -> Measures:
+        arm = run.arm
+        if isinstance(arm, CostArm):
+            return {"multiplications": arm.of.multiplications}
+        messages = load_messages(arm.data, tokenizer=arm.tokenizer)
+        tokens = len(load_tokenizer(arm.tokenizer))
         measures: Measures = {}
         for name, unseen in (("test", messages.test), ("validation", messages.validation)):
-            answers = RULES[run.arm.rule](messages.train, unseen, tokens)
+            answers = RULES[arm.rule](messages.train, unseen, tokens)
             right = (answers == unseen.is_spam).astype(float)
             measures[f"{name}_accuracy"] = float(right.mean())
             measures[f"{name}_right"] = right.tolist()
         return measures
 
 
-STUDY = Baselines()
+STUDY = WithoutTraining()

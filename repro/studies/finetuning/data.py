@@ -7,23 +7,47 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from repro.core.streams import stream
 from repro.core.weights import Parameters, to_file
 from repro.data.bpe import load_tokenizer
+from repro.data.corpus import load_byte_pairs
 from repro.data.messages import PARTS, Messages, load_messages
 from repro.studies.finetuning.arms import FinetuneArm
-from repro.studies.finetuning.classifier import frozen_part
-from repro.studies.finetuning.gpt import Sight
-from repro.studies.finetuning.vocabulary import renumbered
+from repro.studies.finetuning.model import Gpt, Sight
 
 CHUNK = 128
 """The number of messages computed at once; another number would round sums differently."""
+
+TWICE = 2
+"""Tokens that occur this often in the training messages are always kept."""
+
+
+@cache
+def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> NDArray[np.int64]:
+    """Return the new number of each token of the tokenizer, in a vocabulary of at most `size`.
+
+    It keeps the end of text, the tokens that occur more than once in the training messages, and
+    then the most frequent tokens of the corpus. All others share the last number.
+    """
+    vocabulary = load_tokenizer(tokenizer)
+    if len(vocabulary) <= size:
+        return np.arange(len(vocabulary))
+    in_messages = load_messages(messages, tokenizer=tokenizer).train.tokens.tokens
+    in_corpus = load_byte_pairs(corpus, tokenizer=tokenizer).train
+    ours, theirs = (np.bincount(x, minlength=len(vocabulary)) for x in (in_messages, in_corpus))
+    order = np.lexsort((-theirs, -np.minimum(ours, TWICE) // TWICE))
+    kept = [vocabulary.end_of_text, *order[order != vocabulary.end_of_text]][: size - 1]
+    numbers = np.full(len(vocabulary), size - 1)
+    numbers[kept] = np.arange(size - 1)
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -142,7 +166,9 @@ def _features(
 @torch.no_grad()
 def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
     """Compute the frozen part: [N, T, d], or [N, 1, d] where all blocks are frozen."""
-    gpt = frozen_part(arm, pretrained).to(part.x.device)
+    gpt = Gpt(arm.shape, vocabulary=len(pretrained["tokens.weight"]))
+    gpt.load_state_dict(pretrained)
+    gpt.to(part.x.device)
     features = []
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)

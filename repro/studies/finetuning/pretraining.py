@@ -17,8 +17,8 @@ from repro.core.study import Measures
 from repro.data.corpus import load_byte_pairs
 from repro.data.windows import windows
 from repro.studies.finetuning.arms import WINDOWS_AN_EPOCH, PretrainArm
-from repro.studies.finetuning.gpt import Gpt
-from repro.studies.finetuning.vocabulary import renumbered
+from repro.studies.finetuning.data import renumbered
+from repro.studies.finetuning.model import Gpt
 
 VALIDATION_WINDOWS = 32
 

@@ -19,6 +19,7 @@ The source gives neither sizes nor data. These were chosen:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, Self
 
@@ -29,8 +30,12 @@ from repro.data.pairs import pairs_identity
 from repro.data.passages import Variant, passages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
-from repro.studies.parameter_sharing.assignment import STRATEGIES, Order, Strategy, assigned
-from repro.studies.resolved import resolved
+from repro.studies import resolved
+
+Strategy = Literal["sequence", "cycle", "cycle (rev)"]
+
+Order = tuple[int, ...]
+"""The set of each layer, from the input to the output."""
 
 NARROWER = 12
 """The documented width, divided by that at `ci`."""
@@ -61,6 +66,58 @@ LONG = Recipe(
 
 SHORT = LONG.but(epochs=1000, measure_every=1000)
 """The recipe of 10,000 steps."""
+
+
+def sequence(layers: int, sets: int) -> Order:
+    """Assign each set to neighbouring layers.
+
+    The paper starts a new set after every `layers // sets` layers. If the division has a remainder,
+    this makes too many sets (12 for 12 layers and 8 sets); here it stays at the last set instead.
+
+    >>> sequence(6, 3)
+    (0, 0, 1, 1, 2, 2)
+    """
+    each = max(1, layers // sets)
+    return tuple(min(layer // each, sets - 1) for layer in range(layers))
+
+
+def cycle(layers: int, sets: int) -> Order:
+    """Assign all sets in turn, repeatedly.
+
+    >>> cycle(6, 3)
+    (0, 1, 2, 0, 1, 2)
+    """
+    return tuple(layer % sets for layer in range(layers))
+
+
+def cycle_reversed(layers: int, sets: int) -> Order:
+    """Assign all sets in turn, the last time backwards.
+
+    >>> cycle_reversed(6, 3)
+    (0, 1, 2, 2, 1, 0)
+    """
+    forwards = max(sets, sets * (-(-layers // sets) - 1))
+    return tuple(
+        layer % sets if layer < forwards else sets - 1 - layer % sets for layer in range(layers)
+    )
+
+
+STRATEGIES: dict[Strategy, Callable[[int, int], Order]] = {
+    "sequence": sequence,
+    "cycle": cycle,
+    "cycle (rev)": cycle_reversed,
+}
+
+
+def assigned(strategy: Strategy, *, layers: int, sets: int) -> Order:
+    """Return the set of each layer.
+
+    >>> assigned("cycle (rev)", layers=3, sets=3) == assigned("sequence", layers=3, sets=3)
+    True
+    """
+    if layers < 1 or sets < 1:
+        raise ValueError(f"layers={layers} and sets={sets} must be at least 1.")
+    return STRATEGIES[strategy](layers, sets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +305,43 @@ class TeacherArm(SharingArm):
     keeps_weights: ClassVar[bool] = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class PartialArm(SharingArm):
+    """A language model in which neighbouring layers share one part, and nothing else.
+
+    >>> PartialArm(part="feed-forward", among="first half").sharing
+    (0, 1, 2)
+    """
+
+    part: Literal["feed-forward", "block"]
+    """The shared part: the two matrices of the feed-forward layer, or the whole block."""
+
+    among: Literal["first half", "last half", "all"]
+    """The layers that share it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sets < self.layers or self.halting:
+            raise ValueError(
+                f"sets={self.sets} share whole layers already; give one set for each of the"
+                f" {self.layers} layers."
+            )
+
+    @property
+    def sharing(self) -> tuple[int, ...]:
+        """The layers that share the part."""
+        half = self.layers // 2
+        first, last = {"first half": (0, half), "last half": (half, self.layers)}.get(
+            self.among, (0, self.layers)
+        )
+        return tuple(range(first, last))
+
+    @property
+    def label(self) -> str:
+        where = "all layers" if self.among == "all" else f"the {self.among}"
+        return f"{super().label}, {self.part} shared by {where}"
+
+
 FAMILIES = {
     "deep": SharingArm(layers=12),
     "very deep": SharingArm(layers=18),
@@ -268,3 +362,35 @@ def sharing(family: str, strategy: Strategy) -> SharingArm:
 def untrained(arm: SharingArm) -> SharingArm:
     """Return an arm without training, for claims about its size."""
     return arm.but(recipe=arm.recipe.but(epochs=0), pairs_a_paradigm=1, last_words=1)
+
+
+SHORT_NAMES: dict[Strategy, str] = {"sequence": "seq", "cycle": "cycle", "cycle (rev)": "rev"}
+ROWS = {
+    f"{family} {short}": sharing(family, strategy)
+    for family in FAMILIES
+    for strategy, short in SHORT_NAMES.items()
+}
+MODELS = tuple(
+    name
+    for place, (name, arm) in enumerate(ROWS.items())
+    if list(ROWS.values()).index(arm) == place
+)
+"""The first row of each model."""
+
+COLUMNS = ("decoder 10k", "encoder 10k", "decoder 25k", "encoder 25k")
+
+
+def at(column: str, name: str) -> SharingArm:
+    """Return the arm of a row; for a family with CYCLE (REV), the only one trained for 25k.
+
+    >>> at("encoder 25k", "very wide").strategy
+    'cycle (rev)'
+    """
+    kind, steps = column.split()
+    arm = BASELINE if name == "baseline" else ROWS[f"{name} rev" if name in FAMILIES else name]
+    return arm.but(kind=kind, recipe=LONG if steps == "25k" else arm.recipe)
+
+
+def by_strategy(family: str, kind: str = "decoder") -> list[SharingArm]:
+    """Return a family with each strategy, for 10k steps."""
+    return [at(f"{kind} 10k", f"{family} {short}") for short in SHORT_NAMES.values()]

@@ -1,21 +1,85 @@
-"""Reads GPT-2's published weights, with the names of `gpt.Gpt`."""
+"""GPT-2 as it was published: its sizes, the file of each, and the weights in it.
+
+Arms ask for sizes and files while pytest collects tests, so torch is imported where weights are
+read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from repro.arm import Needs
+from repro.data.files import is_here
+from repro.data.inventory import sha256_of, take_inventory
+from repro.data.locate import DataError, data_folder
+from repro.data.registry import find
 
-from repro.core.weights import Parameters
-from repro.data.inventory import take_inventory
-from repro.data.locate import DataError
-from repro.studies.finetuning.public_weights import FILE
-from repro.studies.finetuning.shape import SHAPES, Shape
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from repro.core.weights import Parameters
+
+FILE = "model.safetensors"
 
 NORMS = {"ln_1": "norm_attention", "ln_2": "norm_feed_forward"}
 LINEARS = {"attn.c_proj": "attention.out", "mlp.c_fc": "up", "mlp.c_proj": "down"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The width, blocks, heads and context of a GPT."""
+
+    width: int
+    layers: int
+    heads: int
+    context: int = 1024
+
+    @property
+    def linears(self) -> list[tuple[int, int]]:
+        """The numbers of inputs and outputs of a block's linear layers."""
+        d = self.width
+        return [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
+
+    def products(self, length: int) -> float:
+        """Return the multiplications of one block for one token of a text of `length` tokens."""
+        return sum(reads * gives for reads, gives in self.linears) + 2 * length * self.width
+
+
+SHAPES = {
+    "tiny": Shape(48, 4, 3, context=512),  # our own
+    "small": Shape(768, 12, 12),
+    "medium": Shape(1024, 24, 16),
+    "large": Shape(1280, 36, 20),
+    "xl": Shape(1600, 48, 25),
+}
+"""The shapes of GPT-2 by the source's names, and of the model that repro pretrains."""
+
+
+def require_weights(size: str) -> None:
+    """Raise `Needs` where the weights of a size are missing."""
+    if not is_here(f"gpt2-{size}"):
+        raise Needs(
+            f"starts from GPT-2's {size} weights: run `python -m repro data fetch gpt2-{size}`"
+        )
+
+
+def weights_hash(size: str) -> str:
+    """Return the SHA-256 of the file, or "" without a file."""
+    path = data_folder() / find(f"gpt2-{size}").folder / FILE
+    if not path.is_file():
+        return ""
+    status = path.stat()
+    return _hash(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _hash(path: Path, changed: int, size: int) -> str:
+    """Hash a file, once per process if it does not change, since the largest has six gigabytes."""
+    return sha256_of(path)
 
 
 class NotGpt2(ValueError):
@@ -27,6 +91,8 @@ def load_weights(size: str) -> Parameters:
 
     The file is mapped into memory and copied tensor by tensor, to need less memory.
     """
+    from safetensors import SafetensorError, safe_open
+
     inventory = take_inventory(f"gpt2-{size}")
     path, advice = inventory.folder / FILE, f"run `python -m repro data fetch gpt2-{size}`"
     if inventory.faults:
@@ -43,7 +109,7 @@ def load_weights(size: str) -> Parameters:
 
 
 def renamed(tensors: Mapping[str, Tensor], shape: Shape) -> Parameters:
-    """Return the published tensors with the names and shapes of `gpt.Gpt`, as views.
+    """Return the published tensors with the names and shapes of `model.Gpt`, as views.
 
     In the published file linear layers are transposed, and queries, keys and values are one layer.
     """
@@ -84,4 +150,6 @@ def _turned(tensor: Tensor) -> Tensor:
 
 
 def _own(tensor: Tensor) -> Tensor:
+    import torch
+
     return tensor.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
