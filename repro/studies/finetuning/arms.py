@@ -17,17 +17,21 @@ from repro.recipe import Recipe
 from repro.studies import resolved
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, require_weights, weights_hash
 
-Size = Literal["tiny", "small", "medium", "large", "xl"]
+Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
 
 TRAINING_MESSAGES = 1045
 NARROWER = SHAPES["small"].width // SHAPES["tiny"].width
-OWN = "tiny"
-"""The size of the model that repro itself pretrains; other sizes have GPT-2's weights."""
+OWN_SIZES = ("tiny", "mini")
+"""The sizes of models that repro itself pretrains; other sizes have GPT-2's weights."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=5, batch=8, lr=5e-5, weight_decay=0.1, measure_every=5)
 PRETRAINING = Recipe(
     epochs=6, batch=4, lr=3e-3, weight_decay=0.1, schedule="cosine", warmup=100, clip=1.0
 )
+PRETRAININGS = {
+    "tiny": PRETRAINING,
+    "mini": PRETRAINING.but(epochs=72, lr=1e-3),  # six times through the corpus, about two hours
+}
 WINDOWS_AN_EPOCH = 400
 
 ACCURACIES = {
@@ -51,6 +55,7 @@ class PretrainArm(Arm):
     """The messages for finetuning; its vocabulary contains their tokens, too."""
 
     vocabulary: int = 4096
+    size: Size = "tiny"
     recipe: Recipe = PRETRAINING
 
     def at_ci(self) -> Self:
@@ -73,7 +78,7 @@ class PretrainArm(Arm):
     @property
     def shape(self) -> Shape:
         """The shape of the network."""
-        return SHAPES[OWN]
+        return SHAPES[self.size]
 
     @property
     def steps(self) -> int:
@@ -166,7 +171,7 @@ class FinetuneArm(Arm):
     def at_ci(self) -> Self:
         """Return the same experiment with a small GPT, which repro pretrains itself.
 
-        It has 4 blocks and is 48 wide.
+        It has 4 blocks and is 48 wide, or 6 and 192 with `size="mini"`.
 
         GPT-2's weights are usually missing, and too large for a CPU. Messages have up to 64 tokens
         (like 99 of 100 real ones), and the context has 512, so that padding to the context is eight
@@ -178,24 +183,27 @@ class FinetuneArm(Arm):
         - The adapters' rank shrinks with the width. So they are as large a part of the model, and
           change it as fast: by rate, rank, and the root of width over rank.
         """
-        if self.size != "small":
+        if self.size not in ("small", "mini"):
             raise Needs(
                 f"is about GPT-2's {self.size} model: needs --profile paper (ci has small models"
                 " of its own)"
             )
+        size: Size = "tiny" if self.size == "small" else "mini"
+        narrower = SHAPES["small"].width // SHAPES[size].width
         return self.but(
-            size=OWN,
+            size=size,
             longest=64,
             vocabulary=4096,
-            rank=max(1, self.rank // NARROWER),
-            recipe=self.recipe.but(lr=self.recipe.lr * NARROWER),
+            rank=max(1, self.rank // narrower),
+            recipe=self.recipe.but(lr=self.recipe.lr * narrower),
         )
 
     def located(self) -> Self:
         here = resolved(self, "data", "tokenizer", "corpus")
-        if self.size == OWN:
+        if self.size == "tiny":
             return here
-        for name in (here.data, here.tokenizer):
+        corpora = (here.corpus,) if self.size == "mini" else ()
+        for name in (here.data, here.tokenizer, *corpora):
             if name.endswith(TWIN):
                 real = name.removesuffix(TWIN)
                 raise Needs(f"is judged on {real} itself: run `python -m repro data fetch {real}`")
@@ -223,11 +231,11 @@ class FinetuneArm(Arm):
     @property
     def starts_from_gpt2(self) -> bool:
         """True if its runs start from GPT-2's published weights."""
-        return self.start == "pretrained" and self.size != OWN
+        return self.start == "pretrained" and self.size not in OWN_SIZES
 
     @property
     def starts_from(self) -> Run[PretrainArm] | None:
-        if self.start == "random" or self.size != OWN:
+        if self.start == "random" or self.size not in OWN_SIZES:
             return None
         assert self.vocabulary is not None
         arm = PretrainArm(
@@ -235,6 +243,8 @@ class FinetuneArm(Arm):
             tokenizer=self.tokenizer,
             messages=self.data,
             vocabulary=self.vocabulary,
+            size=self.size,
+            recipe=PRETRAININGS[self.size],
         )
         return Run(arm, 1)  # one model for all seeds, as GPT-2 is one
 
@@ -260,7 +270,7 @@ class FinetuneArm(Arm):
         return self.trained not in ("all", "lora")
 
     def stacks_on(self, device: str) -> bool:
-        return self.is_frozen_below and self.size == OWN
+        return self.is_frozen_below and self.size == "tiny"
 
     @property
     def steps(self) -> int:
