@@ -18,15 +18,21 @@ from repro.studies.finetuning.public_weights import require_weights, weights_has
 from repro.studies.finetuning.shape import SHAPES, Shape
 from repro.studies.resolved import resolved
 
-Size = Literal["tiny", "small", "medium", "large", "xl"]
+Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
 
 TRAINING_MESSAGES = 1045
 NARROWER = SHAPES["small"].width // SHAPES["tiny"].width
+OWN_SIZES = ("tiny", "mini")
+"""The sizes of the models that repro pretrains; the others have GPT-2's weights."""
 
 DOCUMENTED_RECIPE = Recipe(epochs=5, batch=8, lr=5e-5, weight_decay=0.1, measure_every=5)
 PRETRAINING = Recipe(
     epochs=6, batch=4, lr=3e-3, weight_decay=0.1, schedule="cosine", warmup=100, clip=1.0
 )
+PRETRAININGS = {
+    "tiny": PRETRAINING,
+    "mini": PRETRAINING.but(epochs=72, lr=1e-3),  # six times through the corpus, about two hours
+}
 WINDOWS_AN_EPOCH = 400
 
 ACCURACIES = {
@@ -151,7 +157,7 @@ class FinetuneArm(Arm):
     data: str = "sms-spam"
     tokenizer: str = "gpt2-bpe"
     corpus: str = "wikitext-2"
-    """The text that repro's own small model was pretrained on."""
+    """The text that repro's own small models are pretrained on."""
 
     recipe: Recipe = DOCUMENTED_RECIPE
 
@@ -164,7 +170,9 @@ class FinetuneArm(Arm):
             )
 
     def at_ci(self) -> Self:
-        """Return the same experiment with a GPT of 4 blocks, 48 wide, which repro pretrains itself.
+        """Return the same experiment with a small GPT, which repro pretrains itself.
+
+        It has 4 blocks and is 48 wide, or 6 and 192 where an arm is of `size="mini"`.
 
         GPT-2 is not here as a rule, and is too large for a CPU. Messages have up to 64 tokens (as
         99 of 100 real ones do), and the context 512, so that padding to the context is eight times
@@ -176,31 +184,31 @@ class FinetuneArm(Arm):
         - The adapters' rank shrinks with the width, so that they are as large a part of the model,
           and change it as fast: by rate, rank, and the root of width over rank.
         """
-        if self.size != "small":
+        if self.size not in ("small", "mini"):
             raise Needs(
-                f"is about GPT-2's {self.size} model: needs --profile paper (ci has one small model"
+                f"is about GPT-2's {self.size} model: needs --profile paper (ci has small models"
                 " of its own)"
             )
+        size: Size = "tiny" if self.size == "small" else "mini"
+        narrower = SHAPES["small"].width // SHAPES[size].width
         return self.but(
-            size="tiny",
+            size=size,
             longest=64,
             vocabulary=4096,
-            rank=max(1, self.rank // NARROWER),
-            recipe=self.recipe.but(lr=self.recipe.lr * NARROWER),
+            rank=max(1, self.rank // narrower),
+            recipe=self.recipe.but(lr=self.recipe.lr * narrower),
         )
 
     def located(self) -> Self:
         here = resolved(self, "data", "tokenizer", "corpus")
         if self.size == "tiny":
             return here
-        for name in (here.data, here.tokenizer):
+        corpora = (here.corpus,) if self.size == "mini" else ()
+        for name in (here.data, here.tokenizer, *corpora):
             if name.endswith(TWIN):
                 real = name.removesuffix(TWIN)
-                raise Needs(
-                    f"is judged at the documented size on {real} itself: run `python -m repro data"
-                    f" fetch {real}`"
-                )
-        if self.start == "pretrained":
+                raise Needs(f"is judged on {real} itself: run `python -m repro data fetch {real}`")
+        if self.start == "pretrained" and self.size not in OWN_SIZES:
             require_weights(self.size)
         return here
 
@@ -209,7 +217,7 @@ class FinetuneArm(Arm):
         names = [self.data, self.tokenizer]
         if self.vocabulary is not None:
             names.append(self.corpus)
-        if self.start == "pretrained" and self.size != "tiny":
+        if self.start == "pretrained" and self.size not in OWN_SIZES:
             names.append(f"gpt2-{self.size}")
         return tuple(names)
 
@@ -217,13 +225,13 @@ class FinetuneArm(Arm):
         parts = [messages_identity(self.data, tokenizer=self.tokenizer)]
         if self.vocabulary is not None:
             parts.append(byte_pairs_identity(self.corpus, tokenizer=self.tokenizer))
-        if self.start == "pretrained" and self.size != "tiny":
+        if self.start == "pretrained" and self.size not in OWN_SIZES:
             parts.append(weights_hash(self.size))
         return identity(*parts)
 
     @property
     def starts_from(self) -> Run[PretrainArm] | None:
-        if self.start == "random" or self.size != "tiny":
+        if self.start == "random" or self.size not in OWN_SIZES:
             return None
         assert self.vocabulary is not None
         arm = PretrainArm(
@@ -232,6 +240,7 @@ class FinetuneArm(Arm):
             messages=self.data,
             vocabulary=self.vocabulary,
             size=self.size,
+            recipe=PRETRAININGS[self.size],
         )
         return Run(arm, 1)  # one model for all seeds, as GPT-2 is one
 

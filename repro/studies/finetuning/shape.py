@@ -27,9 +27,10 @@ class Shape:
 
 SHAPES = {
     "tiny": Shape(48, 4, 3, context=512),  # our own
+    "mini": Shape(192, 6, 6, context=512),  # our own
     "small": Shape(768, 12, 12),
     "medium": Shape(1024, 24, 16),
     "large": Shape(1280, 36, 20),
     "xl": Shape(1600, 48, 25),
 }
-"""The shapes of GPT-2 by the source's names, and that of the model which `ci` pretrains."""
+"""The shapes of GPT-2 by the source's names, and those of the models that repro pretrains."""
