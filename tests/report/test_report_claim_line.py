@@ -2,8 +2,8 @@
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report import claim_line as lines
-from repro.report.claim_line import ClaimLine, claim_line, verdict_line
+from repro.report import lines
+from repro.report.lines import ClaimLine, claim_line, verdict_line
 from tests.report.records import record
 
 

@@ -4,8 +4,8 @@ import re
 
 from repro.judge import Outcome
 from repro.ledger import Change
+from repro.report.ending import MOST, MOST_LINES, WIDTH, ending
 from repro.report.results import Failure, ResultsDocument, errors
-from repro.report.terminal import MOST, MOST_LINES, WIDTH, ending
 from tests.report.records import record
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report.markdown import LIMIT, MOST_ROWS, summary
+from repro.report.ending import LIMIT, ROWS, summary
 from repro.report.results import Failure, ResultsDocument
 from tests.report.records import record
 
@@ -28,8 +28,8 @@ def test_the_end_of_the_session_comes_first_and_claims_are_folded(results):
 
 def test_a_list_has_so_many_rows_and_says_how_many_more(results):
     one = next(each for each in results.claims if each.claim == "004/falls")
-    text = summary(replace(results, claims=[one] * (MOST_ROWS[0] + 3)))
-    assert text.count("      004/falls: refuted, worse") == MOST_ROWS[0]
+    text = summary(replace(results, claims=[one] * (ROWS[0] + 3)))
+    assert text.count("      004/falls: refuted, worse") == ROWS[0]
     assert text.count("and 3 more, ") == 2
 
 

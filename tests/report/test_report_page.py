@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from repro.report.page.render import amount_of, compared, render
-from repro.report.results import Failure
+from repro.report.page import amount_of, compared, render
+from repro.report.results import Failure, SessionData
 from repro.report.runs import read_runs
-from repro.report.session import SessionData
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import HIDDEN
 from tests.attacks.strategies import MARKUP, STEERING

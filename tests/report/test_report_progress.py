@@ -1,6 +1,6 @@
 """The progress line: claims, the time that is left, and that it fits."""
 
-from repro.report.progress import progress_line, stopped_line
+from repro.report.lines import progress_line, stopped_line
 from repro.runs.progress import Status
 
 TWO_HOURS = {"seconds_left": 7200.0}

@@ -14,8 +14,7 @@ import pandas
 
 import repro.report
 from repro.report.diff import Said
-from repro.report.json_data import from_json, to_json
-from repro.report.record import JudgedClaim
+from repro.report.record import JudgedClaim, from_json, to_json
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import read_runs
 from repro.report.write import schema_text, write_data

@@ -1,6 +1,6 @@
 """What a report says of its session, and links that tell no secret and no path of a machine."""
 
-from repro.report.session import file_link, project_name, way_from, web_address
+from repro.report.results import file_link, project_name, way_from, web_address
 
 BLOB = "https://github.com/some/study/blob/1f2e/"
 

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import replace
 
 from repro.judge import Design, Judge
-from repro.report.page.render import amount_of, arm_values, compared
+from repro.report.page import amount_of, arm_values, compared
 from tests.report.records import arm, judged, measured
 
 
