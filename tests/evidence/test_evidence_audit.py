@@ -10,6 +10,7 @@ from repro.arm import Run
 from repro.evidence import audit as audit_module
 from repro.evidence import results as results_module
 from repro.evidence.audit import (
+    GROWTH,
     Again,
     Checked,
     NotTrained,
@@ -18,10 +19,10 @@ from repro.evidence.audit import (
     audit_lines,
     chance_to_find,
     compare,
+    difference,
     fewest_found,
     frame_of,
 )
-from repro.evidence.difference import GROWTH, difference
 from repro.evidence.results import EvidenceResults
 from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
