@@ -133,7 +133,8 @@ def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, mon
 
 
 def test_what_was_found_and_what_follows_is_said(frame):
-    found = frame(*map(of_today, SEEDS))
+    changed = Run(Slope(), 4)
+    found = frame(*map(of_today, SEEDS), line(changed), runs=[*SEEDS, changed])
     checked = [Checked(run, Repetition.SAME) for run in SEEDS]
     assert "so fewer than 1 of the 3 runs" in "\n".join(audit_lines(found, checked, seed=5))
     checked[0] = replace(checked[0], finding=Repetition.ROUNDED)
@@ -144,6 +145,8 @@ def test_what_was_found_and_what_follows_is_said(frame):
         "1 the same bits, 1 the same but for rounding, 1 another result",
         "WRONG  Slope, seed 2: far off",
         "may differ by 0.1 of the spread",
+        "finds wrong runs: 0% if 5% are, 0% if 10% are, 100% if 30% are",
+        "the other runs: 1 were packed before a change of line.train",
     ):
         assert part in lines, part
     assert "so fewer" not in lines
