@@ -199,21 +199,6 @@ def test_curves_are_judged_and_drawn(project):
     assert all(f">{epoch}<" in curve for epoch in (10, 20, 30, 40))
 
 
-def test_files_of_other_folders_may_be_called_alike(project):
-    means = {"one": {"plain": 0.93, "smoothing": 0.936}, "two": {"plain": 0.936, "smoothing": 0.93}}
-    for place, (folder, of_folder) in enumerate(means.items()):
-        project.mkdir(folder)
-        write(project, table(means=of_folder), f"{folder}/results.csv")
-        claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
-        claims = claims.replace("Ours", f"Source {place}")
-        (project.path / folder / f"test_{folder}.py").write_text(claims)
-    run(project, "one", "two", "--report", "report")
-    _, data = record(project)
-    assert [each["verdict"] for each in data["claims"]] == ["reproduced", "refuted"]
-    first, second = (dict.fromkeys(claim["arms"]) for claim in data["claims"])
-    assert not first.keys() & second.keys()
-
-
 def test_the_guide_runs_as_it_is_written(project, lines):
     guide = (Path(__file__).parents[2] / "docs" / "recorded.md").read_text()
     of_a_file, *of_numbers = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)

@@ -5,12 +5,9 @@ import doctest
 import importlib
 import io
 import json
-from statistics import fmean
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from recorded_results import say, table, write
 from scipy import stats
 
@@ -19,8 +16,6 @@ from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rows import File, Row
-from repro.recorded.runs import RecordedArmRuns, RecordedRun
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -266,6 +261,8 @@ def test_what_is_wrong_with_a_declaration_is_said(source):
 def test_a_path_is_relative_to_the_file_that_names_it():
     results = recorded("x.csv", arm="method", seed="seed", metrics=ACCURACY)
     assert results.folder.name == "recorded"
+    other = recorded("x.csv", arm="method", seed="seed", metrics=ACCURACY)  # as in another folder
+    assert results(method="plain") == results(method="plain") != other(method="plain")
 
 
 def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
@@ -400,41 +397,18 @@ def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, ca
     assert not (project.path / "packed").exists()
 
 
-ROW = Row({}, File("results.csv", ""), "line 2")
-SETTINGS = st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())
-VALUES = st.lists(st.none() | st.sampled_from([0.1, 0.2, 0.3]), max_size=2)
-
-
-def chosen_of(settings):
-    return tuple(zip(("method", "width", "deep"), settings, strict=True))
-
-
-def arm_of(values):
-    runs = {seed: RecordedRun(ROW, {"accuracy": value}) for seed, value in enumerate(values, 1)}
-    return RecordedArmRuns(runs)
-
-
-def expected(arms, chosen, beside):
-    """The mean of an arm and those of its rivals, from a look at every other one."""
-    means = {}
-    for each, arm in arms.items():
-        values = [run.measures["accuracy"] for run in arm.runs.values()]
-        apart = sum(a != b for a, b in zip(each, chosen, strict=True))
-        if apart <= 1 and each != beside and values and None not in values:
-            means[each] = fmean(values)
-    own = means.pop(chosen, None)
-    return (None, []) if own is None else (own, sorted(means.values()))
-
-
-@given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
-def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, data):
-    names = ["method", "width", "deep"]
-    results = recorded("results.csv", arm=names, seed="seed", metrics=ACCURACY)
-    arms = {chosen_of(settings): arm_of(values) for settings, values in tables.items()}
-    results.arms = arms
-    for _ in range(3):
-        chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
-        mean, rivals = means_of(results.arm_of(chosen), results.arm_of(beside), "accuracy")
-        assert (mean, sorted(rivals)) == expected(arms, chosen, beside)
-        beside = results.arm_of(beside)
-        assert means_of(results.arm_of(chosen), beside, "a metric of another source") == (None, [])
+def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(source):
+    rows = ["method,width,seed,accuracy", "a,1,1,0.1", "a,1,2,0.3", "b,1,1,0.3", "c,1,1,0.4"]
+    rows += ["a,2,1,0.5", "c,2,1,0.6", "b,2,1,0.7", "b,2,2,nan"]  # without a number: no rival
+    results = source("a.csv", "\n".join(rows), arm=["method", "width"])
+    for arm, other, expected in (
+        (("a", 1), ("b", 1), (0.2, [0.4, 0.5])),
+        (("a", 1), ("c", 2), (0.2, [0.3, 0.4, 0.5])),
+        (("b", 1), ("a", 1), (0.3, [0.4])),
+        (("b", 2), ("a", 1), (None, [])),
+        (("a", 1), ("a", 1), (None, [])),
+    ):
+        pair = [results(method=method, width=width).located() for method, width in (arm, other)]
+        mean, rivals = means_of(*pair, "accuracy")
+        assert (mean, sorted(rivals)) == expected, (arm, other)
+        assert means_of(*pair, "a metric of another source") == (None, [])
