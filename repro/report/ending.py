@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report.lines import agreeing
+from repro.report.lines import agreeing, cut
 from repro.report.record import ClaimRecord
 from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
 from repro.text import shown
@@ -79,7 +79,7 @@ def _changed(results: ResultsDocument, most: int) -> list[Line]:
     lines: list[Line] = [(f"against the ledger: {', '.join(parts)}", None)]
     for r in known[:most]:
         text = f"  {shown(r.claim)}: {r.verdict}, {shown(r.change)}: {shown(r.measured)}"
-        lines.append((_cut(text), r.verdict))
+        lines.append((cut(text, WIDTH), r.verdict))
     return lines + _and_more(len(known), most)
 
 
@@ -87,7 +87,7 @@ def _not_run(results: ResultsDocument, most: int) -> list[Line]:
     """Return the reasons why claims were not run, or cannot be settled."""
     reasons = results.reasons
     lines: list[Line] = [(f"inconclusive: {n}, {reason}", None) for reason, n in results.beyond]
-    lines += [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
+    lines += [(cut(f"not run: {n}, {shown(why)}", WIDTH), None) for why, n in reasons[:most]]
     return lines + _and_more(len(reasons), most)
 
 
@@ -138,10 +138,6 @@ def _columns(name: str, cells: Sequence[str], names: int, widths: Sequence[int])
 
 def _and_more(count: int, most: int) -> list[Line]:
     return [(f"  and {count - most} more, with -v or in the report", None)] * (count > most)
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
 
 
 def verdict_table(records: Sequence[ClaimRecord]) -> list[Line]:

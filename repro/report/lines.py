@@ -87,6 +87,11 @@ def verdict_line(claim: ClaimLine, *, width: int) -> str:
     """
     change = f" ({shown(claim.change)})" if claim.change else ""
     line = f"{claim.verdict:14}{shown(claim.name)}{change}  {shown(claim.measured)}".rstrip()
+    return cut(line, width)
+
+
+def cut(line: str, width: int) -> str:
+    """Return a line of at most `width` characters, with dots for what is cut off."""
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
@@ -127,9 +132,8 @@ def agreeing(statements: int) -> str:
     >>> agreeing(1)
     '1 printed statement is consistent'
     """
-    if statements == 1:
-        return "1 printed statement is consistent"
-    return f"{statements} printed statements are consistent"
+    are = "is" if statements == 1 else "are"
+    return f"{counted(statements, 'printed statement')} {are} consistent"
 
 
 def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> str:
@@ -155,7 +159,7 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
         f"waits for {status.waits_for}" if status.waits_for else "",
     ]
     line = " | ".join(filter(None, parts))
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return cut(line, width)
 
 
 def stopped_line(status: Status) -> str:
