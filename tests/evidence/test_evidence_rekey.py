@@ -2,7 +2,6 @@
 
 import copy
 import shutil
-from dataclasses import dataclass
 
 import pytest
 
@@ -13,7 +12,7 @@ from repro.evidence.audit import NotTrained
 from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key
-from tests.evidence.arms import MADE, RUN, SEEDS, Slope, identity_of, values_of
+from tests.evidence.arms import MADE, RUN, SEEDS, Slope, again, identity_of, values_of
 from tests.evidence.packs import FILE, command, compressed, lines_of, packed
 from tests.plugin.sessions import run as session
 from tests.plugin.sessions import trained as counts
@@ -77,33 +76,14 @@ def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
     assert set(results.read()) == {RUN, SEEDS[1]}
 
 
-@dataclass
-class FakeAgain:
-    """Trains every run to the same values as before, but for those that are given."""
-
-    others: dict
-    trained: list
-
-    def __call__(self, engines, *, device):
-        assert device == "cpu"
-        return self
-
-    def values(self, run):
-        self.trained.append(run)
-        values = self.others.get(run, values_of(run))
-        if isinstance(values, Exception):
-            raise values
-        return values
-
-
 @pytest.fixture
 def checked(monkeypatch):
     """Returns what is found of some runs, and which of them were trained again."""
 
-    def checked(found, **others):
-        again = FakeAgain(others.pop("others", {}), [])
-        monkeypatch.setattr(rekey, "Again", again)
-        return [*check(found, device="cpu")], again.trained
+    def checked(found, others=()):
+        runs = []
+        monkeypatch.setattr(rekey, "Again", again(dict(others), runs))
+        return [*check(found, device="cpu")], runs
 
     return checked
 
