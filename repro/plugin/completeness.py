@@ -31,7 +31,7 @@ from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.plugin.tests_in_files import find_tests, is_selected, name_of_test
-from repro.report.claim_line import REPRODUCED
+from repro.report.lines import REPRODUCED
 
 NAME = "repro-completeness"
 """The name of `Completeness` among pytest's plugins."""

@@ -14,7 +14,7 @@ from collections import Counter
 
 import pytest
 
-from repro.report.claim_line import (
+from repro.report.lines import (
     INCONCLUSIVE,
     NOT_RUN,
     PROPERTY,
@@ -23,10 +23,11 @@ from repro.report.claim_line import (
     ClaimLine,
     counted_line,
     known_line,
+    progress_line,
+    stopped_line,
     unable_line,
     verdict_line,
 )
-from repro.report.progress import progress_line, stopped_line
 from repro.runs.progress import Status
 from repro.text import shown_lines
 

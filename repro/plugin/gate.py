@@ -28,9 +28,8 @@ from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
-from repro.report.claim_line import ERROR, PROPERTY, ClaimLine, claim_line
-from repro.report.json_data import to_json
-from repro.report.record import ClaimRecord, JudgedClaim, finding_data
+from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
+from repro.report.record import ClaimRecord, JudgedClaim, finding_data, to_json
 from repro.runs.profiles import PROFILES, RECORDED
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines

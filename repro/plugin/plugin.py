@@ -22,7 +22,7 @@ from repro.plugin.command_line import add_options, completed_arguments, option, 
 from repro.plugin.completeness import OUTCOME, Completeness
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
-from repro.report.claim_line import PROPERTY
+from repro.report.lines import PROPERTY
 from repro.store import has_stored_runs
 from repro.text import said_in_full, shown_lines
 

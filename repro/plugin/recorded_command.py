@@ -11,7 +11,7 @@ from repro.text import shown
 
 if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
-    from repro.recorded.wanted import Wanted
+    from repro.recorded.judging import Wanted
 
 
 def add_to(commands: Any) -> None:
@@ -46,8 +46,7 @@ def _read(session: ClaimSession) -> Wanted:
     from repro.judge import Outcome
     from repro.plugin.claims import call, claim_id, quiet
     from repro.recorded import RecordedError
-    from repro.recorded.judging import RunsWanted
-    from repro.recorded.wanted import Wanted
+    from repro.recorded.judging import RunsWanted, Wanted
     from repro.runs.results import RunsMissing
 
     wanted = Wanted()

@@ -49,7 +49,7 @@ from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
 from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
-from repro.report.progress import plan_line
+from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
 from repro.runs.pool import TrainingStopped
 from repro.runs.profiles import profile_named

@@ -33,14 +33,20 @@ from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
-from repro.report.claim_line import ERROR, PROPERTY, ClaimLine
-from repro.report.json_data import from_json
+from repro.report.ending import Line, ending, verdict_table
+from repro.report.lines import ERROR, PROPERTY, ClaimLine
 from repro.report.plan_text import plan_text
-from repro.report.record import ClaimRecord, FigureData, JudgedClaim
-from repro.report.results import Failure, ResultsDocument, results_of
+from repro.report.record import ClaimRecord, FigureData, JudgedClaim, from_json
+from repro.report.results import (
+    Failure,
+    ResultsDocument,
+    SessionData,
+    project_name,
+    results_of,
+    way_from,
+    web_address,
+)
 from repro.report.runs import StoredRuns
-from repro.report.session import SessionData, project_name, way_from, web_address
-from repro.report.terminal import Line, ending, verdict_table
 from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of, place_of

@@ -1,8 +1,11 @@
-"""Claims on recorded runs: their design, refusals and remarks."""
+"""Claims on recorded runs: their design, refusals, remarks, and the runs that they want."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from repro.arm import Needs
 from repro.judge import Design, Effect, OneLook, Outcome, Verdict
@@ -11,6 +14,7 @@ from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import ranges
 from repro.recorded.source import AS_RECORDED, RecordedArm
+from repro.text import shown
 
 FEWEST = 8
 """With fewer seeds, a correlation says nothing."""
@@ -183,8 +187,45 @@ def means_of(arm: RecordedArm, other: RecordedArm, metric: str) -> tuple[float |
 
     Rivals could be compared with `other` instead. An arm with a missing number is no rival.
     """
-    means = arm.source.means(metric)
+    means = arm.source.means.get(metric, {})  # another source may lack it
     if arm.chosen == other.chosen or arm.chosen not in means:
         return None, []
     rivals = (each for each in arm.source.rivals(arm.chosen) if each != other.chosen)
     return means[arm.chosen], [means[each] for each in rivals if each in means]
+
+
+@dataclass
+class Wanted:
+    """The wanted runs, each with the claims that want it, and a sentence for each claim."""
+
+    runs: dict[tuple[RecordedArm, int], list[str]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+    def add(self, claim: str, runs: Iterable[tuple[RecordedArm, Sequence[int]]], why: str) -> None:
+        """Add the wanted runs of a claim."""
+        self.said.append(f"{claim}: {why}")
+        for arm, seeds in runs:
+            for seed in seeds:
+                self.runs.setdefault((arm, seed), []).append(claim)
+
+    def add_open(
+        self, claim: str, findings: Sequence[Verdict], arms: Sequence[RecordedArm]
+    ) -> None:
+        """Add the further seeds that would probably settle the open findings of a claim."""
+        for finding in findings:
+            why = finding.reason or finding.advice
+            seeds = finding.wanted
+            if why:
+                self.add(claim, further(arms, seeds).items() if seeds else (), why)
+
+    def table(self) -> str:
+        """Return the runs as CSV: the source, the settings of the arm, the seed, the claims."""
+        columns = list(dict.fromkeys(name for arm, _ in self.runs for name, _ in arm.chosen))
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(["source", *columns, "seed", "claims"])
+        for (arm, seed), claims in self.runs.items():
+            chosen = dict(arm.chosen)
+            cells = [arm.data, *(chosen.get(name, "") for name in columns), seed, "; ".join(claims)]
+            rows.writerow([shown(str(cell)) for cell in cells])
+        return text.getvalue()

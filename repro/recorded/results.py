@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,10 +15,7 @@ from repro.recorded.runs import Number, RecordedRun
 from repro.recorded.source import RecordedArm
 from repro.runs.identity import name_of
 from repro.runs.results import KnownResults
-from repro.store import Result
-from repro.store.key import canonical, key_of
-
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+from repro.store import Result, run_key
 
 RunsByKey = dict[str, tuple[dict[str, Any], dict[str, Any]]]
 """The values and the provenance of recorded runs, by key."""
@@ -135,24 +131,12 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     }
     history = {name: list(curve.values()) for name, curve in run.curves.items()}
     values = {"measures": measures, "history": history, "steps": 0}
-    head, about = _identity_of(arm)
-    identity = {**about, "row": values, "seed": seed}
-    row = _canonical(values)
+    identity = {"arm": arm.settings(), "code": _reader_of(source.read), "row": values, "seed": seed}
     file = run.first.file
     made = {"recorded": run.first.place, "file": file.name, "sha256": file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
-    values = {**values, "epochs": curves} if curves else values
-    return Result(key_of(f'{head},"row":{row},"seed":{seed}}}'), identity, values, made)
-
-
-@cache
-def _identity_of(arm: RecordedArm) -> tuple[str, dict[str, object]]:
-    """Return the common part of the identities of an arm's runs, and the start of its JSON text.
-
-    Keys equal those of `run_key`, but most of the text is made only once.
-    """
-    about: dict[str, object] = {"arm": arm.settings(), "code": _reader_of(arm.source.read)}
-    return canonical(about).removesuffix("}"), about
+    stored = {**values, "epochs": curves} if curves else values
+    return Result(run_key(identity), identity, stored, made)
 
 
 def _counted(value: Number, instead: float | None) -> Number:

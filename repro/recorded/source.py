@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar, Self, cast
@@ -121,9 +122,7 @@ class Recorded:
     looks: tuple[int, ...]
     may_end_apart: bool
     read: Read | None
-    _located: dict[Chosen, RecordedArm] = field(default_factory=dict)
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
-    _means: dict[str, dict[Chosen, float]] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
         """Return the arm with these settings; name enough of them to select one arm.
@@ -137,7 +136,7 @@ class Recorded:
                     f" {', '.join(self.columns.arm)}."
                 )
         given = tuple((n, setting(chosen[n])) for n in self.columns.arm if n in chosen)
-        return self._kind(data=self.path, chosen=given)
+        return self.arm_of(given)
 
     @cached_property
     def _kind(self) -> Callable[..., RecordedArm]:
@@ -184,10 +183,8 @@ class Recorded:
         return found[0]
 
     def arm_of(self, chosen: Chosen) -> RecordedArm:
-        """Return the arm with these settings, always the same object."""
-        if chosen not in self._located:
-            self._located[chosen] = self._kind(data=self.path, chosen=chosen)
-        return self._located[chosen]
+        """Return the arm with these settings."""
+        return self._kind(data=self.path, chosen=chosen)
 
     def _with(self, given: Chosen) -> list[Chosen]:
         """Return the arms that have the given settings."""
@@ -195,16 +192,16 @@ class Recorded:
             return [given]
         return [chosen for chosen in self.arms if set(given) <= set(chosen)]
 
-    def means(self, metric: str) -> dict[Chosen, float]:
-        """Return the mean of a metric over the runs of each arm, if no run lacks a number."""
-        if metric not in self._means:
-            self._means[metric] = {}
-            for chosen, arm in self.arms.items():
-                values = [run.measures.get(metric) for run in arm.runs.values()]
-                numbers = [value for value in values if isinstance(value, float)]
-                if numbers and len(numbers) == len(values):
-                    self._means[metric][chosen] = fmean(numbers)
-        return self._means[metric]
+    @cached_property
+    def means(self) -> dict[str, dict[Chosen, float]]:
+        """The mean of each metric over the runs of each arm, if no run lacks a number."""
+        means: dict[str, dict[Chosen, float]] = {metric: {} for metric in self.metrics}
+        for (metric, of_metric), (chosen, arm) in product(means.items(), self.arms.items()):
+            values = [run.measures.get(metric) for run in arm.runs.values()]
+            numbers = [value for value in values if isinstance(value, float)]
+            if numbers and len(numbers) == len(values):
+                of_metric[chosen] = fmean(numbers)
+        return means
 
     def rivals(self, chosen: Chosen) -> list[Chosen]:
         """Return the arms that differ from an arm in a single setting."""

@@ -140,7 +140,7 @@ def write_figure(figure: FigureData, folder: Path) -> Path:
     above = ENTRY * len(title) + 8
     below = above + plot.height + ENTRY
     width, height = plot.width + 2 * ENTRY, below + ENTRY * len(said)
-    style = files("repro.report.page").joinpath("plots.css").read_text(encoding="utf-8")
+    style = files("repro.report").joinpath("templates", "plots.css").read_text(encoding="utf-8")
     parts = [
         *(svg.text(0, ENTRY * (n + 1), words, "title") for n, words in enumerate(title)),
         f'<g transform="translate(0 {above:g})">{plot.body}</g>',

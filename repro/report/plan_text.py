@@ -1,4 +1,4 @@
-"""The text of `--plan`: the runs that a session would train, and their expected time."""
+"""The plan of a session: the runs that it would train, and their expected time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ from collections.abc import Sequence
 
 from repro.arm import Run
 from repro.judge import Design, detectable
+from repro.report.lines import about
 from repro.runs.profiles import Profile
-from repro.runs.progress import RATE
+from repro.runs.progress import RATE, Status
 from repro.runs.queue import work_of_all
 from repro.text import counted, shown
 
 MOST_ROWS = 10
 """The most rows of programs; further programs are counted."""
+
+
+def plan_line(status: Status) -> str:
+    """Return the line that says what will be trained, and for how long.
+
+    >>> plan_line(status)
+    '54 claims wait for 95 runs: about 10 min of training, by a guess from their size'
+    """
+    wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
+    runs = f"{wait} for {counted(status.missing, 'run')}"
+    return f"{runs}: {about(status.seconds_left)} of training, by a guess from their size"
 
 
 def plan_text(

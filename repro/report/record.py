@@ -1,23 +1,28 @@
 """The records of judged claims and of figures, sent between processes and published as JSON.
 
-`json_data` converts them to JSON and back, and `results.schema.json` describes them. A number that
-is not finite (of a diverged run, or a comparison without spread) is None, since JSON has none.
+`results.schema.json` describes their JSON. A number that is not finite (of a diverged run, or a
+comparison without spread) is None, since JSON has none. A field with the default None is left out
+of the JSON if it is None.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from enum import EnumType, StrEnum
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from repro.document import Check
 from repro.judge import Beyond, Effect, Outcome, Verdict
 from repro.ledger import Change, Kind
 from repro.runs.profiles import ANY_PROFILE
+
+T = TypeVar("T")
 
 Finding: TypeAlias = Verdict | Check
 """One judged statement, over seeds or by arithmetic; `str` explains it."""
@@ -314,3 +319,48 @@ def deciding_effect(record: ClaimRecord) -> tuple[FindingData, EffectData] | Non
     judged = [(f, f.effects[f.deciding]) for f in record.findings if f.deciding is not None]
     alike = [pair for pair in judged if pair[0].outcome is record.verdict]
     return next(reversed(alike or judged), None)
+
+
+def to_json(value: Any) -> Any:
+    """Return a value for `json.dumps`: dataclasses as objects, tuples as lists."""
+    if value is None or isinstance(value, str | int | float):  # first, since most values are plain
+        return value
+    if dataclasses.is_dataclass(value):
+        parts = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
+        return {
+            each.name: to_json(part)
+            for each, part in parts
+            if part is not None or each.default is not None
+        }
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    if isinstance(value, dict):
+        return {name: to_json(each) for name, each in value.items()}
+    return value
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """Return a value of this type from the output of `to_json`."""
+    value: T = _built(kind, data)
+    return value
+
+
+def _built(kind: Any, data: Any) -> Any:
+    if data is None or isinstance(data, int | float):
+        return data
+    if (parts := _parts(kind)) is not None:
+        return kind(**{name: _built(parts[name], each) for name, each in data.items()})
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is list:
+        return [_built(inner[0], each) for each in data]
+    if origin is tuple:
+        return tuple(_built(each, part) for each, part in zip(inner, data, strict=True))
+    if origin is dict:
+        return {name: _built(inner[1], each) for name, each in data.items()}
+    return kind(data) if isinstance(kind, EnumType) else data
+
+
+@cache
+def _parts(kind: Any) -> dict[str, Any] | None:
+    """Return the type of each field of a dataclass; None for any other type."""
+    return get_type_hints(kind) if dataclasses.is_dataclass(kind) else None

@@ -1,20 +1,24 @@
-"""The results of a session as one typed document, and counts of them.
+"""The results of a session as one typed document, counts of them, and the session itself.
 
-All reports are made from it: the end of the terminal (`terminal`), the page (`page`), the summary
-for a pull request (`markdown`) and the files of data (`write`).
+All reports are made from it: the end of the terminal and the summary for a pull request (`ending`),
+the page (`page`), and the files of data (`write`).
 """
 
 from __future__ import annotations
 
+import os
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Literal
+from urllib.parse import quote
 
 from repro.judge import Outcome
 from repro.ledger import KINDS, Change, Kind
 from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
-from repro.report.session import SessionData
 from repro.text import counted, shown
 
 CHANGES = (Change.WORSE, Change.OPEN, Change.OTHER, Change.BETTER)
@@ -32,6 +36,14 @@ MANY: dict[Kind, str] = {
 }
 
 
+_REMOTE = re.compile(
+    r"(?:(?:https?|ssh)://(?:[^@/]*@)?|(?:[^@/:]*@))"  # user and password are not captured
+    r"(?P<host>[\w.-]+)(?::\d+)?[:/](?P<path>[\w./~-]+?)(?:\.git)?/?",
+)
+_BELOW = {"github": "blob", "gitlab": "-/blob"}
+"""The part of a file's address before the commit, by a part of the host's name."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A claim that pytest counts as failed: its verdict, and the command that judges it alone."""
@@ -41,6 +53,27 @@ class Failure:
     command: str
     said: str = ""
     """The traceback of an error, with the output of training; empty for a verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionData:
+    """The session behind the results; unknown fields are empty."""
+
+    project: str = ""
+    version: str = ""
+    """The version of repro that judged."""
+    commit: str = ""
+    uncommitted_changes: bool = False
+    """True if the files differed from the commit."""
+    date: str = ""
+    """The time at which the session ended, in UTC."""
+    command: str = ""
+    profile: str = ""
+    """The profile: ci or paper."""
+    machine: str = ""
+    """The processor of the machine that judged, and its number of cores."""
+    files: str = ""
+    """The base address for links to the files of claims; ends in a slash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,3 +194,50 @@ def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecor
         name = source if record.kind == "source" else MANY[record.kind]
         groups.setdefault(name, []).append(record)
     return list(groups.items())
+
+
+def project_name(project: Path) -> str:
+    """Return the name of a project from its pyproject.toml, or else of its folder."""
+    try:
+        content = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+        name = content["project"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        name = None
+    return name if isinstance(name, str) and name else project.resolve().name
+
+
+def web_address(remote: str, commit: str, below: str = "") -> str:
+    """Return the web address of the files of a commit; empty if it is not known.
+
+    It contains no user name or password of the remote's address.
+
+    >>> web_address("git@github.com:someone/study.git", "1f2e", "code/")
+    'https://github.com/someone/study/blob/1f2e/code/'
+    """
+    found = _REMOTE.fullmatch(remote.strip())
+    kind = next((k for k in _BELOW if found and k in found["host"].split(".")), None)
+    if found is None or kind is None or not commit:
+        return ""
+    path = quote(found["path"].strip("/"))
+    return f"https://{found['host']}/{path}/{_BELOW[kind]}/{commit}/{quote(below)}"
+
+
+def way_from(report: Path, project: Path) -> str:
+    """Return the relative path from a report to its project's folder.
+
+    It is empty for a report outside the project, so that no report names a path of this machine.
+    """
+    inside, outside = report.resolve(), project.resolve()
+    if inside == outside or outside not in inside.parents:
+        return ""
+    return PurePosixPath(os.path.relpath(outside, inside)).as_posix() + "/"
+
+
+def file_link(files: str, file: str, line: int) -> str:
+    """Return the address of a line (from 0) of a file; empty without a base address.
+
+    >>> file_link("https://github.com/someone/study/blob/1f2e/", "claims/test_it.py", 6)
+    'https://github.com/someone/study/blob/1f2e/claims/test_it.py#L7'
+    """
+    outside = PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts
+    return "" if not files or outside else f"{files}{quote(file)}#L{line + 1}"

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from repro.report.curves import write_figure
-from repro.report.json_data import to_json
-from repro.report.markdown import summary
-from repro.report.record import ClaimRecord, deciding_effect
+from repro.report.ending import summary
+from repro.report.record import ClaimRecord, deciding_effect, to_json
 from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
 from repro.text import HIDDEN, shown
@@ -65,7 +64,7 @@ def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> l
     """
     if find_spec("jinja2") is None:
         raise NothingToDrawWith("the page needs pip install 'repro-claims[report]'")
-    from repro.report.page.render import render
+    from repro.report.page import render
 
     page = folder / "index.html"
     page.write_text(render(results, read_runs(results.arms, *places)), encoding="utf-8")

@@ -25,17 +25,14 @@ from repro.judge import Outcome
 from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.report import svg
-from repro.report.claim_line import ClaimLine, counted_line, verdict_line
 from repro.report.curves import LONGEST_NAME, write_figure
-from repro.report.json_data import from_json
-from repro.report.markdown import summary
-from repro.report.page.render import render
+from repro.report.ending import summary, verdict_table
+from repro.report.lines import ClaimLine, counted_line, progress_line, verdict_line
+from repro.report.page import render
 from repro.report.plan_text import plan_text
-from repro.report.progress import progress_line
-from repro.report.record import ArmData, JudgedClaim
+from repro.report.record import ArmData, JudgedClaim, from_json
 from repro.report.results import ResultsDocument, results_of
 from repro.report.runs import ArmRuns
-from repro.report.terminal import verdict_table
 from repro.report.write import CLAIM_COLUMNS, write_data, write_results
 from repro.runs.profiles import profile_named
 from repro.runs.progress import Status

@@ -92,26 +92,21 @@ def test_a_formula_is_shown_as_it_is_written():
     assert [formula.text for formula in written.values()] == list(written)
 
 
-def test_what_is_no_printed_number_is_refused():
+def test_what_is_no_printed_number_or_has_no_ends_is_refused():
     for text in ("", "a", "1.2.3", "1,23", "25.000 steps", "0.196 ± 0.003", "1e5"):
         with pytest.raises(ValueError, match="is not one printed number: give its digits"):
             printed(text)
     with pytest.raises(TypeError, match="has lost its printed digits"):
         printed("1") + 0.5
-
-
-def test_a_formula_whose_ends_say_nothing_is_refused():
-    x = printed("0.5")
-    with pytest.raises(ValueError, match="is not monotone"):
-        (x * (1 - x)).interval()
-    for zero in ("0%", "0.0%", "0.4%"):
-        with pytest.raises(ValueError, match=r"divides by what may be zero|is not monotone"):
-            (1 / printed(zero) / (1 / printed("0"))).interval()
-    total = exact(0)
-    for _ in range(13):
-        total = total + printed("1")
-    with pytest.raises(ValueError, match="has 13 rounded inputs"):
-        total.interval()
+    x, total = printed("0.5"), sum((printed("1") for _ in range(13)), exact(0))
+    for formula, match in (
+        (x * (1 - x), "is not monotone"),
+        *((1 / printed(zero) / (1 / printed("0")), "by what may be zero|is not monotone")
+          for zero in ("0%", "0.0%", "0.4%")),
+        (total, "has 13 rounded inputs"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=match):
+            formula.interval()
 
 
 stated = Document()
@@ -167,39 +162,38 @@ def test_what_disagrees_shows_its_arithmetic_and_what_should_be_there():
     ]
 
 
-def test_numbers_that_touch_agree_and_numbers_that_do_not_are_shown_apart():
-    assert agrees_with("0.5", "0.6")  # both may be 0.55
-    assert agrees_with("0.6", "0.5")
+def test_numbers_agree_if_they_may_be_equal_or_within_what_the_source_calls_the_same():
+    for one, other, within, agree in (
+        ("0.5", "0.6", 0, True),  # both may be 0.55
+        ("0.5", printed("0.6") + Fraction(1, 1000), 0, False),
+        ("0.6", printed("0.5") - Fraction(1, 1000), 0, False),
+        ("0.617", "0.615", 0, False),
+        ("0.617", "0.615", "0.01", True),
+        (72, Fraction(72), 0, True),  # exact numbers only if they are equal
+        (72, 73, 0, False),
+        ("40.93", perplexity("3.7119"), 0, True),
+    ):
+        assert bool(agrees_with(one, other, within=within)) is agree, (one, other)
+        if isinstance(other, str):
+            assert bool(agrees_with(other, one, within=within)) is agree, (other, one)
     apart = agrees_with("0.5", printed("0.6") + Fraction(1, 1000))
     assert apart.measured == "0.5 printed; 0.6 + 1/1000 = 0.551 to 0.651: disagrees"
-    assert not agrees_with("0.6", printed("0.5") - Fraction(1, 1000))
-
-
-def test_agreement_within_what_the_source_calls_the_same():
-    for one, other in (("0.617", "0.615"), ("0.615", "0.617")):
-        assert not agrees_with(one, other)
-        assert agrees_with(one, other, within="0.01")
     with pytest.raises(ValueError, match="is negative: give a distance"):
         agrees_with("0.617", "0.615", within=-1)
-    assert agrees_with(72, Fraction(72))  # exact numbers only if they are equal
-    assert not agrees_with(72, 73)
-    assert agrees_with("40.93", perplexity("3.7119"))
 
 
 def test_an_order_is_possible_or_not_or_open_as_far_as_the_digits_say():
-    for high, low, possible in (
-        ("0.565", "0.389", True),
-        ("0.389", "0.565", False),
-        ("70.05", "70.05", True),  # a tie as printed
-        ("6.79", "6.8", True),  # may be 6.794 and 6.75
-        (3, 3, False),
-        (3, 2, True),
+    for high, low, verdict in (
+        ("0.565", "0.389", "agrees"),
+        ("0.389", "0.565", "disagrees"),
+        ("70.05", "70.05", "agrees, as the digits leave it open"),
+        ("6.79", "6.8", "agrees, as the digits leave it open"),  # may be 6.794 and 6.75
+        (3, 3, "disagrees"),
+        (3, 2, "agrees"),
     ):
-        assert bool(stated(high) > low) is possible, (high, low)
-    still_open = "70.05 > 70.05: agrees, as the digits leave it open"
-    assert (stated("70.05") > "70.05").measured == still_open
-    assert (stated("9.84") > "8.93").measured == "9.84 > 8.93: agrees"
-    assert (stated("9.84") < "8.93").measured == "9.84 < 8.93: disagrees"
+        assert (stated(high) > low).measured == f"{high} > {low}: {verdict}"
+        assert bool(stated(high) > low) is verdict.startswith("agrees")
+        assert (stated(low) < high).measured == f"{low} < {high}: {verdict}"
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=5), st.integers(0, 4))

@@ -66,3 +66,20 @@ def file_of(folder, *lines, runs=None, name="evidence.jsonl.gz"):
     runs = sum(each.get("kind") == "run" for each in lines) if runs is None else runs
     path.write_bytes(compressed([head(runs), *lines]))
     return path
+
+
+def again(others, trained):
+    """What trains runs to the same values as before, or to others, or raises these."""
+
+    class Fake:
+        def __init__(self, engines, *, device):
+            assert device == "cpu"
+
+        def values(self, run):
+            trained.append(run)
+            values = others.get(run, values_of(run))
+            if isinstance(values, Exception):
+                raise values
+            return values
+
+    return Fake

@@ -10,6 +10,7 @@ from repro.arm import Run
 from repro.evidence import audit as audit_module
 from repro.evidence import results as results_module
 from repro.evidence.audit import (
+    GROWTH,
     Again,
     Checked,
     NotTrained,
@@ -18,15 +19,26 @@ from repro.evidence.audit import (
     audit_lines,
     chance_to_find,
     compare,
+    difference,
     fewest_found,
     frame_of,
 )
-from repro.evidence.difference import GROWTH, difference
 from repro.evidence.results import EvidenceResults
 from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
 from repro.studies.finetuning.arms import FinetuneArm
-from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
+from tests.evidence.arms import (
+    CODE,
+    MADE,
+    RUN,
+    SEEDS,
+    Slope,
+    again,
+    file_of,
+    identity_of,
+    line,
+    values_of,
+)
 from tests.studies.small import finetuning
 
 VALUES = values_of(RUN)
@@ -70,8 +82,7 @@ def test_an_audit_draws_from_what_can_be_trained_here_and_says_what_it_leaves_ou
 
 
 def test_each_run_has_the_same_chance_and_a_seed_draws_the_same_ones(frame, monkeypatch):
-    again = of_these(VALUES)
-    monkeypatch.setattr(audit_module, "Again", again)
+    monkeypatch.setattr(audit_module, "Again", again({}, []))
     found = frame(*map(of_today, SEEDS))
 
     def drawn(seed, draws):
@@ -84,25 +95,10 @@ def test_each_run_has_the_same_chance_and_a_seed_draws_the_same_ones(frame, monk
 
 
 def test_an_audit_ends_with_the_run_in_which_its_time_is_over(frame, monkeypatch):
-    monkeypatch.setattr(audit_module, "Again", of_these(VALUES))
+    monkeypatch.setattr(audit_module, "Again", again({}, []))
     monkeypatch.setattr(audit_module.time, "monotonic", iter(range(0, 1000, 10)).__next__)
     # a look at the clock takes ten seconds: at the beginning, and before and after each run
     assert len([*audit(frame(*map(of_today, SEEDS)), draws=3, seconds=35, seed=1)]) == 2
-
-
-def of_these(values):
-    """What trains all runs again to these values, or raises them."""
-
-    class Fake:
-        def __init__(self, engines, *, device):
-            pass
-
-        def values(self, run):
-            if isinstance(values, Exception):
-                raise values
-            return values
-
-    return Fake
 
 
 def moved(by):
@@ -126,13 +122,15 @@ def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, mon
         assert compare(frame_, RUN, values)[0] is finding, values
     assert "its slope differs by 0.12 of the spread" in compare(found, RUN, moved(0.03))[1]
     assert "the same kind of machine and versions" in compare(own, RUN, moved(0.03))[1]
-    monkeypatch.setattr(audit_module, "Again", of_these(NotTrained("no seven")))
+    untrained = dict.fromkeys(SEEDS, NotTrained("no seven"))
+    monkeypatch.setattr(audit_module, "Again", again(untrained, []))
     (untrained,) = audit(found, draws=1, seconds=60, seed=1)
     assert (untrained.finding, untrained.why) == (Repetition.NOT_TRAINED, "no seven")
 
 
 def test_what_was_found_and_what_follows_is_said(frame):
-    found = frame(*map(of_today, SEEDS))
+    changed = Run(Slope(), 4)
+    found = frame(*map(of_today, SEEDS), line(changed), runs=[*SEEDS, changed])
     checked = [Checked(run, Repetition.SAME) for run in SEEDS]
     assert "so fewer than 1 of the 3 runs" in "\n".join(audit_lines(found, checked, seed=5))
     checked[0] = replace(checked[0], finding=Repetition.ROUNDED)
@@ -143,6 +141,8 @@ def test_what_was_found_and_what_follows_is_said(frame):
         "1 the same bits, 1 the same but for rounding, 1 another result",
         "WRONG  Slope, seed 2: far off",
         "may differ by 0.1 of the spread",
+        "finds wrong runs: 0% if 5% are, 0% if 10% are, 100% if 30% are",
+        "the other runs: 1 were packed before a change of line.train",
     ):
         assert part in lines, part
     assert "so fewer" not in lines

@@ -13,7 +13,6 @@ from repro.evidence import EvidenceError, file
 from repro.evidence.file import LONGEST_LINE, EvidenceFile, encoded
 from repro.store import run_key
 from tests.evidence.arms import CODE, RUN, SEEDS, file_of, head, identity_of, line, values_of
-from tests.evidence.packs import compressed
 
 
 def read(path):
@@ -54,34 +53,32 @@ def test_a_file_with_any_byte_flipped_is_refused_or_is_the_same(tmp_path):
 def test_lines_that_are_missing_or_too_many(tmp_path):
     path = file_of(tmp_path, CODE, line())
     lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    weights = encoded({"kind": "weights", "key": run_key(OTHER), "part": 0, "base64": "AAAA"})
     for wrong, why in [
         (lines[:-1], "has 0 runs where its head says 1"),
         ([*lines, lines[2]], "line 4 is a second one for Slope, seed 1"),
+        ([*lines, weights], "line 4 has weights of another run"),
         ([lines[0], *lines[2:]], "not described"),
         (lines[1:], "line 1 is not the head of evidence"),
+        ([encoded(head(0, format=2))], "has format 2 where this version of repro reads 3"),
+        ([b"\x80\x04 a pickle"], "line 1 is not JSON"),
     ]:
         path.write_bytes(gzip.compress(b"".join(wrong)))
         assert why in refused(path)
 
 
-def test_another_format_and_no_format(tmp_path):
-    path = tmp_path / "evidence.jsonl.gz"
-    path.write_bytes(compressed([head(0, format=2)]))
-    assert "has format 2 where this version of repro reads 3" in refused(path)
+def test_what_is_no_file_of_evidence(tmp_path):
+    path, pipe = tmp_path / "evidence.jsonl.gz", tmp_path / "pipe"
     path.write_bytes(b"PK\x03\x04 a zip")
     assert "not whole gzip" in refused(path)
-    path.write_bytes(gzip.compress(b"\x80\x04 a pickle"))
-    assert "line 1 is not JSON" in refused(path)
     assert "No such file" in refused(tmp_path / "nothing")
-    assert "is not a file" in refused(tmp_path)
-    os.mkfifo(tmp_path / "pipe")
-    assert "is not a file" in refused(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    for other in (tmp_path, pipe):
+        assert "is not a file" in refused(other)
 
 
 OTHER = identity_of(SEEDS[1])
 VALUES = values_of(RUN)
-
-
 NONE = [
     ({"key": run_key(OTHER)}, "identity of another run"),
     ({"identity": {**identity_of(RUN), "seed": 2.0}}, "seed that is no int"),
@@ -110,22 +107,12 @@ def test_runs_that_are_none(tmp_path):
             changed["key"] = run_key(changes["identity"])
         sentence = refused(file_of(tmp_path, CODE, changed, runs=1))
         assert "line 3" in sentence
-        missing = [part for part in why.split("*") if part not in sentence]
-        assert missing == [], sentence
-
-
-def test_numbers_that_are_none(tmp_path):
+        assert why in sentence
     path = tmp_path / "evidence.jsonl.gz"
     for number in ("NaN", "Infinity", "-Infinity", "1e999"):
         texts = map(json.dumps, [head(1), CODE, line()])
         path.write_bytes(gzip.compress("\n".join(texts).replace("0.25", number).encode()))
         assert "line 3 has a value that no result has" in refused(path)
-
-
-def test_a_run_twice_and_weights_of_another(tmp_path):
-    weights = {"kind": "weights", "key": run_key(OTHER), "part": 0, "base64": "AAAA"}
-    assert "weights of another run" in refused(file_of(tmp_path, CODE, line(), weights))
-    assert "is a second one for Slope, seed 1" in refused(file_of(tmp_path, CODE, line(), line()))
 
 
 def test_json_that_is_nested_without_end(tmp_path):

@@ -1,6 +1,7 @@
 """Runs of other code: taken over where the same bits are trained again."""
 
-from dataclasses import dataclass
+import copy
+import shutil
 
 import pytest
 
@@ -11,7 +12,7 @@ from repro.evidence.audit import NotTrained
 from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key
-from tests.evidence.arms import MADE, RUN, SEEDS, Slope, identity_of, values_of
+from tests.evidence.arms import MADE, RUN, SEEDS, Slope, again, identity_of, values_of
 from tests.evidence.packs import FILE, command, compressed, lines_of, packed
 from tests.plugin.sessions import run as session
 from tests.plugin.sessions import trained as counts
@@ -34,17 +35,17 @@ def stored(identity, run=RUN, **made):
     return Result(run_key(identity), identity, values_of(run), {**HERE, **made})
 
 
-def test_a_run_is_found_under_a_key_of_other_code(today):
+def test_a_run_is_found_under_a_key_of_other_code_and_of_nothing_else(today):
     former = stored(identity_of(RUN))
     assert FormerRuns([former]).find(today(RUN)) is former
-
-
-def test_a_run_of_other_settings_data_versions_or_seed_is_not_found(today):
     others = [{"data": "other points"}, {"torch": "2.8"}, {"device": "cuda"}, {"seed": 2}]
     others.append({"arm": identity_of(WIDE[0])["arm"]})
     former = FormerRuns([stored({**identity_of(RUN), **other}) for other in others])
     assert former.find(today(RUN)) is None
     assert former.find(today(WIDE[0])) is not None
+    times = ["2026-02-01", "2026-03-01", "2026-01-01"]  # the last of several counts
+    former = [stored(identity_of(RUN, str(n)), finished=time) for n, time in enumerate(times)]
+    assert FormerRuns(former).find(today(RUN)) is former[1]
 
 
 def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_path, today):
@@ -60,12 +61,6 @@ def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_pa
     assert set(results.read()) == {RUN, SEEDS[1]}
 
 
-def test_the_last_of_several_former_results_counts(today):
-    times = ["2026-02-01", "2026-03-01", "2026-01-01"]
-    former = [stored(identity_of(RUN, str(n)), finished=time) for n, time in enumerate(times)]
-    assert FormerRuns(former).find(today(RUN)) is former[1]
-
-
 def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
     store, former = Store(tmp_path), stored(identity_of(RUN))
     results = RekeyedResults(store, FormerRuns([former]), device="cpu")
@@ -74,38 +69,21 @@ def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
     assert (first.key, first.values) == (run_key(today(RUN)), former.values)
     assert (second.values, third) == ({"steps": 1}, None)
     assert results.found == {RUN: former}
-    results.annotate({RUN: {"rekeyed": "at abc"}})
-    assert results.get(RUN).provenance == {"rekeyed": "at abc"}
+    made = note(former, 2, commit="abc")
+    assert made == {**HERE, "rekeyed": "at abc, 2 retrained"}
+    results.annotate({RUN: made})
+    assert results.get(RUN).provenance == made
     assert set(results.read()) == {RUN, SEEDS[1]}
-
-
-@dataclass
-class FakeAgain:
-    """Trains every run to the same values as before, but for those that are given."""
-
-    others: dict
-    trained: list
-
-    def __call__(self, engines, *, device):
-        assert device == "cpu"
-        return self
-
-    def values(self, run):
-        self.trained.append(run)
-        values = self.others.get(run, values_of(run))
-        if isinstance(values, Exception):
-            raise values
-        return values
 
 
 @pytest.fixture
 def checked(monkeypatch):
     """Returns what is found of some runs, and which of them were trained again."""
 
-    def checked(found, **others):
-        again = FakeAgain(others.pop("others", {}), [])
-        monkeypatch.setattr(rekey, "Again", again)
-        return [*check(found, device="cpu")], again.trained
+    def checked(found, others=()):
+        runs = []
+        monkeypatch.setattr(rekey, "Again", again(dict(others), runs))
+        return [*check(found, device="cpu")], runs
 
     return checked
 
@@ -141,11 +119,6 @@ def test_a_kind_that_cannot_be_trained_again_here_is_refused(checked):
     assert why == "no seven"
 
 
-def test_provenance_says_that_a_run_was_taken_over():
-    made = note(stored(identity_of(RUN)), 2, commit="abc")
-    assert made == {**HERE, "rekeyed": "at abc, 2 retrained"}
-
-
 def make_former(project, *, values=lambda values: values):
     """Give all runs of a project's store the keys of other code; return how many there are."""
     store = Store(project.path / "store")
@@ -157,14 +130,27 @@ def make_former(project, *, values=lambda values: values):
     return len(results)
 
 
+def others(values):
+    return {**values, "measures": {"slope": values["measures"]["slope"] + 1e-9}}
+
+
 @pytest.mark.thorough
-def test_a_store_is_taken_over_and_nothing_is_trained(trained):
+def test_a_store_is_taken_over_unless_other_bits_are_trained(trained):
     needed, _ = counts(session(trained))
-    runs = make_former(trained)
+    store = trained.path / "store"
+    shutil.copytree(store, trained.path / "kept")
+    runs = make_former(trained, values=others)
+    result = command("rekey")
+    assert result.ret == 1
+    result.stderr.fnmatch_lines(["line loop Line is not taken over: *gives another result now"])
+    assert [x.identity["code"] for x in Store(store).entries()] == ["c0de"] * runs
+    shutil.rmtree(store)
+    (trained.path / "kept").rename(store)
+    make_former(trained)
     result = command("rekey")
     assert result.ret == 0, result.stderr.str()
     result.stdout.fnmatch_lines(["line loop Line: 2 trained again: the same bits"])
-    taken = [x for x in Store(trained.path / "store").entries() if x.identity["code"] != "c0de"]
+    taken = [x for x in Store(store).entries() if x.identity["code"] != "c0de"]
     assert len(taken) == runs
     assert {x.provenance["rekeyed"] for x in taken} == {"at no commit, 2 retrained"}
     assert counts(session(trained)) == (needed, 0)
@@ -172,49 +158,26 @@ def test_a_store_is_taken_over_and_nothing_is_trained(trained):
 
 
 @pytest.mark.thorough
-def test_a_store_of_other_bits_is_refused(trained):
-    def others(values):
-        return {**values, "measures": {"slope": values["measures"]["slope"] + 1e-9}}
-
-    runs = make_former(trained, values=others)
-    result = command("rekey")
-    assert result.ret == 1
-    result.stderr.fnmatch_lines(["line loop Line is not taken over: *gives another result now"])
-    entries = list(Store(trained.path / "store").entries())
-    assert [x.identity["code"] for x in entries] == ["c0de"] * runs
-
-
-def make_others(path, *, by=0.0):
-    """Give all runs of a file the keys of other code, and add to what they measured."""
-    lines = lines_of(path)
-    for line in lines:
-        if line["kind"] == "run":
-            line["identity"]["code"] = "c0de"
-            line["key"] = run_key(line["identity"])
-            line["values"]["measures"]["slope"] += by
-        if line["kind"] == "code":
-            line["code"] = "c0de"
-    path.write_bytes(compressed(lines))
-
-
-@pytest.mark.thorough
-def test_a_file_is_taken_over_and_is_else_the_same(trained):
+def test_a_file_is_taken_over_unless_other_bits_are_trained(trained):
     path = packed(trained)
     whole = lines_of(path)
-    make_others(path)
-    result = command("rekey", FILE)
+    for by in (1e-9, 0.0):
+        lines = copy.deepcopy(whole)
+        for line in lines:
+            if line["kind"] == "run":
+                line["identity"]["code"] = "c0de"
+                line["key"] = run_key(line["identity"])
+                line["values"]["measures"]["slope"] += by
+            if line["kind"] == "code":
+                line["code"] = "c0de"
+        path.write_bytes(compressed(lines))
+        before = path.read_bytes()
+        result = command("rekey", FILE)
+        if by:
+            assert result.ret == 1
+            assert path.read_bytes() == before
     assert result.ret == 0, result.stderr.str()
     taken = lines_of(path)
     for line in taken:
         assert line.get("provenance", {}).pop("rekeyed", "") in ("", "at no commit, 2 retrained")
     assert sorted(map(repr, taken)) == sorted(map(repr, whole))
-
-
-@pytest.mark.thorough
-def test_a_file_of_other_bits_is_refused_and_left_as_it_is(trained):
-    path = packed(trained)
-    make_others(path, by=1e-9)
-    before = path.read_bytes()
-    result = command("rekey", FILE)
-    assert result.ret == 1
-    assert path.read_bytes() == before

@@ -2,6 +2,7 @@
 
 import pytest
 
+from repro.__main__ import main
 from repro.arm import Metric, Run
 from repro.evidence import EvidenceError
 from repro.evidence import pack as pack_module
@@ -165,3 +166,9 @@ def test_what_no_seed_changes_may_repeat(tmp_path, monkeypatch):
         results = results_of(file_of(tmp_path, CODE, *packed))
         results.of(RUN.arm, [1, 2, 3])
         assert len(results.repeats()) == repeats
+
+
+def test_options_that_there_are_not_are_refused():
+    for arguments in (["pack", "packed", "--nothing", "claims"], ["add", "packed", "--device"]):
+        with pytest.raises(SystemExit):
+            main(["evidence", *arguments])

@@ -51,22 +51,20 @@ def test_the_entries_of_known_claims_leave_an_older_ledger(tmp_path):
     assert [each.claim for each in entries_at(own.parent)] == ["900/a", "900/c", "900/b"]
 
 
-def test_a_package_of_that_name_is_no_ledger(tmp_path):
-    write(tmp_path / "ledger.toml", "900/a")
-    (tmp_path / "ledger").mkdir()
-    for name in ("__init__.py", "settings.toml"):
-        (tmp_path / "ledger" / name).touch()
-    assert ledgers_in(tmp_path) == [tmp_path / "ledger.toml"]
-    with pytest.raises(LedgerError, match="has modules of Python, so no ledger can be there"):
-        write(tmp_path / "ledger" / "test_a.toml", "900/a")
-
-
-def test_what_editors_and_merges_leave_is_no_ledger_and_hides_none(tmp_path):
+def test_a_package_is_no_ledger_nor_what_editors_and_merges_leave(tmp_path):
     folder = tmp_path / "ledger"
     write(folder / "test_a.toml", "900/a")
     for name in ("test_a.toml.orig", ".#test_b.toml", "README.md"):
         (folder / name).write_text("<<<<<<<")
     assert ledgers_in(tmp_path) == [folder / "test_a.toml"]
+    older, package = tmp_path / "older" / "ledger.toml", tmp_path / "older" / "ledger"
+    write(older, "900/a")
+    package.mkdir()
+    for name in ("__init__.py", "settings.toml"):
+        (package / name).touch()
+    assert ledgers_in(older.parent) == [older]
+    with pytest.raises(LedgerError, match="has modules of Python, so no ledger can be there"):
+        write(package / "test_a.toml", "900/a")
 
 
 def test_folders_that_pytest_does_not_walk_and_stored_runs_have_no_ledgers(tmp_path):
@@ -96,7 +94,7 @@ def test_a_ledger_is_read_only_for_the_files_that_ask(tmp_path):
         read_ledgers(tmp_path)
 
 
-def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):
+def test_an_entry_in_the_ledger_of_another_file_or_in_two_is_named_with_both(tmp_path):
     write(tmp_path / "ledger" / "test_a.toml", "900/a", "900/b")
     Ledgers().require_in_place("900/new", tmp_path / "test_b.py")
     with pytest.raises(LedgerError) as said:
@@ -105,10 +103,6 @@ def test_an_entry_in_the_ledger_of_another_file_is_named_with_both(tmp_path):
         f"The ledger {tmp_path}/ledger/test_a.toml has 900/b, whose claim is in test_b.py: move"
         " it into test_b.toml; where test_b.py was renamed, rename the ledger too."
     )
-
-
-def test_a_claim_in_two_ledgers_is_named_with_both(tmp_path):
-    write(tmp_path / "ledger" / "test_a.toml", "900/a", "900/b")
     write(tmp_path / "ledger" / "test_b.toml", "900/b")
     twice = re.escape(f"The ledgers {tmp_path}/ledger/test_a.toml and")
     with pytest.raises(LedgerError, match=rf"{twice} .*test_b.toml both have 900/b: remove it"):

@@ -14,7 +14,7 @@ from repro.own.arm import OutsideArm
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import NOTHING_JUDGED
-from repro.report.claim_line import PROPERTY
+from repro.report.lines import PROPERTY
 from repro.runs.profiles import PROFILES
 from tests.plugin.sessions import Made
 

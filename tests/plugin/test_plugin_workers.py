@@ -6,7 +6,7 @@ import pytest
 
 from repro.plugin.display import MOST_KNOWN, Display
 from repro.plugin.workers import ClaimsTogether, Notes
-from repro.report.claim_line import PROPERTY, ClaimLine
+from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.progress import Status
 
 CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]

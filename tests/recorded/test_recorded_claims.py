@@ -138,9 +138,9 @@ def test_declared_looks_are_taken_in_turn(project):
     run(project, "-rs").stdout.fnmatch_lines(["*needs 20 for the first of its declared looks*"])
 
 
-def test_trained_and_recorded_arms_are_not_compared(project):
+def test_arms_that_are_trained_are_not_compared_and_no_recorded_run_is_left_out(project):
     project.makepyfile(
-        test_mixed="""
+        test_others="""
         from repro import claim
         from repro.studies.depth_ladder.arms import D256_L4
         from test_results import RESULTS
@@ -149,25 +149,15 @@ def test_trained_and_recorded_arms_are_not_compared(project):
         def test_mixed(trials):
             a, b = trials(RESULTS(method="plain"), D256_L4)
             assert a.accuracy > b.accuracy
-        """,
-    )
-    result = run(project, "test_mixed.py")
-    result.stdout.fnmatch_lines(["*which is recorded, with arms that are trained here*"])
-
-
-def test_no_runs_that_exist_are_left_out_by_a_claim(project):
-    project.makepyfile(
-        test_after="""
-        from repro import claim
-        from test_results import RESULTS
 
         @claim("It is good", source="Ours, Text", after=2)
         def test_after(trials):
             assert trials(RESULTS(method="plain")).accuracy > 0.5
         """,
     )
-    result = run(project, "test_after.py")
+    result = run(project, "test_others.py")
     assert result.ret == 1
+    result.stdout.fnmatch_lines(["*which is recorded, with arms that are trained here*"])
     result.stdout.fnmatch_lines(["*after=2 leaves out seeds that would be trained, and*"])
 
 
@@ -207,21 +197,6 @@ def test_curves_are_judged_and_drawn(project):
     curve = page[page.index("Learning curves of the arms") :]
     curve = curve[: curve.index("</svg>")]
     assert all(f">{epoch}<" in curve for epoch in (10, 20, 30, 40))
-
-
-def test_files_of_other_folders_may_be_called_alike(project):
-    means = {"one": {"plain": 0.93, "smoothing": 0.936}, "two": {"plain": 0.936, "smoothing": 0.93}}
-    for place, (folder, of_folder) in enumerate(means.items()):
-        project.mkdir(folder)
-        write(project, table(means=of_folder), f"{folder}/results.csv")
-        claims = (project.path / "test_results.py").read_text().partition('@claim("Mixup')[0]
-        claims = claims.replace("Ours", f"Source {place}")
-        (project.path / folder / f"test_{folder}.py").write_text(claims)
-    run(project, "one", "two", "--report", "report")
-    _, data = record(project)
-    assert [each["verdict"] for each in data["claims"]] == ["reproduced", "refuted"]
-    first, second = (dict.fromkeys(claim["arms"]) for claim in data["claims"])
-    assert not first.keys() & second.keys()
 
 
 def test_the_guide_runs_as_it_is_written(project, lines):

@@ -5,12 +5,9 @@ import doctest
 import importlib
 import io
 import json
-from statistics import fmean
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from recorded_results import say, table, write
 from scipy import stats
 
@@ -19,8 +16,6 @@ from repro.arm import Metric, Run
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
-from repro.recorded.rows import File, Row
-from repro.recorded.runs import RecordedArmRuns, RecordedRun
 from repro.store import run_key
 from tests.oracles import oracle
 
@@ -133,14 +128,13 @@ def test_curves_end_with_their_last_value_and_skip_what_was_not_measured(source)
     arm = results(method="plain").located()
     assert (arm.epochs_of("accuracy"), arm.epochs_of("loss")) == ([1, 3], [1, 2, 3])
 
-
-def test_a_gap_in_a_curve_is_named(source):
-    rows = ["method,seed,epoch,accuracy"]
-    rows += [f"plain,1,{epoch},0.5" for epoch in (1, 2, 3)]
-    rows += [f"plain,2,{epoch},0.5" for epoch in (1, 3)]
-    arm = source("a.csv", "\n".join(rows), epoch="epoch")(method="plain").located()
+    rows = epochs("plain", 1, 3) + epochs("plain", 2, 3)[::2]
+    arm = source("b.csv", "\n".join([HEAD, *rows]), epoch="epoch")(method="plain").located()
     with pytest.raises(RecordedError, match=r"Seed 2 .* has no accuracy at 2"):
         arm.epochs_of("accuracy")
+
+
+HEAD = "method,seed,epoch,accuracy"
 
 
 def epochs(method, seed, end, value="0.5"):
@@ -157,29 +151,23 @@ CUT = [
 ]
 
 
-@pytest.mark.parametrize(("cut", "match"), CUT)
-def test_runs_that_end_at_different_epochs_are_refused_unless_that_is_declared(source, cut, match):
-    runs = [(method, seed) for method in "ab" for seed in (1, 2)]
-    rows = [row for run in runs for row in epochs(*run, cut.get(run, 20))]
-    text = "\n".join(["method,seed,epoch,accuracy", *rows])
-
-    def require(**said):
+def test_runs_that_end_at_different_epochs_are_refused_unless_that_is_declared(source):
+    def require(text, **said):
         results = source("a.csv", text, epoch="epoch", **said)
-        require_same_ends([results(method=name).located() for name in "ab"], ["accuracy"])
+        require_same_ends([results.arm_of(each) for each in results.arms], ["accuracy", "loss"])
 
-    require(ends="as recorded")
-    if match:
-        with pytest.raises(RecordedError, match=f'{match}.*say ends="as recorded" in'):
-            require()
-    else:
-        require()
-
-
-def test_a_run_that_diverged_may_end_where_it_did(source):
-    rows = [*epochs("a", 1, 20), *epochs("a", 2, 4), "a,2,5,nan"]
-    results = source("a.csv", "\n".join(["method,seed,epoch,accuracy", *rows]), epoch="epoch")
-    require_same_ends([results(method="a").located()], ["accuracy", "loss"])
-    table_of_ends = source("b.csv", LONG)  # which has none
+    runs = [(method, seed) for method in "ab" for seed in (1, 2)]
+    for cut, match in CUT:
+        text = "\n".join([HEAD, *(row for run in runs for row in epochs(*run, cut.get(run, 20)))])
+        require(text, ends="as recorded")
+        if match:
+            with pytest.raises(RecordedError, match=f'{match}.*say ends="as recorded" in'):
+                require(text)
+        else:
+            require(text)
+    diverged = [*epochs("a", 1, 20), *epochs("a", 2, 4), "a,2,5,nan"]  # may end where it did
+    require("\n".join([HEAD, *diverged]))
+    table_of_ends = source("b.csv", LONG)  # which has no epochs
     require_same_ends([table_of_ends(method="plain").located()], ["accuracy"])
 
 
@@ -189,32 +177,37 @@ def test_what_is_no_number_counts_as_is_said(source):
     assert WithRecorded(None).get(Run(plain, 1)).values["measures"] == {"accuracy": 0.1}
 
 
+ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]
+ONE = json.dumps(ROWS[0])
+TWO_SETS = "method,data,seed,accuracy\nplain,cifar10,1,0.5\nplain,svhn,1,0.4\n"
 WRONG = [
-    (LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
-    (LONG, {"seed": "number"}, "has no column 'number'"),
-    (LONG, {"tags": {"accuracy": "acc"}}, "has no column 'acc'"),
-    (LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in .*csv, line 2 and .*remove one"),
-    (LONG.replace("plain,2", "plain,x"), {}, "a.csv, line 2, column seed: 'x' is no whole number"),
-    (LONG.replace("0.5", "high"), {}, "a.csv, line 2, column accuracy: 'high' is no number"),
-    (LONG + "plain,3\n", {}, "a.csv, line 5: 2 cells where line 1 names 3"),
-    ("method,seed,seed\n", {}, "a.csv, line 1: two columns are called 'seed'"),
-    ("", {}, "No row was found"),
-    (LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
+    ("a.csv", LONG, {"arm": "methode"}, "has no column 'methode'; it has method, seed, accuracy"),
+    ("a.csv", LONG, {"seed": "number"}, "has no column 'number'"),
+    ("a.csv", LONG, {"tags": {"accuracy": "acc"}}, "has no column 'acc'"),
+    ("a.csv", LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
+    ("a.csv", LONG, {"path": "nothing.csv"}, r"There is no file .*nothing.csv"),
+    ("a.csv", LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in .*line 2 and .*remove one"),
+    ("a.csv", TWO_SETS, {}, "which differ in data: name what tells arms apart in"),
+    ("a.csv", LONG.replace("plain,2", "plain,x"), {}, "line 2, column seed: 'x' is no whole"),
+    ("a.csv", LONG + "plain,3\n", {}, "a.csv, line 5: 2 cells where line 1 names 3"),
+    ("a.csv", "method,seed,seed\n", {}, "a.csv, line 1: two columns are called 'seed'"),
+    ("a.csv", "", {}, "No row was found"),
+    ("a.jsonl", ONE + "\n{\n", {}, r"a\.jsonl, line 2: Expecting"),
+    ("a.jsonl", ONE + "\n[1]\n", {}, r"a\.jsonl, line 2: no JSON object with names and values"),
 ]
 
 
 def test_what_is_wrong_with_a_table_is_said(source):
-    for content, said, match in WRONG:
-        results = source("a.csv", content, **said)
+    for name, content, said, match in WRONG:
+        results = source(name, content, **said)
         with pytest.raises(RecordedError, match=match):
             results(method="plain").located() if "arm" not in said else results.arms
 
 
-ROWS = [{"method": "plain", "seed": 1, "accuracy": "high"}]
 SAME = [
     ("a.csv", "method,seed,accuracy\nplain,1,high\n", "line 2", None),
     ("a.tsv", "method\tseed\taccuracy\nplain\t1\thigh\n", "line 2", None),
-    ("a.jsonl", json.dumps(ROWS[0]), "line 1", None),
+    ("a.jsonl", ONE, "line 1", None),
     ("a.json", json.dumps(ROWS), "row 1", None),
     ("a.log", '[["plain", 1, "high"]]', "row 1", read_lists),
 ]
@@ -228,22 +221,10 @@ def test_a_wrong_cell_is_named_in_the_same_words_whichever_way_it_is_read(source
         assert str(raised.value).endswith(said)
 
 
-def test_what_is_no_row_is_named_by_its_line(source):
-    for line, why in (("{", "Expecting"), ("[1]", "no JSON object with names and values")):
-        with pytest.raises(RecordedError, match=rf"a\.jsonl, line 2: {why}"):
-            source("a.jsonl", f"{json.dumps(ROWS[0])}\n{line}\n")(method="plain").located()
-
-
 def test_a_metric_need_not_be_in_the_first_row(source):
     lines = [{"method": "plain", "seed": 1}, {"method": "plain", "seed": 2, "accuracy": 0.5}]
     results = source("a.jsonl", "\n".join(map(json.dumps, lines)))
     assert values(results, method="plain") == {1: None, 2: 0.5}
-
-
-def test_rows_that_something_else_tells_apart_are_named(source):
-    text = "method,data,seed,accuracy\nplain,cifar10,1,0.5\nplain,svhn,1,0.4\n"
-    with pytest.raises(RecordedError, match="which differ in data: name what tells arms apart in"):
-        source("a.csv", text)(method="plain").located()
 
 
 def test_arms_that_are_not_told_apart_are_said(source):
@@ -277,14 +258,11 @@ def test_what_is_wrong_with_a_declaration_is_said(source):
             source("a.csv", LONG, **said)
 
 
-def test_a_file_that_is_not_there_is_said(source):
-    with pytest.raises(RecordedError, match=r"There is no file .*nothing.csv"):
-        source("a.csv", LONG, path="nothing.csv")(method="plain").located()
-
-
 def test_a_path_is_relative_to_the_file_that_names_it():
     results = recorded("x.csv", arm="method", seed="seed", metrics=ACCURACY)
     assert results.folder.name == "recorded"
+    other = recorded("x.csv", arm="method", seed="seed", metrics=ACCURACY)  # as in another folder
+    assert results(method="plain") == results(method="plain") != other(method="plain")
 
 
 def test_keys_follow_the_content_and_not_the_place_of_a_row(source):
@@ -371,20 +349,18 @@ def wanted(project, monkeypatch, capsys):
 def test_the_runs_that_would_settle_a_claim_are_listed(project, monkeypatch, capsys):
     write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}))
     rows, said = wanted(project, monkeypatch, capsys)
-    assert {row["method"] for row in rows} == {"mixup", "plain"}
+    assert {(row["method"], row["width"]) for row in rows} == {("mixup", "64"), ("plain", "64")}
     assert {row["claims"] for row in rows} == {"Ours/mixup"}
     seeds = [int(row["seed"]) for row in rows if row["method"] == "plain"]
     assert seeds == list(range(21, 21 + len(seeds)))
     assert f"~{20 + len(seeds)} seeds would reproduce it with 80% power" in said
-    assert {row["width"] for row in rows} == {"64"}
 
 
 @pytest.mark.thorough
 def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
     say(project, "paired=True")
     rows, said = wanted(project, monkeypatch, capsys)
-    assert rows == []
-    assert "Nothing is wanted" in said
+    assert (rows, "Nothing is wanted" in said) == ([], True)
 
 
 @pytest.mark.thorough
@@ -421,39 +397,18 @@ def test_what_is_recorded_is_not_packed_and_why_is_said(project, monkeypatch, ca
     assert not (project.path / "packed").exists()
 
 
-ROW = Row({}, File("results.csv", ""), "line 2")
-SETTINGS = st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())
-VALUES = st.lists(st.none() | st.sampled_from([0.1, 0.2, 0.3]), max_size=2)
-
-
-def chosen_of(settings):
-    return tuple(zip(("method", "width", "deep"), settings, strict=True))
-
-
-def arm_of(values):
-    runs = {seed: RecordedRun(ROW, {"accuracy": value}) for seed, value in enumerate(values, 1)}
-    return RecordedArmRuns(runs)
-
-
-def expected(arms, chosen, beside):
-    """The mean of an arm and those of its rivals, from a look at every other one."""
-    means = {}
-    for each, arm in arms.items():
-        values = [run.measures["accuracy"] for run in arm.runs.values()]
-        apart = sum(a != b for a, b in zip(each, chosen, strict=True))
-        if apart <= 1 and each != beside and values and None not in values:
-            means[each] = fmean(values)
-    own = means.pop(chosen, None)
-    return (None, []) if own is None else (own, sorted(means.values()))
-
-
-@given(st.dictionaries(SETTINGS, VALUES, min_size=2, max_size=27), st.data())
-def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(tables, data):
-    names = ["method", "width", "deep"]
-    results = recorded("results.csv", arm=names, seed="seed", metrics=ACCURACY)
-    arms = {chosen_of(settings): arm_of(values) for settings, values in tables.items()}
-    results.arms = arms
-    for _ in range(3):
-        chosen, beside = (data.draw(st.sampled_from(list(arms))) for _ in range(2))
-        mean, rivals = means_of(results.arm_of(chosen), results.arm_of(beside), "accuracy")
-        assert (mean, sorted(rivals)) == expected(arms, chosen, beside)
+def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(source):
+    rows = ["method,width,seed,accuracy", "a,1,1,0.1", "a,1,2,0.3", "b,1,1,0.3", "c,1,1,0.4"]
+    rows += ["a,2,1,0.5", "c,2,1,0.6", "b,2,1,0.7", "b,2,2,nan"]  # without a number: no rival
+    results = source("a.csv", "\n".join(rows), arm=["method", "width"])
+    for arm, other, expected in (
+        (("a", 1), ("b", 1), (0.2, [0.4, 0.5])),
+        (("a", 1), ("c", 2), (0.2, [0.3, 0.4, 0.5])),
+        (("b", 1), ("a", 1), (0.3, [0.4])),
+        (("b", 2), ("a", 1), (None, [])),
+        (("a", 1), ("a", 1), (None, [])),
+    ):
+        pair = [results(method=method, width=width).located() for method, width in (arm, other)]
+        mean, rivals = means_of(*pair, "accuracy")
+        assert (mean, sorted(rivals)) == expected, (arm, other)
+        assert means_of(*pair, "a metric of another source") == (None, [])

@@ -1,19 +1,21 @@
 """The page: everything is on it, nothing on it can inject, it is small and asks no network."""
 
 import re
+import statistics
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from repro.report.page.render import amount_of, compared, render
-from repro.report.results import Failure
+from repro.judge import Design, Judge
+from repro.report.page import amount_of, arm_values, compared, render
+from repro.report.results import Failure, SessionData
 from repro.report.runs import read_runs
-from repro.report.session import SessionData
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import HIDDEN
 from tests.attacks.strategies import MARKUP, STEERING
+from tests.report.records import arm, judged, measured
 
 HOSTILE = " ".join(
     [*MARKUP, *STEERING, "</style></script><script>alert(1)</script>", "$\\frac{ $ {% raw %}"]
@@ -76,12 +78,8 @@ def test_everything_of_a_claim_is_on_the_page_which_asks_no_network(results, sto
         if effect := compared(record):
             assert f"{effect.label} = {amount_of(effect)}" in page.text
     title = results.figures[0].title
-    for words in (
-        "abcabcabca",
-        "repro.studies.depth_ladder.study",
-        title,
-        "random quantities are settled",
-    ):
+    study, errors = "repro.studies.depth_ladder.study", "random quantities are settled"
+    for words in ("abcabcabca", study, title, errors):
         assert words in page.text
     ids = [value for _, name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
@@ -183,3 +181,54 @@ def test_the_sentence_comes_before_the_name_and_the_values_beside_what_is_docume
     shown = " ".join(re.sub(r"<[^>]+>", " ", row).split())
     assert shown.startswith("Every trained block adds to the accuracy 004/value")
     assert "0.389 → 0.617 BP k=1 0.4" in shown
+
+
+def claim(means, finding):
+    judge = Judge(Design(looks=(5,)))
+    rungs = [measured(judge, f"BP k={k}", mean) for k, mean in means.items()]
+    return judged("004/it", finding(*rungs), arms=[arm(k) for k in means])
+
+
+def values_of(claim):
+    return arm_values(claim.record, claim.arms)
+
+
+def test_every_arm_has_its_mean_its_range_and_its_metric():
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a)
+    low, high = values_of(one)
+    assert (low.label, high.label, low.unit) == ("BP k=2", "BP k=3", "accuracy")
+    assert low.mean == statistics.fmean(one.record.findings[0].samples[1].values)
+    assert low.least < low.mean < low.most
+    only = claim({2: 0.4}, lambda a: a > 0.1)  # a number is no arm
+    assert [value.label for value in values_of(only)] == ["BP k=2"]
+    one.record.findings[0].samples[0].values[:] = [None] * 5
+    assert len(values_of(one)) == 1
+
+
+def test_values_come_in_the_order_of_the_arms_and_not_of_the_comparison():
+    for means, finding, expected in (
+        ((2, 12), lambda a, b: b > a, (2, 12)),
+        ((1, 2, 12), lambda a, b, c: c > a, (1, 12)),  # the name of one begins that of another
+        ((1, 2, 12), lambda a, b, c: (c > b) & (b > a), (1, 2, 12)),
+    ):
+        made = claim({k: 0.4 + 0.02 * k for k in means}, finding)
+        assert made.record.findings[0].samples[0].label == "BP k=12"
+        assert [value.label for value in values_of(made)] == [f"BP k={k}" for k in expected]
+
+
+def test_the_table_shows_the_comparison_that_decides():
+    """Of several findings it is the last with the claim's own outcome."""
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: a > b)
+    other = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a)
+    findings = [*one.record.findings, *other.record.findings]
+    both = replace(one.record, findings=findings)
+    assert both.verdict == "refuted"
+    assert compared(both).label == compared(one.record).label == "BP k=2 - BP k=3"
+
+
+def test_an_effect_is_said_as_in_a_verdict():
+    one = claim({2: 0.4, 3: 0.6}, lambda a, b: b > a).record
+    effect = compared(one)
+    assert one.measured == f"{effect.label} = {amount_of(effect)}, 5 seeds"
+    scaled = replace(effect, plain=-0.1, on_scale="log", estimate=-1234.5, low=None)
+    assert amount_of(scaled) == "−0.1, on log −1234"

@@ -1,7 +1,8 @@
-"""The results as data: they keep to the published schema, and pandas reads the tables."""
+"""The results as data: they keep to the schema, pandas reads the tables, links tell no secret."""
 
 import doctest
 import importlib
+import io
 import json
 import pkgutil
 import runpy
@@ -14,21 +15,23 @@ import pandas
 
 import repro.report
 from repro.report.diff import Said
-from repro.report.json_data import from_json, to_json
-from repro.report.record import JudgedClaim
-from repro.report.results import ResultsDocument, results_of
-from repro.report.runs import read_runs
-from repro.report.write import schema_text, write_data
+from repro.report.record import JudgedClaim, from_json, to_json
+from repro.report.results import (
+    ResultsDocument,
+    file_link,
+    project_name,
+    results_of,
+    way_from,
+    web_address,
+)
+from repro.report.runs import UsedRuns, columns_of, read_runs, rows_of
+from repro.report.write import schema_text, write_data, write_table
 from repro.runs.progress import Status
 from repro.store import Store, run_key
 from tests.report.records import RECIPE, arm, identity, store_runs
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(schema_text())
-
-
-def problems(data):
-    return [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)]
 
 
 def named(results, claim):
@@ -47,23 +50,22 @@ def test_results_that_were_written_keep_to_the_schema_and_can_be_read(results, t
     write_data(tmp_path, results)
     assert json.loads((tmp_path / "results.schema.json").read_text()) == SCHEMA
     data = json.loads((tmp_path / "results.json").read_text())
-    assert problems(data) == []
-    [climbs] = [each for each in data["claims"] if each["claim"] == "004/climbs"]
-    assert climbs["findings"][0]["samples"][0]["values"][0] is None
+    jsonschema.validate(data, SCHEMA)
     assert from_json(ResultsDocument, data) == results
+    climbs, paper = (
+        next(each for each in data["claims"] if each["claim"] == name)
+        for name in ("004/climbs", "004/paper")
+    )
+    assert climbs["findings"][0]["samples"][0]["values"][0] is None
+    assert climbs["level"] > 0
+    assert paper["p"] is None
+    assert "opposed" not in paper  # its default
 
 
 def test_what_a_process_sends_to_another_arrives(claims):
     texts = [json.dumps(to_json(claim), allow_nan=False) for claim in claims]
     arrived = [from_json(JudgedClaim, json.loads(text)) for text in texts]
     assert repr(arrived) == repr(claims)  # the types too: an outcome equals its text
-
-
-def test_what_nobody_knows_is_left_out(results):
-    data = {claim["claim"]: claim for claim in to_json(results)["claims"]}
-    assert data["004/climbs"]["level"] > 0
-    assert "opposed" not in data["004/paper"]
-    assert data["004/paper"]["p"] is None
 
 
 def test_an_arm_that_claims_share_is_written_once_with_all_its_seeds(claims):
@@ -87,20 +89,13 @@ def test_pandas_reads_the_tables(results, tmp_path):
     assert value.low < value.estimate < value.high
     assert value.low < value.plain < value.high
     assert claims.loc["000/agrees"].isna().p
-    seeds = pandas.read_csv(tmp_path / "seeds.csv")
-    of_ratio = seeds[seeds.claim == "000/ratio"].groupby("comparison").per_seed
-    assert np.isclose(of_ratio.mean(), claims.loc["000/ratio"].estimate, rtol=0.01).all()
-
-
-def test_each_seed_alone_is_what_its_samples_say(results, tmp_path):
     (finding,) = named(results, "004/gains").findings
     (effect,) = finding.effects
     left, right = (np.array(finding.samples[side].values) for side in effect.sides)
     assert effect.label == "BP k=3 - BP k=2"
-    assert np.allclose(left - right, effect.per_seed)
-    write_data(tmp_path, results)
     seeds = pandas.read_csv(tmp_path / "seeds.csv")
     written = seeds[seeds.claim == "004/gains"]
+    assert np.allclose(written.per_seed, left - right)
     assert np.allclose(written["first"], left)
     assert np.allclose(written["second"], right)
 
@@ -119,6 +114,72 @@ def test_epochs_are_those_that_were_measured(tmp_path):
     assert curves["accuracy"].epochs == [2, 4, 5]
     assert curves["loss"].epochs == [1, 2, 3, 4, 5]
     assert curves_of(tmp_path)["accuracy"].epochs == [1, 2, 3, 4, 5]  # without a recipe
+
+
+def test_the_table_has_a_row_for_each_number_of_each_run(store):
+    claims = [
+        UsedRuns("004/climbs", [arm(0), arm(1)], ["accuracy", "loss"]),
+        UsedRuns("004/value", [arm(1)], ["accuracy"]),
+    ]
+    file = io.StringIO()
+    write_table(file, columns_of(claims), rows_of(claims, store))
+    rows = pandas.read_csv(io.StringIO(file.getvalue()))
+    assert [*rows.columns][:4] == ["claim", "study", "arm", "arm.trained"]  # all else is alike
+    climbs = rows[(rows.claim == "004/climbs") & (rows["arm.trained"] == 1)]
+    assert sorted(set(climbs.seed)) == list(range(1, 13))
+    first = climbs[(climbs.seed == 1) & (climbs.metric == "accuracy")]
+    assert first.epoch.fillna(0).tolist() == [1, 2, 3, 4, 5, 0]  # and what it ended with
+    assert first.value.round(3).tolist() == [0.302, 0.352, 0.402, 0.452, 0.502, 0.5]
+    assert set(rows[rows.claim == "004/value"].metric) == {"accuracy"}
+    assert [*rows_of(claims)] == []  # runs that nobody has
+
+
+def test_a_list_has_a_row_for_each_part(store):
+    class Listed:
+        def measured(self, key):
+            result = store.measured(key)
+            result.values["measures"] = {"accuracy": [0.5, None, 0.7]}
+            result.values["history"] = {}
+            return result
+
+    rows = [*rows_of([UsedRuns("004/climbs", [arm(0)], ["accuracy"])], Listed())]
+    assert {row["metric"] for row in rows} == {"accuracy[0]", "accuracy[2]"}
+    assert len(rows) == 24
+
+
+BLOB = "https://github.com/some/study/blob/1f2e/"
+ADDRESSES = {
+    "git@github.com:some/study.git": BLOB,
+    "https://github.com/some/study": BLOB,
+    "https://github.com/some/study/": BLOB,
+    "https://someone:secret@github.com/some/study.git": BLOB,
+    "ssh://git@github.com:22/some/study.git": BLOB,
+    "https://gitlab.uni.edu/a/b/c.git": "https://gitlab.uni.edu/a/b/c/-/blob/1f2e/",
+    "/srv/git/study.git": "",
+    "https://example.org/study.git": "",
+    "javascript:alert(1)//github.com/x": "",
+    "": "",
+}
+
+
+def test_links_tell_no_secret_and_no_path_of_a_machine(tmp_path):
+    assert {remote: web_address(remote, "1f2e") for remote in ADDRESSES} == ADDRESSES
+    assert web_address("git@github.com:some/study.git", "") == ""
+    project = tmp_path / "project"
+    assert way_from(project / "build" / "report", project) == "../../"
+    assert way_from(tmp_path / "report", project) == ""
+    assert way_from(project, project) == ""
+    assert file_link(BLOB, "claims/a b.py", 6) == BLOB + "claims/a%20b.py#L7"
+    assert file_link("", "claims/it.py", 6) == ""
+    assert file_link(BLOB, "../elsewhere.py", 6) == ""
+    assert file_link("../", 'javascript:"x', 0) == "../javascript%3A%22x#L1"
+
+
+def test_a_project_is_called_as_it_calls_itself(tmp_path):
+    assert project_name(tmp_path) == tmp_path.name
+    for text, name in (('[project]\nname = "study"\n', "study"), ("[project\n", tmp_path.name)):
+        (tmp_path / "pyproject.toml").write_text(text)
+        assert project_name(tmp_path) == name, text
 
 
 def test_the_documented_examples_run(shared_results, monkeypatch):

@@ -27,41 +27,29 @@ def names(folder):
 
 
 def test_what_the_next_report_does_not_have_is_removed(folder):
+    known = hashlib.sha256(b"written here").hexdigest()  # as `sha256sum -c` reads it
+    assert (folder / LIST).read_text() == f"{known}  figure.svg\n{known}  index.html\n"
     replace_report(folder, [page(folder, "index.html", "anew")])
     assert names(folder) == {"index.html", LIST}
     assert (folder / "index.html").read_text() == "anew"
 
 
-def test_what_others_wrote_or_changed_stays(folder):
+def test_what_others_wrote_changed_or_linked_stays(folder):
     page(folder, "notes.txt")
     page(folder, "figure.svg", "changed by hand")
+    (folder / "index.html").unlink()
+    (folder / "index.html").symlink_to(page(folder.parent, "there.html"))
     replace_report(folder, [])
-    assert names(folder) == {"notes.txt", "figure.svg", LIST}
+    assert names(folder) == {"notes.txt", "figure.svg", "index.html", LIST}
 
 
-def test_the_list_is_that_of_sha256sum(folder):
-    known = hashlib.sha256(b"written here").hexdigest()
-    assert (folder / LIST).read_text() == f"{known}  figure.svg\n{known}  index.html\n"
-
-
-def test_a_list_that_names_other_places_removes_nothing_there(folder):
+def test_a_list_that_is_damaged_or_names_other_places_removes_nothing(folder):
     outside = page(folder.parent, "outside")
     known = hashlib.sha256(outside.read_bytes()).hexdigest()
-    for name in ("../outside", "claims/../../outside", str(outside), "a\\b"):
-        (folder / LIST).write_text(f"{known}  {name}\n")
-        replace_report(folder, [])
-        assert outside.exists(), name
-
-
-def test_a_link_is_not_removed(folder):
-    (folder / "figure.svg").unlink()
-    (folder / "figure.svg").symlink_to(page(folder.parent, "there.svg"))
-    replace_report(folder, [])
-    assert (folder / "figure.svg").is_symlink()
-
-
-def test_a_damaged_list_is_none(folder):
-    for content in (b"", b"\xff\xfe", b"not a list\n"):
+    places = ("../outside", "claims/../../outside", str(outside), "a\\b")
+    listed = [f"{known}  {name}\n".encode() for name in places]
+    for content in (b"", b"\xff\xfe", b"not a list\n", *listed):
         (folder / LIST).write_bytes(content)
         replace_report(folder, [])
+        assert outside.exists(), content
         assert "figure.svg" in names(folder), content

@@ -9,16 +9,7 @@ from repro.report.write import write_page
 from tests.oracles import oracle
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-SWITCHES = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 
 @pytest.fixture(scope="session")
@@ -40,12 +31,6 @@ def report(shared_results, store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     write_page(folder, shared_results, store)
     return (folder / "index.html").as_uri()
-
-
-@pytest.fixture(name="open_page")
-def open_page_fixture():
-    """A function that opens a page at another width, or in the dark."""
-    return open_page
 
 
 @pytest.fixture

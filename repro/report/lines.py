@@ -1,4 +1,4 @@
-"""The lines that announce claims as soon as they are judged, while others still train.
+"""The lines of a running session: one for each judged claim, and the progress of training.
 
 It is imported before pytest's workers start, so it must not import slow modules.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
 from repro.ledger import Change
+from repro.runs.progress import Status
 from repro.text import counted, shown
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ ERROR = "error"
 
 PROPERTY = "repro.line"
 """The property of a test's report with the line of its claim."""
+
+BAR = 20
+"""The width of the bar in characters."""
+
+_SHORT = {NOT_RUN: "cannot run", ERROR: "in error"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +87,11 @@ def verdict_line(claim: ClaimLine, *, width: int) -> str:
     """
     change = f" ({shown(claim.change)})" if claim.change else ""
     line = f"{claim.verdict:14}{shown(claim.name)}{change}  {shown(claim.measured)}".rstrip()
+    return cut(line, width)
+
+
+def cut(line: str, width: int) -> str:
+    """Return a line of at most `width` characters, with dots for what is cut off."""
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
@@ -121,6 +132,52 @@ def agreeing(statements: int) -> str:
     >>> agreeing(1)
     '1 printed statement is consistent'
     """
-    if statements == 1:
-        return "1 printed statement is consistent"
-    return f"{statements} printed statements are consistent"
+    are = "is" if statements == 1 else "are"
+    return f"{counted(statements, 'printed statement')} {are} consistent"
+
+
+def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> str:
+    """Return one line of at most `width` characters.
+
+    `settled` counts the judged claims with training, by verdict. The bar leaves out claims that
+    cannot run.
+
+    >>> progress_line(status, {"reproduced": 12}, width=120)
+    '[███                 ] 12/66 claims, about 10 min left: 12 reproduced | 195/290 runs'
+    """
+    counts = Counter(dict(settled))
+    cannot = counts[NOT_RUN]
+    judged, claims = counts.total() - cannot, max(1, status.claims - cannot)
+    full = min(BAR, BAR * judged // claims)
+    bar = f"[{'█' * full}{' ' * (BAR - full)}] {judged}/{claims} claims,"
+    bar = f"{bar} {about(status.seconds_left)} left"
+    by_verdict = [f"{n} {_SHORT.get(verdict, verdict)}" for verdict, n in counts.items() if n]
+    parts = [
+        f"{bar}: {', '.join(by_verdict)}" if by_verdict else bar,
+        f"{status.stored}/{status.requested} runs",
+        shown(status.under_way),
+        f"waits for {status.waits_for}" if status.waits_for else "",
+    ]
+    line = " | ".join(filter(None, parts))
+    return cut(line, width)
+
+
+def stopped_line(status: Status) -> str:
+    """Return the progress of a stopped session, and how to go on."""
+    return (
+        f"stopped with at least {status.stored} of {status.requested} runs stored;"
+        " the same command goes on from there, and from the checkpoints of those in training"
+    )
+
+
+def about(seconds: float) -> str:
+    """Return a rough time in words.
+
+    >>> about(38), about(83), about(754), about(7000)
+    ('under a minute', 'about 1 min', 'about 13 min', 'about 1 h 57 min')
+    """
+    if seconds < 55:
+        return "under a minute"
+    minutes = round(seconds / 60)
+    hours, rest = divmod(minutes, 60)
+    return f"about {hours} h {rest} min" if hours else f"about {minutes} min"

@@ -1,6 +1,7 @@
 """Renders the page from the results as HTML, in which every text is escaped.
 
-Each source has a section with its claims, its figures and its arms. Plots are SVG.
+The page is one file that needs no network and can be sent to a co-author. Each source has a section
+with its claims, its figures and its arms. Plots are SVG.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ from repro.report.record import (
     FindingData,
     deciding_effect,
 )
-from repro.report.results import CHANGES, ONE, ResultsDocument, count_lines, verdicts_of
+from repro.report.results import CHANGES, ONE, ResultsDocument, count_lines, file_link, verdicts_of
 from repro.report.runs import LOSS, ArmRuns, differing
-from repro.report.session import file_link
 from repro.report.svg import PagePlot
 from repro.text import shown, shown_lines
 
@@ -233,7 +233,7 @@ def _templates() -> Environment:
     from markupsafe import Markup, escape
 
     templates = Environment(
-        loader=PackageLoader("repro.report", "page"),
+        loader=PackageLoader("repro.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
@@ -268,7 +268,7 @@ def _templates() -> Environment:
 
 
 def _read(name: str) -> str:
-    return files("repro.report.page").joinpath(name).read_text(encoding="utf-8")
+    return files("repro.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _shown(value: Any) -> Any:

@@ -1,11 +1,12 @@
-"""The command `diff`: what two reports or ledgers say of the same claims."""
+"""The commands `diff` and `badge`: two reports or ledgers compared, and one as a picture."""
 
 import json
-
-import pytest
+from pathlib import Path
+from xml.etree import ElementTree
 
 from repro.__main__ import main
 from repro.ledger import Entry, Ledger
+from repro.report.badge import badge
 from repro.report.diff import Said, pairs
 from repro.report.write import write_data
 from tests.attacks.strategies import is_calm
@@ -26,14 +27,14 @@ def ledger(folder, **verdicts):
 def test_claims_are_paired_by_their_place_and_else_by_their_name():
     climbs, falls = ("004/climbs", "ci", "twin"), ("004/falls", "ci", "twin")
     real, large = ("004/climbs", "ci", "cifar10"), ("004/climbs", "paper", "cifar10")
-    same = dict.fromkeys([climbs, falls], SAID)
-    assert pairs(same, same) == [(climbs, climbs), (falls, falls)]
-    assert pairs({climbs: SAID}, {real: SAID}) == [(climbs, real)]
-    several = pairs({climbs: SAID}, dict.fromkeys([real, large], SAID))
-    assert sorted(several, key=str) == sorted(
-        [(climbs, None), (None, real), (None, large)], key=str
-    )
-    assert pairs({climbs: SAID, falls: SAID}, {climbs: SAID}) == [(climbs, climbs), (falls, None)]
+    for old, new, expected in (
+        ([climbs, falls], [climbs, falls], [(climbs, climbs), (falls, falls)]),
+        ([climbs], [real], [(climbs, real)]),
+        ([climbs], [real, large], [(climbs, None), (None, real), (None, large)]),
+        ([climbs, falls], [climbs], [(climbs, climbs), (falls, None)]),
+    ):
+        found = pairs(*(dict.fromkeys(places, SAID) for places in (old, new)))
+        assert sorted(found, key=str) == sorted(expected, key=str)
 
 
 def test_two_ledgers_are_compared_claim_by_claim(tmp_path, capsys):
@@ -70,13 +71,32 @@ def test_words_of_a_report_stay_on_their_lines(tmp_path, capsys):
     assert all(map(is_calm, lines))
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["[", "[]", "{}", json.dumps({"claims": [{"claim": "a"}]})],
-)
-def test_what_is_no_report_is_refused_in_a_sentence(content, tmp_path, capsys):
-    (tmp_path / "results.json").write_text(content)
-    assert main(["diff", str(tmp_path), str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "is no results.json of a report" in said
-    assert said.count("\n") == 1
+def test_what_is_no_report_is_refused_in_a_sentence(tmp_path, capsys):
+    for content in ("[", "[]", "{}", json.dumps({"claims": [{"claim": "a"}]})):
+        (tmp_path / "results.json").write_text(content)
+        assert main(["diff", str(tmp_path), str(tmp_path)]) == 1, content
+        said = capsys.readouterr().err
+        assert "is no results.json of a report" in said
+        assert said.count("\n") == 1
+
+
+def texts(picture):
+    root = ElementTree.fromstring(picture)
+    return root.get("aria-label"), [each.text for each in root.findall(".//{*}text")]
+
+
+def test_a_badge_counts_what_ledgers_have_checked(tmp_path, capsys):
+    whole = Path(ledger(tmp_path, a=("reproduced", ""), b=("refuted", "")))
+    Ledger(whole / "test_other.toml", []).accept([Entry("9/c", "ci", "", "refuted", "", "", "")])
+    assert main(["badge", str(whole / "test_it.toml")]) == 0
+    assert texts(capsys.readouterr().out)[1] == ["claims", "2 findings checked"]
+    assert main(["badge", str(whole)]) == 0
+    printed = capsys.readouterr().out
+    counts = "claims: 1 reproduced, 2 refuted"
+    assert texts(printed) == (counts, ["claims", "3 findings checked"])
+    assert texts(badge([])) == ("claims: none judged", ["claims", "none judged"])
+    picture = tmp_path / "new" / "claims.svg"
+    assert main(["badge", str(whole), "--into", str(picture)]) == 0
+    assert picture.read_text() == printed
+    assert main(["badge", str(whole), "--into", str(tmp_path)]) == 1
+    assert "was not written" in capsys.readouterr().err

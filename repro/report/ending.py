@@ -1,17 +1,20 @@
-"""The end of a session on a terminal, at 80 columns.
+"""The end of a session as text: on a terminal, at 80 columns, and for a pull request.
 
 It is short: failures, changes, a table of counts, and the reasons of claims that were not run. With
 -v a table of all verdicts comes before.
+
+The summary for a pull request is small enough for a CI step or a comment. Its lines are indented
+code: GitHub makes no markup, mention or link of them, and no text can end such a block.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from repro.judge import Outcome
 from repro.ledger import Change
-from repro.report.claim_line import agreeing
+from repro.report.lines import agreeing, cut
 from repro.report.record import ClaimRecord
 from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
 from repro.text import shown
@@ -26,6 +29,15 @@ LEAST_ROWS = 4
 """The least rows of the table of counts, however long the rest is."""
 
 WIDTH, INDENT = 79, 13
+
+LIMIT = 20_000
+"""The most bytes: GitHub allows a mebibyte for a step, and 65,536 characters for a comment."""
+
+ROWS = (40, 20, 10, 5, 2, 0)
+"""The numbers of rows of a list to try, until the summary fits. The report has all rows."""
+
+MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
+"""The most remarks, characters of a remark, and lines; the table of counts shrinks to fit."""
 
 Line = tuple[str, Outcome | None]
 """A line, and the verdict that sets its colour."""
@@ -67,7 +79,7 @@ def _changed(results: ResultsDocument, most: int) -> list[Line]:
     lines: list[Line] = [(f"against the ledger: {', '.join(parts)}", None)]
     for r in known[:most]:
         text = f"  {shown(r.claim)}: {r.verdict}, {shown(r.change)}: {shown(r.measured)}"
-        lines.append((_cut(text), r.verdict))
+        lines.append((cut(text, WIDTH), r.verdict))
     return lines + _and_more(len(known), most)
 
 
@@ -75,7 +87,7 @@ def _not_run(results: ResultsDocument, most: int) -> list[Line]:
     """Return the reasons why claims were not run, or cannot be settled."""
     reasons = results.reasons
     lines: list[Line] = [(f"inconclusive: {n}, {reason}", None) for reason, n in results.beyond]
-    lines += [(_cut(f"not run: {n}, {shown(why)}"), None) for why, n in reasons[:most]]
+    lines += [(cut(f"not run: {n}, {shown(why)}", WIDTH), None) for why, n in reasons[:most]]
     return lines + _and_more(len(reasons), most)
 
 
@@ -128,10 +140,6 @@ def _and_more(count: int, most: int) -> list[Line]:
     return [(f"  and {count - most} more, with -v or in the report", None)] * (count > most)
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
-
-
 def verdict_table(records: Sequence[ClaimRecord]) -> list[Line]:
     """Return the lines of the table of claims; the first line of a claim has its verdict.
 
@@ -169,3 +177,42 @@ def _details(record: ClaimRecord) -> list[str]:
 def _is_only_counted(record: ClaimRecord) -> bool:
     is_as_it_was = record.change_kind is Change.NONE
     return record.is_about_a_document and record.verdict is Outcome.REPRODUCED and is_as_it_was
+
+
+def summary(results: ResultsDocument) -> str:
+    """Return failures, changes and counts; new and refuted claims are folded.
+
+    >>> summary(results).splitlines()[0]
+    '## Claims'
+    """
+    texts = (_summary(results, most) for most in ROWS)
+    return next(text for text in texts if len(text.encode()) <= LIMIT)
+
+
+def _summary(results: ResultsDocument, most: int) -> str:
+    remarks = [shown(line, most=LONGEST) for line in (results.errors, *results.evidence) if line]
+    parts = ["## Claims"]
+    if not results.claims:
+        parts.append("No claim was run.")
+    elif not results.changed and not results.new:
+        parts.append("Nothing changed against the ledger.")
+    lines = [line for line, _ in ending(results, most=most, height=HEIGHT)]
+    parts.append(_code([*lines, "", *remarks[:MOST_REMARKS]]))
+    refuted = [record for record in results.claims if record.verdict is Outcome.REFUTED]
+    parts.append(_folded("Not in the ledger yet", results.new, most))
+    parts.append(_folded("Refuted", refuted, most))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _folded(title: str, records: Sequence[ClaimRecord], most: int) -> str:
+    """Return claims with their sentences and measurements, folded below their number."""
+    if not records:
+        return ""
+    lines = [line for line, _ in verdict_table(records[:most])]
+    if len(records) > most:
+        lines.append(f"and {len(records) - most} more, in the report")
+    return f"<details><summary>{title}: {len(records)}</summary>\n\n{_code(lines)}\n\n</details>"
+
+
+def _code(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in lines).strip("\n")
