@@ -77,7 +77,7 @@ class OutsideStudy:
 
     def _measures(self, run: Run[Any], record: TrainingRun) -> Measures:
         seeded = all_drawing_from(stream_seed(run.seed, "outside"))
-        with seeded, _threads(record.threads), _visible(record.visible):
+        with seeded, _using(record.threads, record.visible):
             more = {"run": record} if self._takes_run else {}
             measured = self.train(run.arm, run.seed, **more)
         return checked(run.arm, measured, by=f"train({', '.join(['arm', 'seed', *more])})")
@@ -93,9 +93,13 @@ def _takes(function: Callable[..., Any], **more: Any) -> bool:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let torch, OpenMP and commands that are started use so many threads within the block."""
-    with environment_with(dict.fromkeys(THREADS, str(count))):
+def _using(count: int, visible: str | None) -> Iterator[None]:
+    """Let torch, OpenMP and commands use so many threads within the block.
+
+    Commands that are started see the visible CUDA devices alone.
+    """
+    variables = dict.fromkeys(THREADS, str(count))
+    with environment_with(variables if visible is None else {**variables, VISIBLE: visible}):
         if not has_torch():
             yield
             return
@@ -107,11 +111,6 @@ def _threads(count: int) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(usual)
-
-
-def _visible(devices: str | None) -> AbstractContextManager[None]:
-    """Let commands that are started see these CUDA devices alone within the block."""
-    return nullcontext() if devices is None else environment_with({VISIBLE: devices})
 
 
 def _torch_drawing_from(seed: int) -> AbstractContextManager[None]:
