@@ -174,16 +174,25 @@ def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
 
 
 def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:
-    """Return the expected seconds of each run: the work of its arm, times its study's median rate.
+    """Return the expected seconds of each run, with the runs that it starts from.
 
-    So nobody can have a few runs left out by writing false times into them.
+    They are the work of its arm, times its study's median rate. So nobody can have a few runs left
+    out by writing false times into them.
     """
     rates: dict[str, list[float]] = {}
     for run, record in records.items():
         seconds = record.result.provenance.get("seconds") or UNKNOWN_SECONDS
         rates.setdefault(run.arm.study, []).append(seconds / (run.arm.work or 1.0))
     usual = {study: statistics.median(each) for study, each in rates.items()}
-    return {run: usual[run.arm.study] * (run.arm.work or 1.0) for run in records}
+    alone = {run: usual[run.arm.study] * (run.arm.work or 1.0) for run in records}
+    return {run: sum(alone.get(each, 0.0) for each in _with_starts(run)) for run in records}
+
+
+def _with_starts(run: Run) -> Iterator[Run]:
+    """Yield a run, the run that it starts from, and so on."""
+    yield run
+    if run.arm.starts_from is not None:
+        yield from _with_starts(run.arm.starts_from)
 
 
 def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Checked]:

@@ -81,6 +81,14 @@ def test_an_audit_draws_from_what_can_be_trained_here_and_says_what_it_leaves_ou
     assert frame(*lines, runs=()).left_out == {"are of no claim that was read": 3}
 
 
+def test_the_time_of_a_run_counts_the_run_that_it_starts_from(frame, monkeypatch):
+    start, then = RUN, Run(Slope(width=16), 1)
+    starts_from = property(lambda arm: start if arm == then.arm else None)
+    monkeypatch.setattr(Slope, "starts_from", starts_from)
+    lines = [of_today(run, provenance={**MADE, "seconds": 40.0}) for run in (start, then)]
+    assert frame(*lines, runs=[start, then], longest=50).drawable == [start]
+
+
 def test_each_run_has_the_same_chance_and_a_seed_draws_the_same_ones(frame, monkeypatch):
     monkeypatch.setattr(audit_module, "Again", again({}, []))
     found = frame(*map(of_today, SEEDS))
