@@ -202,57 +202,59 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     return claims
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits for a test
-def pytest_runtest_protocol(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, Any, Any]:
-    """Wait until a claim can be judged, if the next test is a claim."""
-    is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
-    claims = claim_session(item.session) if is_due else None
-    if claims is not None and not _is_only_set_up(item.config):
-        claims.turns.wait(item)
-    return (yield)
-
-
 class _Running:
-    """Second implementations of hooks that this module implements, too."""
+    """Runs claims in their turn; a plugin that is registered last, so that it comes first."""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged, instead of this one."""
-        claims: ClaimSession | None = item.config.stash.get(SESSION, None)
-        if claims is None or _is_only_set_up(item.config):
-            return None
-        return claims.turns.run(item, nextitem)
+    _place: pytest.Item | None = None
+    """The last test at whose place a test was run."""
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Fail a claim that calls `pytest.exit`, since its exit code could be 0.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, Any, Any]:
+        is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
+        is_only_set_up = item.config.getoption("setupplan") or item.config.getoption("setuponly")
+        claims = claim_session(item.session) if is_due else None
+        if claims is not None and not is_only_set_up and claims.turns.are_due(item, nextitem):
+            self._place = item
+            claims.turns.run(item, nextitem, without=self)
+        return (yield)
 
-        If repro itself ends pytest, as interrupted, pytest ends.
-        """
-        try:
-            return (yield)
-        except pytest.exit.Exception as left:
-            is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
-            if is_ours or not item.get_closest_marker("claim"):
-                raise
-            why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
-            raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
-
-    pytest_runtest_call = pytest_runtest_setup
+    @pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
+    def pytest_runtest_protocol_again(self, item: pytest.Item) -> bool | None:
+        """Keep pytest from running a test at whose place one was run."""
+        return True if item is self._place else None
 
 
-def _is_only_set_up(config: pytest.Config) -> bool:
-    """Tell whether pytest only sets up or shows fixtures, and runs no test."""
-    return bool(config.getoption("setupplan") or config.getoption("setuponly"))
+@contextmanager
+def _staying(item: pytest.Item) -> Iterator[None]:
+    """Fail a claim that calls `pytest.exit` within the block, since its exit code could be 0.
+
+    If repro itself ends pytest, as interrupted, pytest ends.
+    """
+    try:
+        yield
+    except pytest.exit.Exception as left:
+        is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
+        if is_ours or not item.get_closest_marker("claim"):
+            raise
+        why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
+        raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
+    with _staying(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with _staying(item):
+        return (yield)
 
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:

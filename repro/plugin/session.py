@@ -47,7 +47,7 @@ from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
+from repro.plugin.workers import Notes, is_debugged, noted, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
@@ -98,18 +98,13 @@ class ClaimSession:
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, with recorded results."""
-        planned = [item for item in self.trained if item not in self.unplanned]
         self.plan = Plan(
-            {item: partial(self.read, item) for item in planned}, is_done=self._is_done
-        )
-        self.turns = Turns(
-            session,
-            self.plan,
-            self.train,
-            places=[*self.items, *self.figures],
-            first=[item for item in self.items if item not in self.trained],
+            {item: partial(self.read, item) for item in self.trained if item not in self.unplanned},
+            is_done=self._is_done,
+            ready=[item for item in self.items if item not in self.trained],
             last=[*self.unplanned, *self.figures],
         )
+        self.turns = Turns(config, items, self.plan, self.train)
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
@@ -194,7 +189,7 @@ class ClaimSession:
         """Call the test of a claim; raises `RunsMissing` if the test, or the gate, needs runs."""
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with self.turns.noted(item), quiet():
+        with noted(self.config, item), quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
