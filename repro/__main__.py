@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
+from repro.exits import exit_refused
 from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
@@ -58,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"unrecognized arguments: {' '.join(later)}")
         vars(chosen)[chosen.goes_on] += later
     try:
-        code: int = chosen.run(chosen)
+        with exit_refused():
+            code: int = chosen.run(chosen)
         sys.stdout.flush()
     except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)

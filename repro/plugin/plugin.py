@@ -44,7 +44,7 @@ MARKERS = (
 SESSION = pytest.StashKey[Any]()  # a ClaimSession; its module is imported only if there are claims
 
 INSTEAD = pytest.StashKey[Callable[[Any], object]]()
-"""A function that takes a ClaimSession, and is called instead of the tests."""
+"""A function that takes the ClaimSession, and is called instead of the tests."""
 
 PLAN_TEXT = pytest.StashKey[str]()
 

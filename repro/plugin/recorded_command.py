@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repro.plugin.evidence_command import add_claims, claims_of, options_of
+from repro.arm import Needs
+from repro.judge import Outcome
+from repro.plugin.reading import add_claims, collected
+from repro.recorded import RecordedError
+from repro.recorded.judging import RunsWanted
+from repro.recorded.wanted import Wanted
+from repro.runs.results import RunsMissing
 from repro.text import shown
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
-    from repro.recorded.wanted import Wanted
 
 
 def add_to(commands: Any) -> None:
@@ -27,32 +29,14 @@ def add_to(commands: Any) -> None:
 
 
 def _wanted(chosen: argparse.Namespace) -> int:
-    from repro.plugin.reading import with_claims
-
-    wanted = with_claims(claims_of(chosen), options_of(chosen), _read)
-    for line in wanted.said:
-        print(shown(line), file=sys.stderr)
-    if not wanted.said:
-        print("Nothing is wanted: no claim on recorded runs is open.", file=sys.stderr)
-    print(wanted.table(), end="")
-    return 0
-
-
-def _read(session: ClaimSession) -> Wanted:
-    """Judge the claims on recorded runs, and return the runs that open claims want."""
+    """Judge the claims on recorded runs, and print the runs that open claims want."""
     import pytest
 
-    from repro.arm import Needs
-    from repro.judge import Outcome
-    from repro.plugin.claims import call, claim_id, quiet
-    from repro.recorded import RecordedError
-    from repro.recorded.judging import RunsWanted
-    from repro.recorded.wanted import Wanted
-    from repro.runs.results import RunsMissing
+    from repro.plugin.claims import call, quiet
 
-    wanted = Wanted()
-    for item in session.trained:
-        trials, name = session.trials_of(item), claim_id(item)
+    session, wanted = collected(chosen), Wanted()
+    for name, item in zip(session.names, session.trained, strict=True):
+        trials = session.trials_of(item)
         try:
             with quiet():
                 call(item, trials=trials)
@@ -70,4 +54,9 @@ def _read(session: ClaimSession) -> Wanted:
         open_ = [each for each in trials.findings if each.outcome is Outcome.INCONCLUSIVE]
         if trials.recorded:
             wanted.add_open(name, open_, trials.recorded)
-    return wanted
+    for line in wanted.said:
+        print(shown(line), file=sys.stderr)
+    if not wanted.said:
+        print("Nothing is wanted: no claim on recorded runs is open.", file=sys.stderr)
+    print(wanted.table(), end="")
+    return 0

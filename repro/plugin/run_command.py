@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import pdb
-import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from repro.arm import Run
+from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
-from repro.plugin.evidence_command import add_claims, claims_of, options_of
+from repro.evidence.audit import Again, NotTrained
+from repro.plugin.reading import add_claims, collected
+from repro.recorded.source import RecordedArm
+from repro.runs.identity import engine_of, name_of
 from repro.text import shown
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
 
 
 def add_to(commands: Any) -> None:
@@ -30,24 +29,11 @@ def add_to(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from repro.core.device import resolve_device
-    from repro.plugin.reading import with_claims
-
-    train = partial(_train, seed=chosen.seed, device=resolve_device(chosen.device))
-    return with_claims(claims_of(chosen), ["-s", *options_of(chosen, "profile")], train)
-
-
-def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
     """Train a run of each arm; the exit code is 1 where one failed."""
-    from repro.arm import Run
-    from repro.evidence.audit import Again, NotTrained
-    from repro.plugin.reading import read
-    from repro.recorded.source import RecordedArm
-    from repro.runs.identity import engine_of, name_of
-
-    arms = dict.fromkeys(arm for item in session.trained for arm in read(session, item).arms)
+    device, session = resolve_device(chosen.device), collected(chosen, "profile")
+    arms = dict.fromkeys(arm for item in session.trained for arm in session.read_ahead(item).arms)
     runs = [
-        Run(arm, arm.seeds(1)[0] if seed is None else seed)
+        Run(arm, arm.seeds(1)[0] if chosen.seed is None else chosen.seed)
         for arm in arms
         if not isinstance(arm, RecordedArm)
     ]
@@ -55,8 +41,6 @@ def _train(session: ClaimSession, *, seed: int | None, device: str) -> int:
         raise EvidenceError("Nothing to train: these claims have no arms that train.")
     starts = [run.arm.starts_from for run in runs if run.arm.starts_from]
     engines = {run: engine_of(run.arm, device=device) for run in [*starts, *runs]}
-    # pytest replaces pdb.set_trace by its own, which needs pytest's terminal
-    sys.breakpointhook = lambda *args, **kwargs: pdb.Pdb().set_trace(sys._getframe(1))
     again, has_failed = Again(engines, device=device, shows=True), False
     for run in runs:
         print(shown(name_of(run)), flush=True)

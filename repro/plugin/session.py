@@ -7,7 +7,7 @@ each test report into a verdict (`judge`). `Turns` says which claim is run when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Self
@@ -145,6 +145,11 @@ class ClaimSession:
         judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
         return [item for item in judged if not is_about_a_document(item)]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the claims that need results of runs."""
+        return list(map(claim_id, self.trained))
+
     @cached_property
     def unplanned(self) -> dict[pytest.Item, list[str]]:
         """The claims that cannot be read ahead of their test, and the fixtures that they need."""
@@ -200,6 +205,34 @@ class ClaimSession:
             self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
+
+    def read_ahead(self, item: pytest.Item) -> Trials:
+        """Call the test of a claim, and return its `trials` with all arms that it asked for."""
+        trials = self.trials_of(item)
+        with suppress(Exception, pytest.skip.Exception), quiet():  # for pytest to report
+            call(item, trials=trials)
+        return trials
+
+    def read_everything(self) -> dict[str, int]:
+        """Read all results that claims, the ledger and figures use.
+
+        Returns the number of missing runs for each claim whose verdict misses any.
+        """
+        missing = {claim_id(item): self._missing_runs(item) for item in self.trained}
+        self.gate.reference = PROFILES[self.profile.name].reference
+        for item in self.trained:
+            self._missing_runs(item)
+        for item in self.figures:
+            with suppress(Exception), quiet():  # for pytest to report
+                call(item, plot=self.plot_of(item))
+        return {name: count for name, count in missing.items() if count}
+
+    def _missing_runs(self, item: pytest.Item) -> int:
+        try:
+            self.read(item)
+        except RunsMissing as stopped:
+            return len(stopped.runs)
+        return 0
 
     def train(self, seconds: float) -> None:
         """Keep the pool busy with what the plan misses; wait so long at most for a result."""
