@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest._code.code import Traceback
 
+import repro
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
@@ -104,6 +105,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Completeness(config), completeness.NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(levels.Levels(config), levels.NAME)
+
+
+def pytest_report_header() -> str | None:
+    """Say which repro runs, if it is a checkout; pytest itself names an installed one."""
+    is_installed = _OURS.parent.name in ("site-packages", "dist-packages")
+    return None if is_installed else f"repro {repro.__version__} from {_OURS.parent}"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
 from repro.arm import Run
-from repro.backends.choose import pool_named
+from repro.backends.cluster import require_executor
+from repro.backends.local import InProcessPool, ProcessPool
+from repro.backends.places import cores
 from repro.document import Document
 from repro.evidence import EvidenceError
 from repro.ledger import LedgerError, Ledgers
@@ -51,7 +53,7 @@ from repro.plugin.workers import Notes, is_debugged, noted, notes_of, trainers_o
 from repro.recorded.results import WithRecorded
 from repro.report.progress import plan_line
 from repro.runs.plan import Plan
-from repro.runs.pool import TrainingStopped
+from repro.runs.pool import Pool, TrainingStopped
 from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
@@ -171,19 +173,28 @@ class ClaimSession:
                 f"{store.runs_of_former_keys} runs in {store.root} have keys of an earlier version;"
                 " give them today's with: python -m repro rekey"
             )
-        trains = bool(self.trained)
-        pool = pool_named(
-            option(config, "executor") if trains else "local",
-            store,
-            device=option(config, "device") if trains else "cpu",  # a search would import torch
-            trainers=trainers_of(config),
-            project=project_of(config),
-            slurm=slurm_settings(config),
-            shows=is_debugged(config),
-        )
+        pool = self._pool(store)
         results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)
         return results, Training(store, pool, results, engine=engine, project=project)
+
+    def _pool(self, store: Store) -> Pool[Any]:
+        """Return the pool that the options name; raises ValueError."""
+        config, trainers = self.config, trainers_of(self.config)
+        name = option(config, "executor") if self.trained else "local"
+        device = option(config, "device") if self.trained else "cpu"  # a search imports torch
+        if name == "local" and trainers == 0:
+            return InProcessPool(store, device=device, shows=is_debugged(config))
+        if name == "local":
+            return ProcessPool(store, device=device, trainers=trainers or cores())
+        address, project = require_executor(name), project_of(config)
+        if name == "slurm":
+            from repro.backends.slurm import SlurmPool
+
+            return SlurmPool(store, slurm_settings(config), device=device, project=project)
+        from repro.backends.ray import RayPool
+
+        return RayPool(store, address=address, device=device, project=project)
 
     def _is_done(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_done(run)
