@@ -20,7 +20,7 @@ from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.places import cores
 from repro.document import Document
 from repro.evidence import EvidenceError
-from repro.ledger import LedgerError, Ledgers
+from repro.ledger import LedgerError
 from repro.plugin.claims import (
     BadClaim,
     call,
@@ -38,10 +38,8 @@ from repro.plugin.display import Display, display_of
 from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
-    evidence_option,
     option,
     project_of,
-    reference_of,
     slurm_settings,
     store_folder,
 )
@@ -82,18 +80,7 @@ class ClaimSession:
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
-        self.gate = Gate(
-            accept=option(config, "update-ledger"),
-            insist=option(config, "require-verdict"),
-            skips=option(config, "gate"),
-            allows_not_run=option(config, "allow-not-run"),
-            profile=self.profile.name,
-            seeds=self.profile.looks[-1],
-            reference=reference_of(config),
-            from_evidence=evidence_option(config),
-            ledgers=Ledgers(),
-            has_report=bool(option(config, "report")),
-        )
+        self.gate = Gate(config, self.profile)
         self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests raise an error of their own, and the error."""
