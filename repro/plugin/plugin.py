@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest._code.code import Traceback
 
 import repro
 from repro.arm import Arm
@@ -317,8 +316,10 @@ def _judged_report(
     claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Make a verdict of the report that pytest makes of a claim's test."""
+    from repro.plugin.verdict import shorten
+
     if call.when == "call":
-        _shorten(item, call)
+        shorten(item, call)
     report = yield
     try:
         if call.when == "call":
@@ -329,26 +330,6 @@ def _judged_report(
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
     return report
-
-
-def _shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Remove the frames of repro from a claim's traceback, or the whole traceback."""
-    from repro.plugin.verdict import SAID_IN_FULL
-
-    if not item.config.getoption("fulltrace", False):
-        usual = item._traceback_filter  # applied first: it expects the whole traceback
-        item._traceback_filter = (  # type: ignore[method-assign]
-            lambda excinfo: _without_ours(usual(excinfo))
-        )
-    if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
-        # a verdict replaces the traceback, which is slow to format
-        item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-
-
-def _without_ours(traceback: Traceback) -> Traceback:
-    """Remove the frames of repro, if that leaves any frame."""
-    theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
-    return theirs if len(theirs) else traceback
 
 
 @pytest.hookimpl(wrapper=True)
