@@ -1,5 +1,5 @@
 # The two commands of a fresh machine. Each sets up an environment with what it needs, and no more.
-# `make claims OPTIONS="--gate --seed-budget 5"` is what CI runs.
+# `make claims OPTIONS="--gate"` is what CI runs.
 ENV ?= .venv
 
 .PHONY: claims test site environment development

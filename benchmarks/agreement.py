@@ -10,10 +10,11 @@ gets a reference, as `--update-ledger` gives it. Then it is judged on runs of it
 machine, at five seeds or at all looks, and held against the reference by the rule of
 `repro.judge.gate`.
 
-The first table is about the entries of this project's ledger at `ci`. Each is taken for the truth:
-its reference, and the runs that are held against it, are drawn anew, as where all bits change. It
-has the builds of a hundred that fail though nothing has changed, by `LEVEL` and by others, and the
-share of entries whose build fails where one effect has vanished, or halved.
+The first two tables are about the entries of this project's ledger at `ci`. Each is taken for the
+truth: its reference, and the runs that are held against it, are drawn anew, as where all bits
+change. The first has the builds of a hundred that fail though nothing has changed, by `LEVEL` and
+by others, and the share of entries whose build fails where one effect has vanished, or halved. The
+second has these shares where `--seed-budget` forbids further seeds.
 
 `false`   the gate fails, though nothing has changed; with, in brackets, how much of it is refuted
 `caught`  the gate fails where the effect of one comparison has vanished, or halved
@@ -44,6 +45,7 @@ LOOKS = PROFILES["ci"].looks
 REFERENCE = PROFILES["ci"].reference
 BATCH = 100_000
 LEVELS = (4e-6, LEVEL, 5e-5)
+BUDGETS = (LOOKS[0], *(each for each in FURTHER if each > LOOKS[0]))
 OPEN, REPRODUCED, REFUTED = 0, 1, 2
 
 Draw = Callable[[tuple[int, ...]], Array]
@@ -221,7 +223,7 @@ def ledger() -> list[Entry]:
 
 
 def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float) -> Array:
-    """Return, for each level of `LEVELS`, the chance that a build with this entry fails.
+    """Return the chance that a build with this entry fails, [seeds of `BUDGETS`, `LEVELS`].
 
     `left` is the share of the effect of its first comparison that is left.
     """
@@ -257,12 +259,14 @@ def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float
         look = Look(Design(looks=(first,)), weighed)
         holds, fails = look.reproduced, look.refuted
     failed, in_doubt = np.tile(fails, (len(LEVELS), 1)), ~(holds | fails)
-    for seeds in (first, *(each for each in FURTHER if each > first)):
+    shares = []
+    for seeds in BUDGETS:
         chance = chance_unchanged(accepted, excesses(values, seeds))
         if seeds >= DECISIVE:
             failed |= in_doubt & (chance < np.array(LEVELS)[:, None])
         in_doubt &= chance < DOUBT
-    return np.asarray(failed.mean(axis=1))
+        shares.append(failed.mean(axis=1))
+    return np.array(shares)
 
 
 def print_ledger(samples: int) -> None:
@@ -275,12 +279,16 @@ def print_ledger(samples: int) -> None:
     print(f"{len(entries)} entries of this project's ledger; {samples} samples of each\n")
     print(f"{'level':>8}{'false alarms in 100 builds':>28}{'vanished':>10}{'halved':>8}")
     for place, level in enumerate(LEVELS):
-        alarms = 100 * same[:, place].sum()
-        error = 100 * (same[:, place].sum() / samples) ** 0.5
+        alarms = 100 * same[:, -1, place].sum()
+        error = 100 * (same[:, -1, place].sum() / samples) ** 0.5
         print(
-            f"{level:8.0e}{alarms:20.2f} ± {error:<5.2f}{gone[:, place].mean():10.1%}"
-            f"{half[:, place].mean():8.1%}"
+            f"{level:8.0e}{alarms:20.2f} ± {error:<5.2f}{gone[:, -1, place].mean():10.1%}"
+            f"{half[:, -1, place].mean():8.1%}"
         )
+    print(f"\n{'--seed-budget':>13}{'vanished':>10}{'halved':>8}   at the level {LEVEL:.0e}")
+    used = LEVELS.index(LEVEL)
+    for place, seeds in enumerate(BUDGETS):
+        print(f"{seeds:13}{gone[:, place, used].mean():10.1%}{half[:, place, used].mean():8.1%}")
 
 
 def row(case: Case, claims: int) -> str:

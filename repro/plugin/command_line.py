@@ -31,7 +31,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plan": _switch("print what would be trained, and stop"),
     "report": _valued("DIR", "write a report into DIR: a web page, figures and data"),
     "update-ledger": _switch("accept the verdicts: write them into the ledger"),
-    "gate": _switch("skip claims that are refuted or inconclusive in the ledger: they cannot fail"),
+    "gate": _switch(
+        "judge at the first look only claims that are reproduced in the ledger, or new; a claim"
+        " that then looks weaker than in the ledger gets up to 30 seeds"
+    ),
     "device": _valued("NAME", "where to train: auto (default), cpu, cuda or mps", default="auto"),
     "engine": _valued(
         "NAME",
@@ -66,12 +69,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         action="extend",
     ),
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
-    "seed-budget": _valued(
-        "N",
-        "judge with at most N seeds of each arm; a claim that then looks weaker than in the"
-        " ledger gets up to 30",
-        type=int,
-    ),
+    "seed-budget": _valued("N", "judge with at most N seeds of each arm", type=int),
     "gate-levels": _switch("fail if a metric has moved in all arms together since the ledger"),
     "reference-seeds": _valued(
         "N",

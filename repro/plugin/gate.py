@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from repro.data.files import is_readable
-from repro.judge import Excess, LedgerComparison, OneLook, Outcome, compare_with_ledger, reference
+from repro.judge import (
+    Excess,
+    LedgerComparison,
+    OneLook,
+    Outcome,
+    Standing,
+    compare_with_ledger,
+    reference,
+)
+from repro.judge.gate import FURTHER
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document, mark_of
@@ -22,7 +31,7 @@ from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.claim_line import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.json_data import to_json
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data
-from repro.runs.profiles import PROFILES, Profile
+from repro.runs.profiles import PROFILES, RECORDED, Profile
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
 
@@ -75,15 +84,8 @@ class Gate:
         except TrainingFailed as failed:
             raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        looks = _looks(mark_of(item), gathered)
-        found = verdict(
-            raised,
-            gathered,
-            entry,
-            compared.with_ledger,
-            seeds=self._profile.looks[-1],
-            looks=looks,
-        )
+        seeds, looks = self._profile.looks[-1], _looks(mark_of(item), gathered)
+        found = verdict(raised, gathered, entry, compared.with_ledger, seeds=seeds, looks=looks)
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))
@@ -99,11 +101,22 @@ class Gate:
         if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
         return [
-            f"{record.claim} looked smaller than in the ledger at {each.verdict.seeds} seeds, so"
-            f" it was compared at {each.seeds}"
+            f"{record.claim} {line}"
             for each in compared.with_ledger
-            if each.seeds > each.verdict.seeds
+            if (line := self._further(each, gathered))
         ]
+
+    def _further(self, each: LedgerComparison, gathered: Gathered) -> str:
+        """Say at how many seeds a finding looked smaller than in the ledger; empty otherwise."""
+        looked, budget = "looked smaller than in the ledger at", self._profile.budget
+        is_open = each.verdict.outcome is Outcome.INCONCLUSIVE and each.seeds < FURTHER[-1]
+        is_limited = budget is not None and gathered.profile_name != RECORDED
+        if is_limited and is_open and each.standing is Standing.IN_DOUBT:
+            few = f"which are too few to tell, and --seed-budget {budget} allows no more"
+            return f"{looked} {each.seeds} seeds, {few}"
+        if each.seeds > each.verdict.seeds:
+            return f"{looked} {each.verdict.seeds} seeds, so it was compared at {each.seeds}"
+        return ""
 
     def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Fail a skipped claim without a verdict if the ledger has it as reproduced.
@@ -267,10 +280,10 @@ class Gate:
         """Return the command-line options for judging a claim again in the same way."""
         if profile not in PROFILES:  # a document, or recorded runs
             return ""
-        seeds = self._profile.looks[-1]
-        budget = f" --seed-budget {seeds}" if seeds != PROFILES[profile].looks[-1] else ""
         size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
-        return f"{size}{budget}{self._from_evidence}"
+        gate = " --gate" if option(self._config, "gate") else ""
+        budget = f" --seed-budget {self._profile.budget}" if self._profile.budget else ""
+        return f"{size}{gate}{budget}{self._from_evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered

@@ -13,7 +13,7 @@ import pytest
 
 from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
 from repro.plugin.command_line import OPTIONS, by_hand, is_set, option, set_option
-from repro.runs.profiles import MOST_SEEDS, PROFILES, profile_named
+from repro.runs.profiles import MOST_SEEDS, profile_named
 from repro.store import RUNS
 
 if TYPE_CHECKING:
@@ -166,8 +166,14 @@ def _check_what_is_trained(config: pytest.Config) -> None:
             f"--reference-seeds {reference} is out of range; give a number from 0 (no further"
             f" seeds) to {MOST_SEEDS}."
         )
-    if option(config, "profile") != DEFAULT_PROFILE or is_set(config, "seed-budget"):
-        profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
+    budget = option(config, "seed-budget")
+    if reference is not None and budget is not None and reference > budget:
+        raise ValueError(
+            f"--reference-seeds {reference} are more than --seed-budget {budget} allows: leave out"
+            " one of them."
+        )
+    if option(config, "profile") != DEFAULT_PROFILE or budget is not None:
+        profile_named(option(config, "profile"), budget=budget)
     if (engine := option(config, "engine")) not in ENGINES:
         raise ValueError(f"There is no engine {engine!r}; choose one of {', '.join(ENGINES)}.")
     if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
@@ -233,7 +239,9 @@ def reference_of(config: pytest.Config) -> int:
     if not option(config, "update-ledger"):
         return 0
     asked: int | None = option(config, "reference-seeds")
-    return PROFILES[option(config, "profile")].reference if asked is None else asked
+    if asked is not None:
+        return asked
+    return profile_named(option(config, "profile"), budget=option(config, "seed-budget")).reference
 
 
 def evidence_of(config: pytest.Config) -> EvidenceResults | None:

@@ -73,9 +73,10 @@ class ClaimSession:
     def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
         self.session = session
         config = session.config
-        self.profile = profile_named(
-            option(config, "profile"), budget=option(config, "seed-budget")
-        )
+        profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
+        self.looks_once = option(config, "gate") and not option(config, "update-ledger")
+        """True where a claim gets more seeds only if it looks weaker than in the ledger."""
+        self.profile = profile.at_first_look if self.looks_once else profile
         self.reports: list[str] = []
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
@@ -312,10 +313,12 @@ class ClaimSession:
         With `trains` the fixture itself trains missing runs.
         """
         mark = mark_of(item)
-        profile = replace(PROFILES[self.profile.name], looks=mark.looks_at(self.profile))
+        profile = self.profile
+        if not self.looks_once:
+            profile = replace(profile, looks=mark.looks_at(profile)).within(profile.budget)
         return Trials(
             self.known,
-            profile.within(option(self.config, "seed-budget")),
+            profile,
             self.requested,
             only_at=mark.only_at,
             after=mark.after,

@@ -257,8 +257,10 @@ class Trials:
     def has(self, seeds: int) -> bool:
         """Return whether all arms have results of this number of seeds.
 
-        Raises `RunsMissing` if missing runs can still be trained.
+        Raises `RunsMissing` if missing runs can still be trained. A seed budget forbids more seeds.
         """
+        if not self.recorded and seeds > (self.profile.budget or seeds):
+            return False
         try:
             self._require(seeds)
         except RunsMissing:

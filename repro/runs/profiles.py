@@ -15,13 +15,21 @@ class Profile:
     """Looking stops where further seeds would settle a claim with less chance than this."""
     reference: int = 0
     """A reproduced claim is measured for the ledger over at least this number of seeds."""
+    budget: int | None = None
+    """The most seeds of an arm, also for the ledger and the gate; None where there is no limit."""
+
+    @property
+    def at_first_look(self) -> Profile:
+        """The same profile with its first look alone."""
+        return replace(self, looks=self.looks[:1])
 
     def within(self, budget: int | None) -> Profile:
         """Return the same profile with at most `budget` seeds for each arm."""
         if budget is None:
             return self
         looks = tuple(n for n in self.looks if n < budget)
-        return replace(self, looks=(*looks, budget))
+        reference = min(self.reference, budget)
+        return replace(self, looks=(*looks, budget), reference=reference, budget=budget)
 
 
 MOST_SEEDS = 10_000

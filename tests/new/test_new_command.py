@@ -26,7 +26,7 @@ def test_a_new_project_runs(pytester, monkeypatch, kind):
     result.assert_outcomes(passed=1)
     entries = tomllib.loads(Path("ledger/test_first_try.toml").read_text())["claim"]
     assert [entry["verdict"] for entry in entries] == ["reproduced"]
-    again = pytester.runpytest_subprocess("--gate", "--seed-budget", "5")
+    again = pytester.runpytest_subprocess("--gate")
     again.assert_outcomes(passed=1)
     trained_now = ["* distinct runs needed: 0 trained now, the rest stored"]
     again.stdout.fnmatch_lines([] if kind == "recorded" else trained_now)

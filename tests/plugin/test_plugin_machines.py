@@ -18,7 +18,7 @@ def test_rises(trials):
     assert trials(Line()).slope > {bound}
 """
 ELSEWHERE = "cpu of another kind, torch 1.0, loop"
-ABOVE, AT = 0.1, 0.38  # slopes are 0.4 on average, with a spread of 0.3
+CLEAR, ABOVE, AT = -1.0, 0.1, 0.38  # slopes are 0.4 on average, with a spread of 0.3
 NO_DOUBT, VANISHED = "[[0.1, 0.3, 20]]", "[[3.0, 0.3, 20]]"
 
 
@@ -77,10 +77,12 @@ def test_accepting_extends_the_runs_behind_what_is_reproduced(claimed):
     again.assert_outcomes(passed=1)
 
 
-def test_what_is_in_doubt_takes_more_seeds_than_the_budget(claimed):
+def test_the_gate_looks_once_and_gives_more_seeds_where_it_is_in_doubt(claimed):
     project = claimed(AT)
+    accepted(project, NO_DOUBT)
+    assert trained(run(project, "--gate"))[0] == 5
     accepted(project, "[[0.4, 0.3, 20]]")
-    result = run(project, "--seed-budget", "5")
+    result = run(project, "--gate")
     result.assert_outcomes(xfailed=1)
     assert trained(result)[0] > 5
     result.stdout.fnmatch_lines(
@@ -91,15 +93,28 @@ def test_what_is_in_doubt_takes_more_seeds_than_the_budget(claimed):
     )
 
 
+def test_no_arm_gets_more_seeds_than_the_budget(claimed):
+    accepted(claimed(AT), "[[0.4, 0.3, 20]]")
+    for more in ([], ["--gate"]):
+        result = run(claimed(AT), "--seed-budget", "8", *more)
+        result.assert_outcomes(xfailed=1)
+        assert trained(result)[0] == 8
+        result.stdout.fnmatch_lines(["*at 8 seeds, which are too few to tell, and --seed-b*"])
+    run(claimed(CLEAR), "--seed-budget", "8", "--update-ledger").assert_outcomes(passed=1)
+    assert [seeds for *_, seeds in entry(claimed(CLEAR)).past] == [8]
+    accepted(claimed(AT), VANISHED)
+    run(claimed(AT), "--seed-budget", "8").assert_outcomes(xfailed=1)  # 12 are needed to decide
+
+
 def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
     accepted(claimed(AT), VANISHED)
-    result = run(claimed(AT), "--seed-budget", "5")
+    result = run(claimed(AT), "--gate")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
             "*ledger: smaller than it was: 10.00 sd past the bound over 20*",
             f"*accepted in the ledger: reproduced on {ELSEWHERE}",
-            "reproduce with: *::test_rises* --seed-budget 5",
+            "reproduce with: *::test_rises* --gate",
         ]
     )
 
