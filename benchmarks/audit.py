@@ -31,8 +31,7 @@ from repro.arm import Arm, Run, Values
 from repro.environment import environment_with
 from repro.evidence.audit import Again, Frame, Repetition, chance_to_find, compare, frame_of
 from repro.evidence.file import Record
-from repro.plugin.reading import read_everything, with_claims
-from repro.plugin.session import ClaimSession
+from repro.plugin.reading import collected
 
 SHARES = (0.05, 0.1, 0.3)
 DRAWS = 29
@@ -126,14 +125,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="50 audits instead of 1,000")
     options = parser.parse_args()
 
-    def audits(session: ClaimSession) -> None:
-        read_everything(session)
-        frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
-        by_sampling(frame, 50 if options.quick else 1000)
-        if options.train:
-            by_comparison(frame, options.train, options.seconds)
-
-    with_claims(options.claims, [f"--evidence={options.file}"], audits)
+    session = collected(options, evidence=options.file)
+    session.read_everything()
+    frame = frame_of(session.results, device="cpu", longest=float("inf"))  # type: ignore[arg-type]
+    by_sampling(frame, 50 if options.quick else 1000)
+    if options.train:
+        by_comparison(frame, options.train, options.seconds)
 
 
 def by_sampling(frame: Frame, audits: int) -> None:

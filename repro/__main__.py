@@ -10,21 +10,23 @@ from collections.abc import Sequence
 from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
+from repro.exits import exit_refused
 from repro.help_texts import describe
 from repro.ledger import LedgerError
 from repro.new import command as new
 from repro.plugin import evidence_command as evidence
-from repro.plugin import recorded_command as recorded
 from repro.plugin import rekey_command as rekey
-from repro.plugin import run_command as run
 from repro.plugin import store_command as store
-from repro.plugin import table_command as table
+from repro.plugin.claim_commands import add_recorded, add_run, add_table
 from repro.report import badge, diff
 from repro.store import StoreError
 from repro.text import shown
 
-COMMANDS = (badge, data, diff, evidence, new, recorded, rekey, run, store, table)
-"""Modules whose `add_to` adds a command; the command's `run` takes the arguments.
+COMMANDS = (
+    *(badge.add_to, data.add_to, diff.add_to, evidence.add_to, new.add_to, add_recorded),
+    *(rekey.add_to, add_run, store.add_to, add_table),
+)
+"""Functions that add a command to a parser; the command's `run` takes the arguments.
 
 `goes_on` names a list argument that may continue after options.
 """
@@ -39,8 +41,8 @@ def command_line() -> argparse.ArgumentParser:
     described = "Claims as tests: the commands beside pytest. COMMAND --help explains each."
     parser = argparse.ArgumentParser(prog="python -m repro", description=described)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_to(commands)
+    for add_to in COMMANDS:
+        add_to(commands)
     describe(parser)
     return parser
 
@@ -58,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"unrecognized arguments: {' '.join(later)}")
         vars(chosen)[chosen.goes_on] += later
     try:
-        code: int = chosen.run(chosen)
+        with exit_refused():
+            code: int = chosen.run(chosen)
         sys.stdout.flush()
     except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)

@@ -15,10 +15,13 @@ settings or hooks deselect reproduced claims, they are named, and fail with `--g
 from __future__ import annotations
 
 import argparse
+import ast
 import copy
 import fnmatch
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +33,6 @@ from repro.plugin import workers
 from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
-from repro.plugin.tests_in_files import find_tests, is_selected, name_of_test
 from repro.report.lines import REPRODUCED
 
 NAME = "repro-completeness"
@@ -67,9 +69,14 @@ class Completeness:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._by_hand = by_hand(config)
-        choosing = {x: getattr(self._by_hand, x) for x in ("keyword", "markexpr", "deselect")}
+        names = ("keyword", "markexpr", "deselect", "file_or_dir")
+        choosing = {name: getattr(self._by_hand, name) for name in names}
         self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
         """The options of the command line that select tests."""
+        self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
+        """The tests and classes of each collected file and class."""
+        self._named: set[pytest.Item] = set()
+        """The tests that the arguments name, also by their files and folders."""
         self._deselected: list[pytest.Item] = []
         self._goes_by_failures = False
         """True where --lf or --sw of the command line leave tests out, since others failed."""
@@ -101,7 +108,13 @@ class Completeness:
         is_walked = isinstance(collector, pytest.Directory) and any(map(is_named, path.parents))
         if is_walked or (is_named(path) and not isinstance(collector, pytest.Session)):
             self._paths.add(path)
-        return (yield)
+        report = yield
+        if isinstance(collector, pytest.Module | pytest.Class):
+            self._members[collector] = report.result or []
+        return report
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        self._named.add(item)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self._deselected += items
@@ -109,8 +122,9 @@ class Completeness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         items = [*session.items, *self._deselected]
         selected = {item.nodeid for item in session.items}
-        by_hand = self._left_out_by_hand(items)
-        for item in items:
+        unnamed = self._unnamed() if self._choosing["file_or_dir"] else []
+        by_hand = self._left_out_by_hand(items) | {item.nodeid for item in unnamed}
+        for item in (*items, *unnamed):
             if item.get_closest_marker("claim"):
                 state = BY_HAND if item.nodeid in by_hand else OTHERWISE
                 state = SELECTED if item.nodeid in selected else state
@@ -127,6 +141,20 @@ class Completeness:
         seen, paths, self._goes_by_failures = notes.left("seen") or ((), (), False)
         self._seen = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
         self._paths.update(map(Path, paths))
+
+    def _unnamed(self) -> list[pytest.Item]:
+        """Return the tests of collected files that the arguments do not name, but others beside."""
+
+        def tests_in(node: pytest.Item | pytest.Collector) -> Iterator[pytest.Item]:
+            if isinstance(node, pytest.Item):
+                yield node
+            elif isinstance(node, pytest.Module | pytest.Class):
+                with suppress(Exception):  # a class that pytest has had no reason to look into
+                    for each in self._members.get(node) or list(node.collect()):
+                        yield from tests_in(each)
+
+        files = [node for node in self._members if isinstance(node, pytest.Module)]
+        return [item for file in files for item in tests_in(file) if item not in self._named]
 
     def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
         """Return the names of the tests that the command line leaves out, without settings."""
@@ -209,7 +237,8 @@ class Completeness:
         for seen in self._seen.values():
             by_folder.setdefault(Path(seen.file).parent, []).append(seen)
         arguments = {*config.args, *self._by_hand.file_or_dir}  # a hook may have changed the former
-        named = [path_named(config, argument) for argument in arguments]
+        named = {path_named(config, argument) for argument in arguments}
+        self._paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}
         for folder, ledger in self._ledgers(places | self._paths):
             known.add(ledger.path)
@@ -244,42 +273,30 @@ class Completeness:
             done.update(ledger.path for ledger in ledgers)
 
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
-        """Return whether the claim of an entry exists, although pytest did not collect it.
+        """Return whether the claim of an entry exists in a file that pytest did not collect.
 
-        The command line has left it out. With `--update-ledger`, its file may also skip itself.
+        The command line has left the file out. With `--update-ledger`, it may also skip itself.
         """
         is_older = ledger.path.name == OLDER
         files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
         if not is_older and self._is_ignored(files[0]):
             return True
-        files = [file for file in files if find_tests(file, claim)]
-        if any(self._is_passed_over(file, claim) for file in files):
+        files = [file for file in files if _has_test(file, _test_of(claim))]
+        if any(map(self._is_left_out, files)):
             return True
-        has_cases = any(name_of_test(seen.claim) == name_of_test(claim) for seen in here)
+        has_cases = any(_test_of(seen.claim) == _test_of(claim) for seen in here)
         return bool(option(self._config, "update-ledger") and files and not has_cases)
+
+    def _is_left_out(self, file: Path) -> bool:
+        """Return whether the command line leaves out a file."""
+        is_outside = self._by_hand.file_or_dir and self._paths.isdisjoint((file, *file.parents))
+        return bool(is_outside) or self._is_ignored(file)
 
     def _is_ignored(self, file: Path) -> bool:
         start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))
         paths = [os.path.abspath(start / path) for path in self._by_hand.ignore or ()]
         globs = [os.path.abspath(start / path) for path in self._by_hand.ignore_glob or ()]
         return any(x in places for x in paths) or any(fnmatch.filter(places, x) for x in globs)
-
-    def _is_passed_over(self, file: Path, claim: str) -> bool:
-        """Return whether the command line leaves out a claim of a file."""
-        config, given = self._config, self._by_hand.file_or_dir
-        named = {path_named(config, argument) for argument in (*config.args, *given)} | self._paths
-        places = (file, *file.parents)
-        is_outside = bool(given) and named.isdisjoint(places)
-        is_whole = any("::" not in each and path_named(config, each) in places for each in given)
-        names = [
-            argument.split("::")[1:]
-            for argument in given
-            if "::" in argument and (config.option.pyargs or path_named(config, argument) == file)
-        ]
-        tests = find_tests(file, claim)
-        is_named = any(is_selected(claim, test, by=name) for name in names for test in tests)
-        is_other = bool(names) and not is_whole and not is_named
-        return self._is_ignored(file) or is_outside or is_other
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:
         """Note the claims of entries that are reproduced, at the session's profile."""
@@ -324,6 +341,24 @@ class Completeness:
             )
         for line in lines:
             terminalreporter.write_line(line, red=True)
+
+
+def _test_of(claim: str) -> str:
+    """Return the name of a claim's test, from the claim's name."""
+    found = re.search(r"/(\w+)(\[.*\])?$", claim, re.DOTALL)
+    return found[1] if found else claim
+
+
+def _has_test(file: Path, name: str) -> bool:
+    """Return whether a file defines or imports a test, by its source."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (OSError, SyntaxError, ValueError):  # pytest's error says more
+        return False
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    found = {node.name for node in nodes if isinstance(node, functions)}
+    found |= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    return not found.isdisjoint({name, f"test_{name}"})
 
 
 def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:

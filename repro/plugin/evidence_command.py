@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 import sys
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
-from repro.store import StoreError
+from repro.evidence.audit import audit, audit_lines, frame_of
+from repro.evidence.file import EvidenceFile
+from repro.evidence.pack import add, pack
+from repro.evidence.results import EvidenceResults
+from repro.plugin.reading import add_claims, collected, named_store
+from repro.runs.identity import name_of
+from repro.runs.results import Results
+from repro.store import Store
 from repro.text import shown, shown_lines
 
-if TYPE_CHECKING:
-    from repro.evidence.file import EvidenceFile
-    from repro.plugin.session import ClaimSession
-
 MOST_NAMED = 10
-
-DEFAULT_STORE = ".repro"
-"""The default store, in the current folder."""
 
 
 def add_to(commands: Any) -> None:
@@ -58,42 +57,10 @@ def add_to(commands: Any) -> None:
     auditing.set_defaults(run=_audit)
 
 
-def add_claims(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select claims, as on pytest's command line."""
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
-    parser.set_defaults(goes_on="claims")
-    parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
-
-
 def _add_runs(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that select runs of claims, as on pytest's command line."""
     parser.add_argument("--seed-budget", metavar="N", help="at most N seeds of each arm")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-
-
-def options_of(chosen: argparse.Namespace, *names: str) -> list[str]:
-    """Return the named options of a command as options of pytest."""
-    given = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
-    options = [f"--repro-{name.replace('_', '-')}={value}" for name, value in given.items()]
-    return [*options, *(("-k", chosen.k) if chosen.k else ())]
-
-
-def claims_of(chosen: argparse.Namespace) -> list[str]:
-    """Return the selected claims; by default the folder `claims`, or else this folder."""
-    given: list[str] = chosen.claims
-    return given or (["claims"] if Path("claims").is_dir() else ["."])
-
-
-def named_store(chosen: argparse.Namespace) -> Path:
-    """Return the folder that `--store` or the environment names, or else the default.
-
-    >>> named_store(argparse.Namespace(store=None))
-    PosixPath('.repro')
-    """
-    if chosen.store == "":
-        raise StoreError("--store has no name of a folder after it; give one.")
-    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
-    return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
 
 
 def _count(text: str) -> int:
@@ -111,10 +78,31 @@ def _minutes(text: str) -> float:
 
 
 def _pack(chosen: argparse.Namespace) -> int:
-    from repro.plugin.reading import with_claims
-
-    options = options_of(chosen, "profile", "seed_budget", "store", "device")
-    packed, missing = with_claims(claims_of(chosen), options, partial(_pack_claims, chosen))
+    """Pack the stored runs of claims, and name the claims that lack some."""
+    session = collected(chosen, "profile", "seed_budget", "store", "device")
+    results = session.results
+    assert session.training is not None
+    assert isinstance(results, Results)
+    missing = session.read_everything()
+    runs = list(results.read())
+    if not runs and session.known.files:
+        raise EvidenceError(
+            f"Nothing is packed: no run of {len(session.names)} claims was trained here; their runs"
+            f" are recorded in {', '.join(session.known.files)}, so send that instead."
+        )
+    if not runs:
+        raise EvidenceError(
+            f"Nothing is packed: none of the runs of {len(session.names)} claims is stored at the"
+            f" profile {session.profile.name}; train them first, by pytest."
+        )
+    packed = pack(
+        chosen.file,
+        runs,
+        profile=session.profile.name,
+        claims=session.names,
+        results=results,
+        weights_of=session.training.store if chosen.weights else None,
+    )
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {len(packed.lines)} runs, {size:,} bytes, {packed.sha256[:12]}")
     for name, count in list(missing.items())[:MOST_NAMED]:
@@ -124,48 +112,8 @@ def _pack(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _pack_claims(
-    chosen: argparse.Namespace, session: ClaimSession
-) -> tuple[EvidenceFile, dict[str, int]]:
-    """Pack the runs of claims; return the file, and the number of missing runs of each claim."""
-    from repro.evidence.pack import pack
-    from repro.plugin.claims import claim_id
-    from repro.plugin.reading import read_everything
-    from repro.runs.results import Results
-
-    results = session.results
-    assert session.training is not None
-    assert isinstance(results, Results)
-    names = [claim_id(item) for item in session.trained]
-    missing = {claim_id(item): count for item, count in read_everything(session).items()}
-    runs = list(results.read())
-    if not runs and session.known.files:
-        raise EvidenceError(
-            f"Nothing is packed: no run of {len(names)} claims was trained here; their runs are"
-            f" recorded in {', '.join(session.known.files)}, so send that instead."
-        )
-    if not runs:
-        raise EvidenceError(
-            f"Nothing is packed: none of the runs of {len(names)} claims is stored at the profile"
-            f" {session.profile.name}; train them first, by pytest."
-        )
-    packed = pack(
-        chosen.file,
-        runs,
-        profile=session.profile.name,
-        claims=names,
-        results=results,
-        weights_of=session.training.store if chosen.weights else None,
-    )
-    return packed, missing
-
-
 def _add(chosen: argparse.Namespace) -> int:
     """Add the runs of files to a store; the exit code is 1 where a run contradicts the store."""
-    from repro.evidence.pack import add
-    from repro.evidence.results import EvidenceResults
-    from repro.store import Store
-
     root = named_store(chosen)
     store = Store(root)
     is_whole = True
@@ -184,25 +132,12 @@ def _add(chosen: argparse.Namespace) -> int:
 
 
 def _audit(chosen: argparse.Namespace) -> int:
-    from repro.core.device import resolve_device
-    from repro.evidence.file import EvidenceFile
-    from repro.plugin.reading import with_claims
-
+    """Train runs of a file again; the exit code is 1 where a result differs."""
+    device = resolve_device(chosen.device)
     profile = EvidenceFile.read(chosen.file).profile
-    evidence = [f"--repro-evidence={chosen.file}", f"--repro-profile={profile}"]
-    options = [*evidence, *options_of(chosen, "seed_budget")]
-    use = partial(_audit_claims, chosen, resolve_device(chosen.device))
-    return with_claims(claims_of(chosen), options, use)
-
-
-def _audit_claims(chosen: argparse.Namespace, device: str, session: ClaimSession) -> int:
-    from repro.evidence.audit import audit, audit_lines, frame_of
-    from repro.evidence.results import EvidenceResults
-    from repro.plugin.reading import read_everything
-    from repro.runs.identity import name_of
-
+    session = collected(chosen, "seed_budget", evidence=chosen.file, profile=profile)
     assert isinstance(session.results, EvidenceResults)
-    read_everything(session)
+    session.read_everything()
     seconds = 60 * chosen.minutes
     frame = frame_of(session.results, device=device, longest=seconds)
     if not frame.drawable:

@@ -25,12 +25,12 @@ from repro.ledger import Entry, Ledger, Ledgers
 from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document, mark_of
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
-from repro.plugin.options import DEFAULT_PROFILE
+from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data, to_json
-from repro.runs.profiles import PROFILES, RECORDED
+from repro.runs.profiles import PROFILES, RECORDED, Profile
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
 
@@ -51,32 +51,19 @@ _ANOTHER = (
 )
 
 
-@dataclass
 class Gate:
-    """Judges claims, and compares their verdicts with the ledgers beside them."""
+    """Judges claims by the options of a session, and compares them with the ledgers beside them."""
 
-    accept: bool
-    """True where this session updates the ledger."""
-    insist: bool
-    """True where a claim that cannot be run fails."""
-    skips: bool
-    """True where `--gate` skips claims that are refuted or inconclusive in the ledger."""
-    seeds: int
-    """The seeds of the last look."""
-    allows_not_run: bool
-    """True where a claim that is reproduced in the ledger need not be judged."""
-    profile: str
-    """The session's profile."""
-    ledgers: Ledgers
-    """The ledgers beside the claims that were read so far."""
-    budget: int | None = None
-    """The most seeds of an arm; None where there is no limit."""
-    reference: int = 0
-    """A reproduced claim is measured for the ledger over at least this number of seeds."""
-    from_evidence: str = ""
-    """The `--evidence` option of this session, with its files."""
-    has_report: bool = True
-    """False where no report is written: records leave out the fields of the report."""
+    def __init__(self, config: pytest.Config, profile: Profile) -> None:
+        self._config, self._profile = config, profile
+        self.ledgers = Ledgers()
+        """The ledgers beside the claims that were read so far."""
+        self.reference = reference_of(config)
+        """A reproduced claim is measured for the ledger over at least this number of seeds."""
+        self._accepts = option(config, "update-ledger")
+        self._from_evidence = evidence_option(config)
+        self._has_report = bool(option(config, "report"))
+        """Records without a report leave out its fields."""
 
     def judge(
         self,
@@ -96,10 +83,8 @@ class Gate:
         except TrainingFailed as failed:
             raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        looks = _looks(mark_of(item), gathered)
-        found = verdict(
-            raised, gathered, entry, compared.with_ledger, seeds=self.seeds, looks=looks
-        )
+        seeds, looks = self._profile.looks[-1], _looks(mark_of(item), gathered)
+        found = verdict(raised, gathered, entry, compared.with_ledger, seeds=seeds, looks=looks)
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))
@@ -122,11 +107,11 @@ class Gate:
 
     def _further(self, each: LedgerComparison, gathered: Gathered) -> str:
         """Say at how many seeds a finding looked smaller than in the ledger; empty otherwise."""
-        looked = "looked smaller than in the ledger at"
+        looked, budget = "looked smaller than in the ledger at", self._profile.budget
         is_open = each.verdict.outcome is Outcome.INCONCLUSIVE and each.seeds < FURTHER[-1]
-        is_limited = self.budget is not None and gathered.profile_name != RECORDED
+        is_limited = budget is not None and gathered.profile_name != RECORDED
         if is_limited and is_open and each.standing is Standing.IN_DOUBT:
-            few = f"which are too few to tell, and --seed-budget {self.budget} allows no more"
+            few = f"which are too few to tell, and --seed-budget {budget} allows no more"
             return f"{looked} {each.seeds} seeds, {few}"
         if each.seeds > each.verdict.seeds:
             return f"{looked} {each.verdict.seeds} seeds, so it was compared at {each.seeds}"
@@ -153,12 +138,12 @@ class Gate:
         It has to be judged if the ledger has it as reproduced on its data. If its data are not
         known, then on any data that can be read here.
         """
-        if self.insist:
+        if option(self._config, "require-verdict"):
             return "--require-verdict asks for a verdict"
         entries = [
             entry
             for entry in self.ledgers.of(item.path).of_claim(claim_id(item))
-            if entry.is_judged_at(profile or self.profile)
+            if entry.is_judged_at(profile or self._profile.name)
         ]
         same = [entry for entry in entries if entry.data == named(data)]
         lost = [
@@ -167,7 +152,7 @@ class Gate:
             if entry.verdict == Outcome.REPRODUCED.value
             and (same or all(map(is_readable, entry.data.split(", "))))
         ]
-        if not lost or self.allows_not_run:
+        if not lost or option(self._config, "allow-not-run"):
             return ""
         return (
             f"it is reproduced in the ledger ({lost[0].profile}, {lost[0].data}), so it has to be"
@@ -180,11 +165,11 @@ class Gate:
         Such an entry is lost: the claim of today does not judge its finding. Entries of another
         profile are left to sessions with that profile.
         """
-        if self.accept:
+        if self._accepts:
             return ""
         for entry in self.ledgers.of(item.path).of_claim(record.claim):
             had = f"the ledger has {record.claim} as {entry.verdict}"
-            if entry.is_about_other_data(record.data, self.profile):
+            if entry.is_about_other_data(record.data, self._profile.name):
                 return f"{had} on {entry.data}, and it is about {record.data} now. {_ANOTHER}"
             is_its_own = (entry.profile, entry.data) == (record.profile, record.data)
             if is_its_own and entry.sentence != record.sentence:
@@ -193,7 +178,8 @@ class Gate:
 
     def skip_reason(self, item: pytest.Item, profile: str, data: Sequence[str]) -> str | None:
         """Return why `--gate` skips a claim before its training; None where it is judged."""
-        entry = self._entry(item, profile, data) if self.skips else None
+        skips = option(self._config, "gate")
+        entry = self._entry(item, profile, data) if skips else None
         if entry is None or entry.verdict == Outcome.REPRODUCED.value:
             return None
         return (
@@ -277,8 +263,8 @@ class Gate:
             one_look=list(found.one_look),
             measured=gathered.findings[-1].measured if gathered.findings else "",
             text=_text(found, gathered, compared),
-            findings=list(map(finding_data, gathered.findings)) if self.has_report else [],
-            arms=[arm.name for arm in gathered.arms_used] if self.has_report else [],
+            findings=list(map(finding_data, gathered.findings)) if self._has_report else [],
+            arms=[arm.name for arm in gathered.arms_used] if self._has_report else [],
             metrics=list(gathered.metrics_used),
             file=file,
             line=line or 0,
@@ -294,15 +280,15 @@ class Gate:
         if profile not in PROFILES:  # a document, or recorded runs
             return ""
         size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
-        gate = " --gate" if self.skips else ""
-        budget = f" --seed-budget {self.budget}" if self.budget else ""
-        return f"{size}{gate}{budget}{self.from_evidence}"
+        gate = " --gate" if option(self._config, "gate") else ""
+        budget = f" --seed-budget {self._profile.budget}" if self._profile.budget else ""
+        return f"{size}{gate}{budget}{self._from_evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
     ) -> None:
         """Attach the record to the report, which carries the verdict to the session's end."""
-        arms = {arm.name: arm for arm in gathered.arms_used} if self.has_report else {}
+        arms = {arm.name: arm for arm in gathered.arms_used} if self._has_report else {}
         judged = to_json(JudgedClaim(record=record, arms=arms))
         whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
         is_failed, about = report.outcome == "failed", is_about_a_document(item)
@@ -325,18 +311,18 @@ class Gate:
         if record.verdict is Outcome.NOT_RUN and lost:
             fail(report, f"{text}\nNot run; {lost}.")
         elif lost:
-            fail(report, shown_lines(f"{_explanation(record, entry, self.from_evidence)}\n{lost}"))
+            fail(report, shown_lines(f"{_explanation(record, entry, self._from_evidence)}\n{lost}"))
         elif record.verdict is Outcome.REPRODUCED:
             return
         elif record.verdict is Outcome.NOT_RUN:
             report.outcome = "skipped"
             report.longrepr = (record.file, record.line, f"not run: {text}")
-        elif self.accept or agrees or record.accepted not in (None, Outcome.REPRODUCED.value):
+        elif self._accepts or agrees or record.accepted not in (None, Outcome.REPRODUCED.value):
             report.outcome = "skipped"
             report.wasxfail = f"{record.verdict}: {shown(record.measured)}"
             report.longrepr = (record.file, record.line, text)
         else:
-            fail(report, shown_lines(_explanation(record, entry, self.from_evidence)))
+            fail(report, shown_lines(_explanation(record, entry, self._from_evidence)))
 
 
 def fail(report: Any, why: str) -> None:

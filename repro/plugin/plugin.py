@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest._code.code import Traceback
 
+import repro
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
@@ -44,7 +44,7 @@ MARKERS = (
 SESSION = pytest.StashKey[Any]()  # a ClaimSession; its module is imported only if there are claims
 
 INSTEAD = pytest.StashKey[Callable[[Any], object]]()
-"""A function that takes a ClaimSession, and is called instead of the tests."""
+"""A function that takes the ClaimSession, and is called instead of the tests."""
 
 PLAN_TEXT = pytest.StashKey[str]()
 
@@ -104,6 +104,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Completeness(config), completeness.NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(levels.Levels(config), levels.NAME)
+
+
+def pytest_report_header() -> str | None:
+    """Say which repro runs, if it is a checkout; pytest itself names an installed one."""
+    is_installed = _OURS.parent.name in ("site-packages", "dist-packages")
+    return None if is_installed else f"repro {repro.__version__} from {_OURS.parent}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -202,57 +208,59 @@ def claim_session(session: pytest.Session) -> ClaimSession | None:
     return claims
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits for a test
-def pytest_runtest_protocol(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, Any, Any]:
-    """Wait until a claim can be judged, if the next test is a claim."""
-    is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
-    claims = claim_session(item.session) if is_due else None
-    if claims is not None and not _is_only_set_up(item.config):
-        claims.turns.wait(item)
-    return (yield)
-
-
 class _Running:
-    """Second implementations of hooks that this module implements, too."""
+    """Runs claims in their turn; a plugin that is registered last, so that it comes first."""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged, instead of this one."""
-        claims: ClaimSession | None = item.config.stash.get(SESSION, None)
-        if claims is None or _is_only_set_up(item.config):
-            return None
-        return claims.turns.run(item, nextitem)
+    _place: pytest.Item | None = None
+    """The last test at whose place a test was run."""
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Fail a claim that calls `pytest.exit`, since its exit code could be 0.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, Any, Any]:
+        is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
+        is_only_set_up = item.config.getoption("setupplan") or item.config.getoption("setuponly")
+        claims = claim_session(item.session) if is_due else None
+        if claims is not None and not is_only_set_up and claims.turns.are_due(item, nextitem):
+            self._place = item
+            claims.turns.run(item, nextitem, without=self)
+        return (yield)
 
-        If repro itself ends pytest, as interrupted, pytest ends.
-        """
-        try:
-            return (yield)
-        except pytest.exit.Exception as left:
-            is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
-            if is_ours or not item.get_closest_marker("claim"):
-                raise
-            why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
-            raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
-
-    pytest_runtest_call = pytest_runtest_setup
+    @pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
+    def pytest_runtest_protocol_again(self, item: pytest.Item) -> bool | None:
+        """Keep pytest from running a test at whose place one was run."""
+        return True if item is self._place else None
 
 
-def _is_only_set_up(config: pytest.Config) -> bool:
-    """Tell whether pytest only sets up or shows fixtures, and runs no test."""
-    return bool(config.getoption("setupplan") or config.getoption("setuponly"))
+@contextmanager
+def _staying(item: pytest.Item) -> Iterator[None]:
+    """Fail a claim that calls `pytest.exit` within the block, since its exit code could be 0.
+
+    If repro itself ends pytest, as interrupted, pytest ends.
+    """
+    try:
+        yield
+    except pytest.exit.Exception as left:
+        is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
+        if is_ours or not item.get_closest_marker("claim"):
+            raise
+        why = f"The claim called pytest.exit ({left.msg}): a claim must not end the session."
+        raise pytest.fail.Exception(shown_lines(why), pytrace=False) from None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     claims = item.config.stash.get(SESSION, None)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
+    with _staying(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with _staying(item):
+        return (yield)
 
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
@@ -308,8 +316,10 @@ def _judged_report(
     claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Make a verdict of the report that pytest makes of a claim's test."""
+    from repro.plugin.verdict import shorten
+
     if call.when == "call":
-        _shorten(item, call)
+        shorten(item, call)
     report = yield
     try:
         if call.when == "call":
@@ -320,26 +330,6 @@ def _judged_report(
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
     return report
-
-
-def _shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Remove the frames of repro from a claim's traceback, or the whole traceback."""
-    from repro.plugin.verdict import SAID_IN_FULL
-
-    if not item.config.getoption("fulltrace", False):
-        usual = item._traceback_filter  # applied first: it expects the whole traceback
-        item._traceback_filter = (  # type: ignore[method-assign]
-            lambda excinfo: _without_ours(usual(excinfo))
-        )
-    if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
-        # a verdict replaces the traceback, which is slow to format
-        item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-
-
-def _without_ours(traceback: Traceback) -> Traceback:
-    """Remove the frames of repro, if that leaves any frame."""
-    theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
-    return theirs if len(theirs) else traceback
 
 
 @pytest.hookimpl(wrapper=True)

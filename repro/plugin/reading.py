@@ -1,22 +1,24 @@
-"""Reads claims outside of a test session: pytest collects them, and a command uses them."""
+"""The claims that a command reads: its arguments that select them, and their session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, TypeVar
-
-import pytest
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.evidence import EvidenceError
-from repro.plugin.claims import call, quiet
-from repro.plugin.plugin import INSTEAD
-from repro.plugin.session import ClaimSession
-from repro.plugin.trials import Trials
-from repro.runs.profiles import PROFILES
-from repro.runs.results import RunsMissing
+from repro.store import StoreError
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import pytest
+
+    from repro.plugin.session import ClaimSession
+
+DEFAULT_STORE = ".repro"
+"""The default store, in the current folder."""
 
 QUIET = (
     *("-p", "no:terminal", "-p", "no:cacheprovider"),
@@ -24,84 +26,69 @@ QUIET = (
 )
 
 
-def with_claims(
-    claims: Sequence[str], options: Sequence[str], use: Callable[[ClaimSession], T]
-) -> T:
-    """Collect claims and figures with pytest, call a function with them, and return its result.
+def add_claims(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select claims, as on pytest's command line."""
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="files, folders or node ids")
+    parser.set_defaults(goes_on="claims")
+    parser.add_argument("-k", metavar="EXPRESSION", help="claims whose names match, as in pytest")
 
-    Raises `EvidenceError` where there are none, or where pytest cannot collect them.
 
-    >>> with_claims(["claims"], ["--repro-profile", "ci"], lambda session: len(session.items))
+def named_store(chosen: argparse.Namespace) -> Path:
+    """Return the folder that `--store` or the environment names, or else the default.
+
+    >>> named_store(argparse.Namespace(store=None))
+    PosixPath('.repro')
     """
-    reader = _Reader(use)
-    code = pytest.main([*QUIET, *options, *claims], plugins=[reader])
+    if chosen.store == "":
+        raise StoreError("--store has no name of a folder after it; give one.")
+    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
+    return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
+
+
+def collected(chosen: argparse.Namespace, *names: str, **options: object) -> ClaimSession:
+    """Collect the selected claims and figures with pytest, and return their session.
+
+    By default the claims are those of the folder `claims`, or else of this folder. pytest gets the
+    options of the command with these names, and the further `options`. No test is run. Raises
+    `EvidenceError` where there are no claims, or where pytest cannot collect them.
+
+    >>> collected(chosen, "profile", "store").names
+    """
+    import pytest  # commands without claims do not need it
+
+    given = {name: getattr(chosen, name) for name in names} | options
+    told = [f"--repro-{x.replace('_', '-')}={v}" for x, v in given.items() if v is not None]
+    told += ["-k", chosen.k] if getattr(chosen, "k", None) else []
+    reader = _Reader()
+    claims = chosen.claims or (["claims"] if Path("claims").is_dir() else ["."])
+    code = pytest.main([*QUIET, *told, *claims], plugins=[reader])
     if reader.problems:
         raise EvidenceError(f"The claims cannot be collected: {' '.join(reader.problems)}")
-    if reader.raised is not None:
-        raise reader.raised
-    if not reader.given:
+    if reader.session is None:
         has_said = code == pytest.ExitCode.USAGE_ERROR
         why = "see above" if has_said else "the selection has none; name their folder or files"
         raise EvidenceError(f"No claims were read: {why}.")
-    given: T = reader.given[0]
-    return given
+    sys.path[:] = reader.path
+    return reader.session
 
 
 class _Reader:
-    """A plugin of pytest that calls a function with the claims instead of running tests."""
+    """A plugin of pytest that keeps the session of the claims, whose tests are not run."""
 
-    def __init__(self, use: Callable[[ClaimSession], Any]) -> None:
-        self._use = use
-        self.given: list[Any] = []
+    def __init__(self) -> None:
+        self.session: ClaimSession | None = None
         self.problems: list[str] = []
-        self.raised: Exception | None = None
+        self.path: Iterable[str] = ()
+        """The module path of the project; pytest forgets its `pythonpath` at the end."""
 
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
-        early_config.stash[INSTEAD] = self._use_now
+        from repro.plugin.plugin import INSTEAD
+
+        early_config.stash[INSTEAD] = self._keep
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.problems.append(f"{report.nodeid}: {report.longreprtext}")
 
-    def _use_now(self, session: ClaimSession) -> None:
-        try:
-            self.given.append(self._use(session))
-        except Exception as error:  # pytest would print it as an internal error
-            self.raised = error
-
-
-def read(session: ClaimSession, item: pytest.Item) -> Trials:
-    """Call the test of a claim, and return its `trials` with all arms that it asked for.
-
-    >>> read(session, session.trained[0]).arms
-    """
-    trials = session.trials_of(item)
-    with suppress(Exception, pytest.skip.Exception), quiet():  # pytest reports errors of the test
-        call(item, trials=trials)
-    return trials
-
-
-def read_everything(session: ClaimSession) -> dict[pytest.Item, int]:
-    """Read all results that claims, the ledger and figures use.
-
-    Returns the number of missing runs for each claim that misses any.
-
-    >>> with_claims(["claims"], [], read_everything)
-    """
-    missing = {item: _missing_runs(session, item) for item in session.trained}
-    session.gate.reference = PROFILES[session.profile.name].reference
-    for item in session.trained:
-        _missing_runs(session, item)
-    for item in session.figures:  # pytest reports errors of a figure
-        with suppress(Exception), quiet():
-            call(item, plot=session.plot_of(item))
-    return {item: count for item, count in missing.items() if count}
-
-
-def _missing_runs(session: ClaimSession, item: pytest.Item) -> int:
-    """Read a claim; return the number of its missing runs."""
-    try:
-        session.read(item)
-    except RunsMissing as stopped:
-        return len(stopped.runs)
-    return 0
+    def _keep(self, session: ClaimSession) -> None:
+        self.session, self.path = session, sys.path[:]

@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
-from repro.plugin.evidence_command import claims_of, named_store
+from repro.evidence.file import EvidenceFile
+from repro.evidence.pack import pack
+from repro.evidence.rekey import FormerRuns, Kind, RekeyedResults, check, kind_of, note
+from repro.plugin.reading import collected, named_store
+from repro.recorded.results import WithRecorded
+from repro.runs.profiles import PROFILES
+from repro.runs.provenance import commit_of
+from repro.store import Store
 
 if TYPE_CHECKING:
-    from repro.evidence.rekey import FormerRuns, Kind, RekeyedResults
     from repro.plugin.session import ClaimSession
 
 
@@ -34,11 +40,6 @@ def add_to(commands: Any) -> None:
 
 def _rekey(chosen: argparse.Namespace) -> int:
     """Check and take over runs; the exit code is 1 where a kind of run cannot be taken over."""
-    from repro.core.device import resolve_device
-    from repro.evidence.rekey import check, kind_of, note
-    from repro.runs.provenance import commit_of
-    from repro.store import Store
-
     device = resolve_device(chosen.device)
     readings = _readings(chosen, device)
     found = {run: old for reading in readings for run, old in reading.results.found.items()}
@@ -73,51 +74,32 @@ def _rekey(chosen: argparse.Namespace) -> int:
 
 def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     """Read the claims with the runs of each file; without files, with the store at each profile."""
-    from repro.evidence.file import EvidenceFile
-    from repro.evidence.rekey import FormerRuns
-    from repro.plugin.reading import with_claims
-    from repro.runs.profiles import PROFILES
-    from repro.store import Store
-
     root = named_store(chosen)
-    sources: list[tuple[str, FormerRuns, Path | None]] = []
-    for path in chosen.files:
-        file = EvidenceFile.read(path)
-        runs = (file.record(key).result for key in file.lines)
-        sources.append((file.profile, FormerRuns(runs), path))
     if not chosen.files:
         former = FormerRuns(Store(root).entries())
-        sources = [(profile, former, None) for profile in PROFILES]
-    return [
-        with_claims(
-            claims_of(chosen),
-            [f"--repro-profile={profile}", f"--repro-store={root}"],
-            partial(Reading, former=former, path=path, device=device),
-        )
-        for profile, former, path in sources
-    ]
+        sessions = (collected(chosen, store=root, profile=profile) for profile in PROFILES)
+        return [Reading(session, former, None, device) for session in sessions]
+    readings = []
+    for path in chosen.files:
+        file = EvidenceFile.read(path)
+        former = FormerRuns(file.record(key).result for key in file.lines)
+        session = collected(chosen, store=root, profile=file.profile)
+        readings.append(Reading(session, former, path, device))
+    return readings
 
 
 class Reading:
     """The runs of one file, or of a store, that claims read under today's keys."""
 
     def __init__(
-        self, session: ClaimSession, *, former: FormerRuns, path: Path | None, device: str
+        self, session: ClaimSession, former: FormerRuns, path: Path | None, device: str
     ) -> None:
-        from repro.evidence.rekey import RekeyedResults
-        from repro.plugin.claims import claim_id
-        from repro.plugin.reading import read_everything
-        from repro.recorded.results import WithRecorded
-
         assert session.training is not None
         self._path, self._profile = path, session.profile.name
-        self._store = session.training.store
-        self._claims = [claim_id(item) for item in session.trained]
-        self.results: RekeyedResults = RekeyedResults(
-            self._store, former, device=device, alone=path is not None
-        )
+        self._store, self._claims = session.training.store, session.names
+        self.results = RekeyedResults(self._store, former, device=device, alone=path is not None)
         session.results, session.known = self.results, WithRecorded(self.results)
-        read_everything(session)
+        session.read_everything()
 
     def take_over(self, notes: dict[Any, dict[str, Any]]) -> str:
         """Write the runs in `notes` under today's keys; return a sentence about it."""
@@ -130,8 +112,6 @@ class Reading:
                 weights = former.weights if former is not None else None
                 self._store.put(result.identity, result.values, result.provenance, weights=weights)
             return f"{self._store.root}: {len(notes)} runs of profile {self._profile} taken over"
-        from repro.evidence.pack import pack
-
         runs = [run for run in self.results.read() if run not in self.results.found or run in notes]
         if not runs:
             raise EvidenceError(f"No run of {self._path} can be taken over.")

@@ -7,18 +7,20 @@ each test report into a verdict (`judge`). `Turns` says which claim is run when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
 from repro.arm import Run
-from repro.backends.choose import pool_named
+from repro.backends.cluster import require_executor
+from repro.backends.local import InProcessPool, ProcessPool
+from repro.backends.places import cores
 from repro.document import Document
 from repro.evidence import EvidenceError
-from repro.ledger import LedgerError, Ledgers
+from repro.ledger import LedgerError
 from repro.plugin.claims import (
     BadClaim,
     call,
@@ -36,10 +38,8 @@ from repro.plugin.display import Display, display_of
 from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
-    evidence_option,
     option,
     project_of,
-    reference_of,
     slurm_settings,
     store_folder,
 )
@@ -47,12 +47,12 @@ from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import Notes, is_debugged, notes_of, trainers_of
+from repro.plugin.workers import Notes, is_debugged, noted, notes_of, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
-from repro.runs.pool import TrainingStopped
-from repro.runs.profiles import profile_named
+from repro.runs.pool import Pool, TrainingStopped
+from repro.runs.profiles import PROFILES, profile_named
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError
@@ -81,37 +81,20 @@ class ClaimSession:
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
-        self.gate = Gate(
-            accept=option(config, "update-ledger"),
-            insist=option(config, "require-verdict"),
-            skips=option(config, "gate"),
-            allows_not_run=option(config, "allow-not-run"),
-            profile=self.profile.name,
-            seeds=self.profile.looks[-1],
-            budget=self.profile.budget,
-            reference=reference_of(config),
-            from_evidence=evidence_option(config),
-            ledgers=Ledgers(),
-            has_report=bool(option(config, "report")),
-        )
+        self.gate = Gate(config, self.profile)
         self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests raise an error of their own, and the error."""
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, with recorded results."""
-        planned = [item for item in self.trained if item not in self.unplanned]
         self.plan = Plan(
-            {item: partial(self.read, item) for item in planned}, is_done=self._is_done
-        )
-        self.turns = Turns(
-            session,
-            self.plan,
-            self.train,
-            places=[*self.items, *self.figures],
-            first=[item for item in self.items if item not in self.trained],
+            {item: partial(self.read, item) for item in self.trained if item not in self.unplanned},
+            is_done=self._is_done,
+            ready=[item for item in self.items if item not in self.trained],
             last=[*self.unplanned, *self.figures],
         )
+        self.turns = Turns(config, items, self.plan, self.train)
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
@@ -152,6 +135,11 @@ class ClaimSession:
         judged = (x for x in self.items if x not in self.refused and not is_skipped(x))
         return [item for item in judged if not is_about_a_document(item)]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the claims that need results of runs."""
+        return list(map(claim_id, self.trained))
+
     @cached_property
     def unplanned(self) -> dict[pytest.Item, list[str]]:
         """The claims that cannot be read ahead of their test, and the fixtures that they need."""
@@ -173,19 +161,28 @@ class ClaimSession:
                 f"{store.runs_of_former_keys} runs in {store.root} have keys of an earlier version;"
                 " give them today's with: python -m repro rekey"
             )
-        trains = bool(self.trained)
-        pool = pool_named(
-            option(config, "executor") if trains else "local",
-            store,
-            device=option(config, "device") if trains else "cpu",  # a search would import torch
-            trainers=trainers_of(config),
-            project=project_of(config),
-            slurm=slurm_settings(config),
-            shows=is_debugged(config),
-        )
+        pool = self._pool(store)
         results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)
         return results, Training(store, pool, results, engine=engine, project=project)
+
+    def _pool(self, store: Store) -> Pool[Any]:
+        """Return the pool that the options name; raises ValueError."""
+        config, trainers = self.config, trainers_of(self.config)
+        name = option(config, "executor") if self.trained else "local"
+        device = option(config, "device") if self.trained else "cpu"  # a search imports torch
+        if name == "local" and trainers == 0:
+            return InProcessPool(store, device=device, shows=is_debugged(config))
+        if name == "local":
+            return ProcessPool(store, device=device, trainers=trainers or cores())
+        address, project = require_executor(name), project_of(config)
+        if name == "slurm":
+            from repro.backends.slurm import SlurmPool
+
+            return SlurmPool(store, slurm_settings(config), device=device, project=project)
+        from repro.backends.ray import RayPool
+
+        return RayPool(store, address=address, device=device, project=project)
 
     def _is_done(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_done(run)
@@ -196,7 +193,7 @@ class ClaimSession:
         """Call the test of a claim; raises `RunsMissing` if the test, or the gate, needs runs."""
         trials = self.trials_of(item)
         raised: BaseException | None = None
-        with self.turns.noted(item), quiet():
+        with noted(self.config, item), quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
@@ -207,6 +204,34 @@ class ClaimSession:
             self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
+
+    def read_ahead(self, item: pytest.Item) -> Trials:
+        """Call the test of a claim, and return its `trials` with all arms that it asked for."""
+        trials = self.trials_of(item)
+        with suppress(Exception, pytest.skip.Exception), quiet():  # for pytest to report
+            call(item, trials=trials)
+        return trials
+
+    def read_everything(self) -> dict[str, int]:
+        """Read all results that claims, the ledger and figures use.
+
+        Returns the number of missing runs for each claim whose verdict misses any.
+        """
+        missing = {claim_id(item): self._missing_runs(item) for item in self.trained}
+        self.gate.reference = PROFILES[self.profile.name].reference
+        for item in self.trained:
+            self._missing_runs(item)
+        for item in self.figures:
+            with suppress(Exception), quiet():  # for pytest to report
+                call(item, plot=self.plot_of(item))
+        return {name: count for name, count in missing.items() if count}
+
+    def _missing_runs(self, item: pytest.Item) -> int:
+        try:
+            self.read(item)
+        except RunsMissing as stopped:
+            return len(stopped.runs)
+        return 0
 
     def train(self, seconds: float) -> None:
         """Keep the pool busy with what the plan misses; wait so long at most for a result."""

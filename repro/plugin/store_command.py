@@ -6,15 +6,13 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from repro.plugin.evidence_command import claims_of, named_store
+from repro.plugin.reading import collected, named_store
+from repro.runs.identity import code_of
 from repro.store import Store, StoreError
 from repro.store.upkeep import CODE_LETTERS, DAY, KINDS, Item, items, remove_old
 from repro.text import counted
-
-if TYPE_CHECKING:
-    from repro.plugin.session import ClaimSession
 
 
 def add_to(commands: Any) -> None:
@@ -91,16 +89,8 @@ def prune(chosen: argparse.Namespace) -> int:
 
 def _codes_of_today(chosen: argparse.Namespace, root: Path) -> dict[str, set[str]]:
     """Return the digests of today's code of claims' arms, by the names of their classes."""
-    from repro.plugin.reading import with_claims
-
-    return with_claims(claims_of(chosen), [f"--repro-store={root}"], _codes_of_arms)
-
-
-def _codes_of_arms(session: ClaimSession) -> dict[str, set[str]]:
-    from repro.plugin.reading import read
-    from repro.runs.identity import code_of
-
-    arms = [arm for item in session.trained for arm in read(session, item).arms]
+    session = collected(chosen, store=root)
+    arms = [arm for item in session.trained for arm in session.read_ahead(item).arms]
     arms += [arm.starts_from.arm for arm in arms if arm.starts_from is not None]
     codes: dict[str, set[str]] = {}
     for arm in dict.fromkeys(arms):

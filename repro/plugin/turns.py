@@ -7,14 +7,11 @@ which claims can be judged, as pytest's own reports.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from repro.plugin.workers import notes_of
+from repro.plugin.workers import noted
 from repro.runs.plan import Plan
 from repro.store import StoreError
 
@@ -23,114 +20,61 @@ SECONDS_OF_A_WAIT = 1.0
 
 
 class Turns:
-    """Chooses which claim or figure is run at each place of one."""
+    """Chooses which claim or figure is run at each place of one, and runs it."""
 
     def __init__(
         self,
-        session: pytest.Session,
+        config: pytest.Config,
+        places: Iterable[pytest.Item],
         plan: Plan[pytest.Item],
         train: Callable[[float], None],
-        *,
-        places: Iterable[pytest.Item],
-        first: Iterable[pytest.Item],
-        last: Iterable[pytest.Item],
     ) -> None:
-        self._config, self._plan, self._train = session.config, plan, train
-        self._first = deque(first)
-        """The claims to run next: at first those that need no training, then what was peeked."""
-        self._last = deque(last)
-        """The claims that train in their own tests, and the figures: run when the plan is done."""
+        self._config, self._plan, self._train = config, plan, train
         self._places: set[pytest.Item | None] = set(places)
-        self._chosen: pytest.Item | None = None
-        self._running: pytest.Item | None = None
-        self._passed_over: set[pytest.Item | None] = set()
-        """The claims that could be judged before their turn; used where pytest's order is kept."""
         # --stepwise skips, the next time, all tests that were collected before the failed one
-        self._in_order = bool(self._config.getoption("stepwise", False))
-        self._unknown = _Unknown.from_parent(session, name="the next claim")
+        self._in_order = bool(config.getoption("stepwise", False))
+        self._passed_over: set[pytest.Item] = set()
+        """The claims that could be judged before their turn; used where pytest's order is kept."""
 
-    def wait(self, item: pytest.Item) -> None:
-        """If the test is a claim or a figure, wait until one can be run."""
-        if self._running is None and item in self._places:
-            self._chosen = item if item in self._passed_over else self.next_item()
-            while self._in_order and self._chosen is not item:
-                self._passed_over.add(self._chosen)
-                self._chosen = self.next_item()
+    def are_due(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Tell whether `run` runs a test itself: a claim, a figure, or the test before one."""
+        return not self._places.isdisjoint((item, nextitem))
 
-    def next_item(self) -> pytest.Item | None:
-        """Train until a claim has all its runs, and return it; None where all have been run."""
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None, *, without: object) -> None:
+        """Run a test, or at the place of a claim any claim that can be judged.
+
+        The hooks of one plugin are left out. pytest gets the right next item, so that it tears down
+        module and package fixtures in time. If the next one is not known yet, it gets the session,
+        and keeps only session fixtures.
+        """
+        chosen = self._awaited(item) if item in self._places else item
+        tests = item.session.items  # a worker of xdist reports tests by their index in it
+        here, there = tests.index(item), tests.index(chosen)
+        tests[here], tests[there] = chosen, item
+        following: pytest.Item | pytest.Session | None = nextitem
+        if nextitem in self._places and not self._in_order:
+            following = self._plan.next_ready or item.session
+        manager, others = self._config.pluginmanager, [without]
+        if chosen in self._places and (forks := manager.getplugin("pytest_forked")):
+            others.append(forks)  # it would copy this process, with its pipes to the trainers
+        with noted(self._config, chosen):
+            protocol = manager.subset_hook_caller("pytest_runtest_protocol", others)
+            protocol(item=chosen, nextitem=following)
+
+    def _awaited(self, item: pytest.Item) -> pytest.Item:
+        """Train until a claim has all its runs, and return it; with --stepwise, this claim."""
+        if not self._in_order:
+            return self._next()
+        while item not in self._passed_over:
+            self._passed_over.add(self._next())
+        return item
+
+    def _next(self) -> pytest.Item:
         try:
             self._train(0.0)
-            while (item := self._take_ready()) is None and self._plan.missing:
+            while (item := self._plan.take_ready()) is None:
+                assert self._plan.missing, "there are as many claims as places for them"
                 self._train(SECONDS_OF_A_WAIT)
         except StoreError as error:
             pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
-        return item or (self._last.popleft() if self._last else None)
-
-    def _take_ready(self) -> pytest.Item | None:
-        return self._first.popleft() if self._first else self._plan.take_ready()
-
-    def _peek(self) -> pytest.Item | None:
-        """Return the claim that is run next, if it is known already."""
-        if not self._first and (item := self._plan.take_ready()):
-            self._first.append(item)
-        known = self._first or (() if self._plan.missing else self._last)
-        return known[0] if known else None
-
-    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        """Run a claim that can be judged instead of this one; None if no claim is due.
-
-        pytest gets the right next item, so that it tears down module and package fixtures in time.
-        """
-        is_place = item in self._places
-        if self._running is not None or not (is_place or nextitem in self._places):
-            return None
-        chosen = self._chosen if is_place else item
-        assert chosen is not None, "there are as many claims as places for them"
-        self._swap(item, chosen)
-        if nextitem in self._places and not self._in_order:
-            nextitem = self._peek() or self._unknown
-        self._running = chosen
-        try:
-            with self.noted(chosen):
-                self._protocol(chosen)(item=chosen, nextitem=nextitem)
-        finally:
-            self._running = None
-        return True
-
-    @contextmanager
-    def noted(self, item: pytest.Item) -> Iterator[None]:
-        """Note which claim is read or judged, in case it crashes this worker of xdist."""
-        notes = notes_of(self._config)
-        if notes is not None:
-            notes.set_current(item.nodeid)
-        try:
-            yield
-        finally:
-            if notes is not None:
-                notes.set_current(self._running.nodeid if self._running else "")
-
-    def _swap(self, item: pytest.Item, chosen: pytest.Item) -> None:
-        """Swap two tests in the session: a worker of xdist reports tests by their index."""
-        items = item.session.items
-        here, there = items.index(item), items.index(chosen)
-        items[here], items[there] = chosen, item
-
-    def _protocol(self, item: pytest.Item) -> Any:
-        """Return the hook that runs a test; for a claim, without pytest-forked.
-
-        pytest-forked would copy this process, with its results and its pipes to the trainers.
-        """
-        manager = self._config.pluginmanager
-        forks = manager.getplugin("pytest_forked") if item in self._places else None
-        return manager.subset_hook_caller("pytest_runtest_protocol", [forks] if forks else [])
-
-
-class _Unknown(pytest.Item):
-    """Stands for a next test that is not known yet; it is never run.
-
-    Its parent is the session, so pytest keeps session fixtures and tears down all others.
-    """
-
-    def runtest(self) -> None:
-        raise NotImplementedError("a test that is not known yet cannot be run")
+        return item

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from _pytest._code.code import Traceback
 
 from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
@@ -23,6 +25,7 @@ from repro.text import said, shown
 SAID_IN_FULL = (AssertionError, Needs, TrainingFailed, DataError, RecordedError)
 """Exceptions of a claim's test whose message replaces the traceback."""
 
+_OURS = Path(__file__).parents[1]
 
 LEFT_OUT = (pytest.skip.Exception, pytest.xfail.Exception)
 """Exceptions by which a test skips itself."""
@@ -109,6 +112,24 @@ def said_with_details(error: BaseException) -> str:
     """Return the message of an error; with the traceback and output, if training raised it."""
     details = error.details if isinstance(error, TrainingFailed) else ""
     return f"{said(error)}\n{details}".rstrip()
+
+
+def shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Remove the frames of repro from the traceback of a claim's test, or the whole traceback."""
+    if not item.config.getoption("fulltrace", False):
+        usual = item._traceback_filter  # applied first: it expects the whole traceback
+        item._traceback_filter = (  # type: ignore[method-assign]
+            lambda excinfo: _without_ours(usual(excinfo))
+        )
+    if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
+        # a verdict replaces the traceback, which is slow to format
+        item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
+
+
+def _without_ours(traceback: Traceback) -> Traceback:
+    """Remove the frames of repro, if that leaves any frame."""
+    theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
+    return theirs if len(theirs) else traceback
 
 
 def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:

@@ -13,8 +13,8 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,21 @@ def notes_of(config: pytest.Config) -> Notes | None:
     """Return the notes of a worker; None in a process that is no worker."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     return Notes(Path(folder)) if folder else None
+
+
+@contextmanager
+def noted(config: pytest.Config, item: pytest.Item) -> Iterator[None]:
+    """Note which claim is read or judged, in case it crashes this worker."""
+    notes = notes_of(config)
+    if notes is None:
+        yield
+        return
+    before = notes.current()
+    notes.set_current(item.nodeid)
+    try:
+        yield
+    finally:
+        notes.set_current(before)
 
 
 def of(config: pytest.Config) -> Workers | None:

@@ -59,23 +59,31 @@ class _Reading:
 class Plan(Generic[Claim]):
     """The claims of a session, with the runs that each of them misses.
 
+    `claims` are read to know what they miss. The claims in `ready` miss nothing, and those in
+    `last` are ready when no other claim misses a run.
+
     >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
     >>> while not (ready := plan.take_ready()):
     ...     train(plan.missing)
     """
 
     def __init__(
-        self, claims: Mapping[Claim, Callable[[], None]], *, is_done: Callable[[Run], bool]
+        self,
+        claims: Mapping[Claim, Callable[[], None]],
+        *,
+        is_done: Callable[[Run], bool],
+        ready: Iterable[Claim] = (),
+        last: Iterable[Claim] = (),
     ) -> None:
         self._readings = {claim: _Reading(read) for claim, read in claims.items()}
         self._is_done = is_done
         self._unread = deque(self._readings)
-        self._ready: deque[Claim] = deque()
+        self._ready, self._last = deque(ready), deque(last)
         self._waiting: dict[Run, list[Claim]] = {}
 
     @property
     def claims(self) -> int:
-        """The number of claims."""
+        """The number of claims that are read."""
         return len(self._readings)
 
     @property
@@ -93,11 +101,21 @@ class Plan(Generic[Claim]):
         """The missing runs of each claim that misses any."""
         return [list(each.missing) for each in self._readings.values() if each.missing]
 
-    def take_ready(self) -> Claim | None:
-        """Return a claim that misses no run, each claim once; None where all others miss runs."""
+    @property
+    def next_ready(self) -> Claim | None:
+        """The claim that `take_ready` returns, if it is called now."""
         while not self._ready and self._unread:
             self._read(self._unread.popleft())
-        return self._ready.popleft() if self._ready else None
+        if not self._ready and not self._waiting:
+            self._ready, self._last = self._last, self._ready
+        return self._ready[0] if self._ready else None
+
+    def take_ready(self) -> Claim | None:
+        """Return a claim that misses no run, each claim once; None where all others miss runs."""
+        ready = self.next_ready
+        if ready is not None:
+            self._ready.popleft()
+        return ready
 
     def read_all(self) -> None:
         """Read all claims that were not read yet."""

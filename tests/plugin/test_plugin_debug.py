@@ -56,3 +56,12 @@ def test_pdb_lands_where_training_raised(project):
     shown, code = typed(project, "", "repro", "run", ".", "-k", "flatter", "--seed", "2")
     assert code == 1
     assert "ZeroDivisionError" in shown
+
+
+def test_a_command_trains_with_the_module_path_that_settings_name(project):
+    change(project, "time.sleep(0)", "import scale")
+    project.makeini("[pytest]\npythonpath = src")
+    project.mkdir("src").joinpath("scale.py").write_text("SCALE = 2.0\n")
+    (project.path / "line.py").rename(project.path / "src" / "line.py")
+    shown, code = typed(project, "", "repro", "run", ".", "-k", "flatter")
+    assert (code, shown.count("slope")) == (0, 2), shown

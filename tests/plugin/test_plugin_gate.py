@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from repro.arm import Metric, Needs
-from repro.ledger import Entry, Ledger, Ledgers
+from repro.ledger import Entry, Ledger
 from repro.own.arm import OutsideArm
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
@@ -64,9 +64,10 @@ class Claimed:
         self.item = item
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
-        usual = {"accept": False, "insist": False, "skips": False, "allows_not_run": False}
-        sizes = {"profile": "ci", "seeds": 20, "reference": 20}
-        self.gate = Gate(ledgers=Ledgers(), **usual | sizes | options)
+        usual = {"report": "report", "profile": "ci"}
+        given = {f"repro_{name}": value for name, value in (usual | options).items()}
+        self.gate = Gate(SimpleNamespace(getoption=given.get), PROFILES["ci"])
+        self.gate.reference = 20
 
     def __call__(self, test, slopes=RISEN):
         """Return the report of a test that found these slopes."""
@@ -107,7 +108,7 @@ def test_what_the_ledger_does_not_know_has_to_hold(beside):
         assert (report.outcome, report.record["verdict"]) == ("failed", verdict)
         assert "not in the ledger yet" in report.longrepr
         assert "accept this finding with: --update-ledger" in report.longrepr
-        assert beside(accept=True)(rises, slopes).is_expected
+        assert beside(update_ledger=True)(rises, slopes).is_expected
         for other in ({"profile": "paper"}, {"data": "other points"}, {"claim": "900/falls"}):
             known = replace(KNOWN, verdict="refuted", past=[], **other)
             assert beside(known)(rises, slopes).outcome == "failed"
@@ -150,12 +151,12 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
 
 def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(beside):
     open_ = replace(KNOWN, verdict="inconclusive", past=[])
-    for entries, options in (((open_,), {}), ((), {}), ((KNOWN,), {"allows_not_run": True})):
+    for entries, options in (((open_,), {}), ((), {}), ((KNOWN,), {"allow_not_run": True})):
         report = beside(*entries, **options)(asks_for_more)
         assert (report.outcome, report.is_expected) == ("skipped", False)
         assert "not run: needs a GPU" in report.longrepr[2]
     for options, why in (
-        ({"insist": True}, "--require-verdict asks for a verdict"),
+        ({"require_verdict": True}, "--require-verdict asks for a verdict"),
         ({}, "so it has to be judged"),
     ):
         report = beside(KNOWN, **options)(asks_for_more)
@@ -190,10 +191,10 @@ def test_an_entry_of_another_sentence_or_of_other_data_is_none_of_the_claims(bes
             report = beside(entry)(rises, slopes)
             assert (report.outcome, report.record["change"]) == ("failed", "new")
             assert words in report.longrepr
-            assert beside(entry, accept=True)(rises, slopes).outcome != "failed"
+            assert beside(entry, update_ledger=True)(rises, slopes).outcome != "failed"
     refuted = replace(other, verdict="refuted", past=[])
     assert beside(refuted)(rises).outcome == "failed"
-    claim = beside(refuted, skips=True)
+    claim = beside(refuted, gate=True)
     assert claim.gate.skip_reason(claim.item, "ci", ["points"]) is None, "it is another claim"
     twin = replace(other, data="points-twin")
     for elsewhere in (twin, replace(other, profile="paper"), replace(moved, profile="paper")):
@@ -217,7 +218,7 @@ def test_the_gate_leaves_out_what_cannot_fail_and_nothing_else(beside):
         (replace(refuted, profile="paper"), True, False),
         (replace(refuted, claim="900/falls"), True, False),
     ):
-        claim = beside(entry, skips=skips)
+        claim = beside(entry, gate=skips)
         why = claim.gate.skip_reason(claim.item, "ci", ["points"])
         assert (why is not None) == is_spared, entry
         assert why is None or f"it is {entry.verdict} in the ledger" in why

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.ledger import Ledger
-from tests.plugin.sessions import run, run_apart
+from tests.plugin.sessions import run, run_apart, with_claims
 
 pytestmark = pytest.mark.thorough
 
@@ -143,6 +143,30 @@ def test_claims_that_are_not_selected_are_there(split):
         shown = run(split, *selected).stdout.str()
         assert "without a claim: 900/steeper" in shown, selected
         assert "901/" not in shown.partition("without a claim")[2]  # not asked for, and there
+
+
+CLASSES = """
+class TestRising:
+    @pytest.mark.parametrize("target", [4.0, 5.0])
+    @claim("lines rise", source="902")
+    def test_up(self, trials, target):
+        assert trials(Line(target=target)).slope > 0
+
+class TestOther:
+    def test_else(self): pass
+"""
+
+
+def test_a_session_of_one_case_or_class_knows_of_the_others(outside_project):
+    path = with_claims(outside_project, CLASSES).path / "test_lines.py"
+    run(outside_project, "--update-ledger", "--reference-seeds", "0")
+    for name in ("TestRising::test_up[4.0]", "TestOther", "TestOther::test_else"):
+        assert run(outside_project, f"test_lines.py::{name}").ret == 0, name
+    path.write_text(path.read_text().replace("[4.0, 5.0]", "[4.0]"))
+    for name in ("TestRising::test_up[4.0]", "TestOther", "TestOther::test_else"):
+        result = run(outside_project, f"test_lines.py::{name}")
+        said = "*test_lines.toml has entries without a claim: 902/up[[]5.0]*"
+        result.stdout.fnmatch_lines([said])
 
 
 def test_a_claim_that_is_rewritten_or_moved_goes_on_with_an_update(split):

@@ -65,6 +65,17 @@ def test_each_claim_is_ready_once_and_no_more_are_read_than_it_takes():
     assert [claims.plan.take_ready() for _ in range(2)] == ["a", None]
 
 
+def test_claims_without_runs_are_ready_first_and_the_last_ones_when_none_is_missing():
+    stored = set()
+    reading = asking(lambda: [Wide()], stored)
+    plan = Plan({"a": reading}, is_done=stored.__contains__, ready=["text"], last=["figure"])
+    assert [plan.next_ready, plan.take_ready(), plan.next_ready] == ["text", "text", None]
+    assert plan.claims == 1
+    stored.update(plan.missing)
+    plan.look(plan.missing)
+    assert [plan.take_ready() for _ in range(3)] == ["a", "figure", None]
+
+
 def test_what_else_ends_a_claim_is_its_tests_to_report_but_for_the_store():
     def raising(error):
         def read():
