@@ -185,14 +185,14 @@ def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:
         rates.setdefault(run.arm.study, []).append(seconds / (run.arm.work or 1.0))
     usual = {study: statistics.median(each) for study, each in rates.items()}
     alone = {run: usual[run.arm.study] * (run.arm.work or 1.0) for run in records}
-    return {run: sum(alone.get(each, 0.0) for each in _with_starts(run)) for run in records}
+    return {run: sum(alone.get(each, 0.0) for each in with_starts(run)) for run in records}
 
 
-def _with_starts(run: Run) -> Iterator[Run]:
+def with_starts(run: Run) -> Iterator[Run]:
     """Yield a run, the run that it starts from, and so on."""
     yield run
     if run.arm.starts_from is not None:
-        yield from _with_starts(run.arm.starts_from)
+        yield from with_starts(run.arm.starts_from)
 
 
 def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Checked]:

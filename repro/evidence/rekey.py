@@ -13,7 +13,7 @@ from typing import Any
 
 from repro.arm import Arm, Run
 from repro.core.device import machine
-from repro.evidence.audit import Again, NotTrained
+from repro.evidence.audit import Again, NotTrained, with_starts
 from repro.runs.identity import Identity
 from repro.runs.identity import engine_of as usual_engine
 from repro.runs.results import Results
@@ -22,9 +22,6 @@ from repro.store.key import canonical
 
 RETRAINED = 2
 """The number of runs of each kind that are trained again."""
-
-LONGEST = 1800.0
-"""The seconds that a run of a kind may have taken, to be trained again beside a cheaper one."""
 
 Kind = tuple[str, str, str]
 """The study, the engine and the type of arm of a run."""
@@ -122,20 +119,10 @@ def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
 def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> list[Run]:
     """Return the cheapest runs of a kind from this kind of machine, from different arms first."""
     here = [run for run in runs if found[run].provenance.get("machine") == machine(device)]
-    cost = {run: _seconds(run, found) for run in here}
-    by_cost = sorted(here, key=cost.__getitem__)
+    by_cost = sorted(here, key=lambda run: sum(each.arm.work for each in with_starts(run)))
     of_arms = {run.arm: run for run in reversed(by_cost)}
     first = [run for run in by_cost if of_arms[run.arm] == run]
-    chosen = [*first, *(run for run in by_cost if run not in first)][:RETRAINED]
-    return [run for run in chosen if run == chosen[0] or cost[run] <= LONGEST]
-
-
-def _seconds(run: Run, found: Mapping[Run, Result]) -> float:
-    """Return the seconds that a run took, with the runs that it starts from."""
-    start = run.arm.starts_from
-    before = _seconds(start, found) if start is not None else 0.0
-    own = found[run].provenance.get("seconds") if run in found else None
-    return before + float(own or 0.0)
+    return [*first, *(run for run in by_cost if run not in first)][:RETRAINED]
 
 
 def note(result: Result, retrained: int, *, commit: str | None) -> dict[str, Any]:

@@ -104,14 +104,11 @@ def test_two_runs_of_each_kind_are_trained_again_of_different_arms(checked):
     assert len(trained) == 4
 
 
-def test_beside_a_cheap_run_none_of_hours_is_trained_again(checked, monkeypatch):
-    found = of([RUN], seconds=1.0) | of(WIDE[:1], seconds=7200.0)
-    assert checked(found)[1] == [RUN]
-    start, then = WIDE[0], Run(Slope(width=16), 1)  # takes a second, after the hours of its start
+def test_the_cheapest_runs_are_those_with_the_least_work_before_them(checked, monkeypatch):
+    start, then = Run(Slope(width=99), 1), Run(Slope(width=16), 1)
     starts_from = property(lambda arm: start if arm == then.arm else None)
     monkeypatch.setattr(Slope, "starts_from", starts_from)
-    assert checked(found | of([then], seconds=1.0))[1] == [RUN]
-    assert checked(of(WIDE[:1], seconds=7200.0))[1] == WIDE[:1]
+    assert checked(of([then], seconds=1.0) | of([RUN, WIDE[0]], seconds=9.0))[1] == [RUN, WIDE[0]]
 
 
 def test_a_kind_with_a_run_of_other_bits_is_refused_alone(checked):
