@@ -115,6 +115,9 @@ def test_one_file_a_run_with_settings_in_their_names(source, tmp_path):
     results = source("other", "", path=str(tmp_path / "runs/{method}/seed_{seed}.json"))
     assert values(results, method="smooth") == {1: 0.1, 2: 0.2}
     assert "4 files" in results.content
+    source("methods/smooth.csv", LONG)
+    with pytest.raises(RecordedError, match="'smooth' in the name of the file is 'plain' here"):
+        values(source("none", "", path=str(tmp_path / "methods/{method}.csv")), method="smooth")
 
 
 def test_curves_end_with_their_last_value_and_skip_what_was_not_measured(source):
