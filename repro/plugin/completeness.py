@@ -14,23 +14,19 @@ settings or hooks deselect reproduced claims, they are named, and fail with `--g
 
 from __future__ import annotations
 
-import argparse
 import ast
-import copy
 import fnmatch
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from repro.ledger import NAME as OLDER
 from repro.ledger import Entry, Ledger, LedgerError, locked, read_ledgers
 from repro.plugin import workers
-from repro.plugin.claims import mark_of, name_or_none, select_by_name
+from repro.plugin.collected import OTHERWISE, SELECTED, Collected, Seen
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
 from repro.report.lines import REPRODUCED
@@ -41,48 +37,15 @@ NAME = "repro-completeness"
 OUTCOME = "repro.outcome"
 """The property of a claim's report with the outcome that repro gave it."""
 
-SELECTED, BY_HAND, OTHERWISE = "selected", "left out by hand", "left out otherwise"
-
-_CHOOSING = "repro-choosing"
 _SHOWN = 5
 
 
-class Seen(NamedTuple):
-    """A claim that pytest collected."""
-
-    nodeid: str
-    file: str
-    claim: str
-    """Its name; empty where its decorator cannot be read."""
-    state: str
-    """`SELECTED`, `BY_HAND` or `OTHERWISE`."""
-    sentence: str
-    """The claim's sentence; a renamed claim still has it."""
-
-
 class Completeness:
-    """Notes the claims in each process that collects tests, and compares them in the main process.
+    """Compares the judged claims with the expected ones; a plugin of pytest."""
 
-    The main process is pytest's only one, or the controller of xdist; its workers send it notes.
-    """
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self, config: pytest.Config, collected: Collected) -> None:
+        self._config, self._collected = config, collected
         self._by_hand = by_hand(config)
-        names = ("keyword", "markexpr", "deselect", "file_or_dir")
-        choosing = {name: getattr(self._by_hand, name) for name in names}
-        self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
-        """The options of the command line that select tests."""
-        self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
-        """The tests and classes of each collected file and class."""
-        self._named: set[pytest.Item] = set()
-        """The tests that the arguments name, also by their files and folders."""
-        self._deselected: list[pytest.Item] = []
-        self._goes_by_failures = False
-        """True where --lf or --sw of the command line leave tests out, since others failed."""
-        self._seen: dict[str, Seen] = {}
-        self._paths: set[Path] = set()
-        """The files and folders that the arguments name, and all folders below that are walked."""
         self._judged: set[str] = set()
         self._failed: set[str] = set()
         self.unjudged: list[str] = []
@@ -97,87 +60,6 @@ class Completeness:
         """The errors of ledgers that became unreadable during the session."""
         self.has_ended = False
         """True once the session has come to its end."""
-
-    # Collected claims
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        is_named, path = collector.session.isinitpath, collector.path
-        is_walked = isinstance(collector, pytest.Directory) and any(map(is_named, path.parents))
-        if is_walked or (is_named(path) and not isinstance(collector, pytest.Session)):
-            self._paths.add(path)
-        report = yield
-        if isinstance(collector, pytest.Module | pytest.Class):
-            self._members[collector] = report.result or []
-        return report
-
-    def pytest_itemcollected(self, item: pytest.Item) -> None:
-        self._named.add(item)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self._deselected += items
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        items = [*session.items, *self._deselected]
-        selected = {item.nodeid for item in session.items}
-        unnamed = self._unnamed() if self._choosing["file_or_dir"] else []
-        by_hand = self._left_out_by_hand(items) | {item.nodeid for item in unnamed}
-        for item in (*items, *unnamed):
-            if item.get_closest_marker("claim"):
-                state = BY_HAND if item.nodeid in by_hand else OTHERWISE
-                state = SELECTED if item.nodeid in selected else state
-                name = name_or_none(item) or ""
-                said = mark_of(item).sentence if name else ""
-                self._seen[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, said)
-        self._goes_by_failures = self._leaves_out_what_passed(items)
-        if (notes := workers.notes_of(self._config)) is not None:
-            paths = list(map(str, self._paths))
-            notes.leave("seen", [list(self._seen.values()), paths, self._goes_by_failures])
-
-    def _take_in(self, notes: workers.Notes) -> None:
-        """Take over the notes of xdist's workers, which have all collected the same tests."""
-        seen, paths, self._goes_by_failures = notes.left("seen") or ((), (), False)
-        self._seen = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
-        self._paths.update(map(Path, paths))
-
-    def _unnamed(self) -> list[pytest.Item]:
-        """Return the tests of collected files that the arguments do not name, but others beside."""
-
-        def tests_in(node: pytest.Item | pytest.Collector) -> Iterator[pytest.Item]:
-            if isinstance(node, pytest.Item):
-                yield node
-            elif isinstance(node, pytest.Module | pytest.Class):
-                with suppress(Exception):  # a class that pytest has had no reason to look into
-                    for each in self._members.get(node) or list(node.collect()):
-                        yield from tests_in(each)
-
-        files = [node for node in self._members if isinstance(node, pytest.Module)]
-        return [item for file in files for item in tests_in(file) if item not in self._named]
-
-    def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
-        """Return the names of the tests that the command line leaves out, without settings."""
-        alone, left = copy.copy(self._config), list(items)
-        alone.option = argparse.Namespace(**{**vars(alone.option), **self._choosing})
-        alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]
-        select_by_name(alone, left)
-        for name in ("main", "mark"):
-            pytests: Any = alone.pluginmanager.getplugin(name)
-            pytests.pytest_collection_modifyitems(config=alone, items=left)
-        return {item.nodeid for item in items} - {item.nodeid for item in left}
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[_CHOOSING] = self._choosing
-
-    def files(self) -> dict[Path, dict[str, Path]]:
-        """Return the file of each collected claim, by the folder of the file."""
-        files: dict[Path, dict[str, Path]] = {}
-        for seen in self._seen.values():
-            if seen.claim:
-                files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
-        return files
 
     # Judged claims, and the result of the session
 
@@ -207,40 +89,32 @@ class Completeness:
 
     def _is_red(self, session: pytest.Session) -> bool:
         if (of_workers := workers.of(self._config)) is not None:
-            self._take_in(of_workers.notes)
-        selected = {seen.nodeid for seen in self._seen.values() if seen.state == SELECTED}
+            self._collected.take_in(of_workers.notes)
+        claims = self._collected.claims.values()
+        selected = {seen.nodeid for seen in claims if seen.state == SELECTED}
         unjudged = sorted(selected - self._judged - self._failed)
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)
         self.unjudged = unjudged
         asks = any(getattr(self._by_hand, name, False) for name in ("lf", "stepwise"))
-        if not (asks and self._goes_by_failures):
+        if not (asks and self._collected.goes_by_failures):
             self._hold_against_ledgers()
         is_gone = self.gone and not option(self._config, "update-ledger")
         is_left_out = self.left_out and option(self._config, "gate")
         has_failed = not self._failed.isdisjoint(selected)
         return bool(unjudged or is_gone or is_left_out or has_failed or self.unread)
 
-    def _leaves_out_what_passed(self, items: list[pytest.Item]) -> bool:
-        """Return whether tests are left out since others failed last: one of these is there."""
-        cache, option_of = getattr(self._config, "cache", None), self._config.getoption
-        last = cache.get("cache/lastfailed", {}) if cache and option_of("lf", False) else {}
-        step = cache.get("cache/stepwise", None) if cache and option_of("stepwise", False) else None
-        step = step.get("last_failed") if isinstance(step, dict) else step
-        is_there = any(item.nodeid in last for item in items)
-        return is_there or bool(self._deselected and any(item.nodeid == step for item in items))
-
     def _hold_against_ledgers(self) -> None:
         """Note the entries without a claim, and those whose claims only settings leave out."""
         config, known = self._config, set()
         by_folder: dict[Path, list[Seen]] = {}
-        for seen in self._seen.values():
+        for seen in self._collected.claims.values():
             by_folder.setdefault(Path(seen.file).parent, []).append(seen)
         arguments = {*config.args, *self._by_hand.file_or_dir}  # a hook may have changed the former
         named = {path_named(config, argument) for argument in arguments}
-        self._paths |= named
+        self._collected.paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}
-        for folder, ledger in self._ledgers(places | self._paths):
+        for folder, ledger in self._ledgers(places | self._collected.paths):
             known.add(ledger.path)
             here = by_folder.get(folder, [])
             states = {seen.claim: seen.state for seen in here}
@@ -249,7 +123,7 @@ class Completeness:
                 self.gone[ledger.path] = gone
                 self.renamed += _renamed(gone, ledger, here)
             self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
-        if not self._by_hand.file_or_dir and (self._seen or option(config, "gate")):
+        if not self._by_hand.file_or_dir and (self._collected.claims or option(config, "gate")):
             root = config.rootpath if option(config, "gate") else config.invocation_params.dir
             wider = places_with_ledgers(config, root)
             for _, ledger in self._ledgers(wider):
@@ -289,8 +163,8 @@ class Completeness:
 
     def _is_left_out(self, file: Path) -> bool:
         """Return whether the command line leaves out a file."""
-        is_outside = self._by_hand.file_or_dir and self._paths.isdisjoint((file, *file.parents))
-        return bool(is_outside) or self._is_ignored(file)
+        is_named = not self._collected.paths.isdisjoint((file, *file.parents))
+        return bool(self._by_hand.file_or_dir and not is_named) or self._is_ignored(file)
 
     def _is_ignored(self, file: Path) -> bool:
         start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))

@@ -16,7 +16,7 @@ import repro
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import completeness, levels, workers
+from repro.plugin import collected, completeness, levels, workers
 from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import OUTCOME, Completeness
@@ -101,7 +101,9 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
         if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
             config.pluginmanager.register(workers.Workers(config), workers.NAME)
-    config.pluginmanager.register(Completeness(config), completeness.NAME)
+    seen = collected.Collected(config)
+    config.pluginmanager.register(seen, collected.NAME)
+    config.pluginmanager.register(Completeness(config, seen), completeness.NAME)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(levels.Levels(config), levels.NAME)
 

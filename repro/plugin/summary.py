@@ -26,7 +26,7 @@ from repro.ledger import (
     locked,
     write_ledgers,
 )
-from repro.plugin import completeness
+from repro.plugin import collected
 from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
@@ -149,7 +149,7 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        files = config.pluginmanager.getplugin(completeness.NAME).files()
+        files = config.pluginmanager.getplugin(collected.NAME).files()
         removed = _update(accepted, files, profile=option(config, "profile"))
         entries = sum(bool(record.change) for record in accepted)
         terminal.write_line(

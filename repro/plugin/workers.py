@@ -45,7 +45,7 @@ class Notes:
         """Write a note as JSON; it replaces an older one with the same name.
 
         `claims` has the node ids of claims and figures, `done` the tests that a replacement of a
-        crashed worker need not run, and `seen` the claims that `Completeness` has noted.
+        crashed worker need not run, and `seen` the claims that `Collected` has noted.
         """
         write_beside(self._folder / f"{name}.json", json.dumps(content))
 

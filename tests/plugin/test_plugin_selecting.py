@@ -52,6 +52,11 @@ def test_marks_and_names_select_claims(mixed):
     assert selected(mixed, "-k", "900/steeper[2.0]") == ["steeper[2.0]"]
 
 
+def test_a_file_that_is_named_may_skip_itself(mixed):
+    mixed.makepyfile(test_later="import pytest\npytest.skip('later', allow_module_level=True)")
+    assert selected(mixed, "test_later.py", "test_lines.py::test_large") == ["large"]
+
+
 def test_the_tree_of_tests_shows_what_claims_say(mixed):
     shown = mixed.runpytest_inprocess("--collect-only", "-v").stdout.str()
     assert shown.count("steeper targets give steeper lines (900, Text)\n") == 2
