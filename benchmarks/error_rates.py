@@ -29,8 +29,6 @@ are seeds on which all arms tie. An example is 1, and the metric says so where i
 is (`Scale("identity", count=1)`); their standard deviation is 0.5 or 0.22. The spread has no row
 there, since a spread of half an example is not told from none.
 
-Costs that do not depend on the seed are read off and have no error rate.
-
 The table of edges judges pairs of arms one by one, by the words as a claim writes them: arms that
 tie, collapse, or are means over a few examples. Shares are counts of right answers on 300 examples,
 compared on log-odds. `true` says what holds of the arms that are drawn, so that the false verdicts

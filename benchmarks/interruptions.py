@@ -24,8 +24,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COUNTS = re.compile(r"(\d+) distinct runs? needed: (\d+) trained now")
-
-
 CLAIMS = ["claims/test_depth_ladder.py", "-n", "4", "-p", "no:cacheprovider"]
 FEW = ["-k", "test_bp_climbs and d256", "--seed-budget", "3"]
 

@@ -5,17 +5,11 @@
     python benchmarks/residuals.py --quick                   # fewer draws
 
 The calibration of the judge draws normal values. This takes the seeds of the stored runs instead,
-by study and metric, and only reads the store. Its table has, in per cent:
-
-`flipped`   pairs of arms that differ in one setting: their differences seed by seed, centred, with
-            random signs, so that nothing is there to be found; how often the judge says
-            `reproduced` at its looks (0.5 are allowed), and what it says of normal values in the
-            same numbers, since a handful of residuals is not a sample of anything
-`drawn`     the same differences, scaled to one spread, put together and drawn from with
-            replacement: skewed as they are; falsely reproduced, falsely refuted, and of normal
-            values
-`A/A`       the seeds of one arm in two random halves, given to the judge as two arms: settled, of
-            which 1 is allowed
+by study and metric, and only reads the store. It looks at pairs of arms that differ in one setting.
+Their differences, seed by seed, are centred and get random signs, so that nothing is there to be
+found. Its table has how often, in per cent, the judge says `reproduced` at its looks (0.5 are
+allowed), and in brackets what it says of normal values in the same numbers, since a handful of
+residuals is not a sample of anything.
 
 Arms share seeds, and pairs share arms: the rows are not independent, and a row of few arms says
 little. Arms with a value that has no place on the scale of its metric are left out.
@@ -32,7 +26,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -41,7 +35,7 @@ import numpy as np
 
 import repro.studies
 from repro.arm import Arm, Metric
-from repro.judge import Design, Judge, Measured, Outcome, Scale
+from repro.judge import Design, Scale
 from repro.judge.evidence import Look, weigh
 from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
@@ -54,7 +48,6 @@ PAIRS = 200
 """The pairs of arms that a row takes at most, drawn at random."""
 FEWEST_PAIRS = 10
 """The pairs of arms without which a row has no rates: they would be those of a few residuals."""
-SPLITS = 40
 
 
 @dataclass
@@ -174,16 +167,15 @@ def differences(group: Group, rng: np.random.Generator) -> list[Array]:
     return found
 
 
-def settled(samples: Array, looks: tuple[int, ...]) -> Array:
-    """Return the shares that are reproduced, and refuted, of samples [seeds, samples]."""
+def reproduced(samples: Array, looks: tuple[int, ...]) -> float:
+    """Return the share that is reproduced of samples [seeds, samples]."""
     design, claims = Design(looks=looks), samples.shape[1]
-    found, left = np.zeros((2, claims), dtype=bool), np.full(claims, True)
+    found, left = np.zeros(claims, dtype=bool), np.full(claims, True)
     for seeds in looks:
         look = Look(design, [weigh([samples[:seeds]])])
-        found[0] |= left & look.reproduced
-        found[1] |= left & look.refuted
+        found |= left & look.reproduced
         left &= ~(look.reproduced | look.refuted | look.is_hopeless)
-    return np.asarray(found.mean(axis=1))
+    return float(found.mean())
 
 
 def flipped(residuals: list[Array], draws: int, rng: np.random.Generator) -> float:
@@ -194,16 +186,8 @@ def flipped(residuals: list[Array], draws: int, rng: np.random.Generator) -> flo
         shape = len(each), max(500, draws // len(residuals))
         order = rng.random(shape).argsort(axis=0)[: looks[-1]]
         signs = rng.choice([-1.0, 1.0], order.shape)
-        shares.append(settled(each[order] * signs, looks)[0])
+        shares.append(reproduced(each[order] * signs, looks))
     return float(np.mean(shares))
-
-
-def drawn(residuals: list[Array], draws: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Return how often draws from all residuals together are settled for, and against."""
-    pool = np.concatenate(residuals)
-    pool = (pool - pool.mean()) / pool.std()
-    holds, fails = settled(rng.choice(pool, (LOOKS[-1], draws)), LOOKS)
-    return float(holds), float(fails)
 
 
 def normal_like(residuals: list[Array], rng: np.random.Generator) -> list[Array]:
@@ -216,32 +200,6 @@ def normal_like(residuals: list[Array], rng: np.random.Generator) -> list[Array]
     return found
 
 
-def against_itself(group: Group, rng: np.random.Generator) -> tuple[int, int]:
-    """Return how many A/A pairs were settled by the judge, and how many there were."""
-    wrong = calls = 0
-    for arm in group.varying():
-        values = group.scaled(arm)
-        looks = tuple(look for look in LOOKS if 2 * look <= len(values))
-        if not looks:
-            continue
-        for _ in range(SPLITS):
-            judge = Judge(Design(looks=looks))
-            mixed = rng.permutation(values)
-            halves = mixed[: len(values) // 2], mixed[len(values) // 2 :]
-            one, other = (
-                Measured(judge=judge, label=label, metric=group.metric, values=partial(first, half))
-                for label, half in zip("ab", halves, strict=True)
-            )
-            calls += 1
-            wrong += (one > other).outcome is not Outcome.INCONCLUSIVE
-    return wrong, calls
-
-
-def first(values: Array, seeds: int) -> Array:
-    """Return the values of the first seeds, as the judge asks for them."""
-    return values[:seeds]
-
-
 @dataclass
 class Row:
     """What is found of one metric; rates of None where there are too few pairs of arms."""
@@ -249,31 +207,24 @@ class Row:
     group: Group
     pairs: int
     rates: list[float | None]
-    """Flipped, the same of normal values, drawn for and against, the same of normal values."""
-    against_itself: tuple[int, int]
+    """The share that is reproduced, of residuals with random signs and of normal values."""
 
     def __str__(self) -> str:
-        group, (wrong, calls) = self.group, self.against_itself
-        flip, flip_normal, holds, fails, drawn_normal = (
-            "-" if rate is None else f"{100 * rate:.2f}" for rate in self.rates
-        )
-        itself = f"{100 * wrong / calls:.2f} of {calls}" if calls else "-"
+        group = self.group
+        flip, normal = ("-" if rate is None else f"{100 * rate:.2f}" for rate in self.rates)
         return (
             f"{group.study:<18}{group.metric[:28]:<29}{group.kind.scale:<9}"
-            f"{len(group.varying()):>5}{self.pairs:>6}  {flip:>5} {f'({flip_normal})':>7}"
-            f"  {holds:>5} {fails:>5} {f'({drawn_normal})':>7}  {itself:>13}"
+            f"{len(group.varying()):>5}{self.pairs:>6}  {flip:>5} {f'({normal})':>7}"
         )
 
 
 def row(group: Group, draws: int, rng: np.random.Generator) -> Row:
     """Return the rates of one metric."""
     residuals = differences(group, rng)
-    rates: list[float | None] = [None] * 5
+    rates: list[float | None] = [None] * 2
     if len(residuals) >= FEWEST_PAIRS:
-        normal = normal_like(residuals, rng)
-        rates = [flipped(each, draws, rng) for each in (residuals, normal)]
-        rates += [*drawn(residuals, draws, rng), sum(drawn(normal, draws, rng)) / 2]
-    return Row(group, len(residuals), rates, against_itself(group, rng))
+        rates = [flipped(each, draws, rng) for each in (residuals, normal_like(residuals, rng))]
+    return Row(group, len(residuals), rates)
 
 
 def together(rows: list[Row]) -> str:
@@ -282,16 +233,11 @@ def together(rows: list[Row]) -> str:
     pairs = [each.pairs for each in known]
     if not known:
         return f"no metric has {FEWEST_PAIRS} pairs of arms that differ in one setting"
-    flip, flip_normal, holds, fails, drawn_normal = (
+    flip, normal = (
         f"{100 * float(np.average(rates, weights=pairs)):.2f}"
         for rates in zip(*(each.rates for each in known), strict=True)
     )
-    wrong, calls = (sum(each.against_itself[i] for each in rows) for i in (0, 1))
-    itself = f"; A/A {100 * wrong / calls:.2f} of {calls}" if calls else ""
-    return (
-        f"over {sum(pairs)} pairs: flipped {flip} (normal values {flip_normal}); drawn {holds} and"
-        f" {fails} ({drawn_normal}){itself}"
-    )
+    return f"over {sum(pairs)} pairs: flipped {flip} (normal values {normal})"
 
 
 def main() -> None:
@@ -304,10 +250,7 @@ def main() -> None:
     found = groups(options.store, arm_types(options.arms))
     if not found:
         raise SystemExit(f"{options.store} has no arm with {FEWEST} seeds that differ")
-    print(
-        f"{'study':<18}{'metric':<29}{'scale':<9}{'arms':>5}{'pairs':>6}  {'flipped':>13}"
-        f"  {'drawn':>19}  {'A/A':>13}"
-    )
+    print(f"{'study':<18}{'metric':<29}{'scale':<9}{'arms':>5}{'pairs':>6}  {'flipped':>13}")
     rows = []
     for group in found:
         rows.append(row(group, 20_000 if options.quick else 200_000, rng))
