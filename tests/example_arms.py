@@ -107,9 +107,6 @@ def values_of(name, seed):
 class Told:
     """The results of the example arms, for claims to read."""
 
-    details: ClassVar[dict] = {}
-    raised_at: ClassVar[dict] = {}
-
     def located(self, arm):
         return arm
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 from repro.arm import Arm, Needs, Run
 from repro.data.files import TWIN, counted_as_here, is_readable
@@ -20,6 +19,7 @@ from repro.evidence import EvidenceError
 from repro.evidence.file import EvidenceFile, Record, place_of
 from repro.own.arm import OutsideArm
 from repro.runs.identity import code_of, definitions_of, name_of
+from repro.runs.results import TrainingFailed
 from repro.store import Result
 
 MOVED = "the modules that definitions stand in"
@@ -42,9 +42,6 @@ class EvidenceResults:
 
     files: Sequence[EvidenceFile]
     used: dict[Run, Packed] = field(default_factory=dict)
-    details: dict[Run, str] = field(default_factory=dict)
-    raised_at: dict[Run, TracebackType] = field(default_factory=dict)
-    """Always empty, since nothing is trained."""
     _found: dict[Run, Packed | None] = field(default_factory=dict)
     _changes: dict[Run, list[str]] = field(default_factory=dict)
 
@@ -99,11 +96,13 @@ class EvidenceResults:
         assert found is not None, f"{name_of(run)} is in no file"
         return found[1].key
 
-    def failed(self, run: Run) -> str | None:
+    def failed(self, run: Run) -> TrainingFailed | None:
         """Return what is wrong with the packed result of a run; None if nothing is wrong."""
         found = self._find(run)
         fault = _fault(run, found[1]) if found else ""
-        return f"{name_of(run)}, is in {found[0].path} with {fault}" if found and fault else None
+        if not (found and fault):
+            return None
+        return TrainingFailed(f"{name_of(run)}, is in {found[0].path} with {fault}")
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error of a claim whose runs are not all in the files."""

@@ -310,9 +310,9 @@ class Trials:
         starts = dict.fromkeys(run.arm.starts_from for run in runs if run.arm.starts_from)
         missing = [*(start for start in starts if self.results.get(start) is None), *runs]
         for run in missing:
-            if (why := self.results.failed(run)) is not None:
-                failed = TrainingFailed(why, details=self.results.details.get(run, ""))
-                raise failed.with_traceback(self.results.raised_at.get(run))  # where pdb looks
+            if (failed := self.results.failed(run)) is not None:
+                again = TrainingFailed(str(failed), details=failed.details)
+                raise again.with_traceback(failed.__traceback__)  # where pdb looks
         return missing
 
     def _look_up(self, arm: Arm, count: int) -> list[Run]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import TracebackType
 from typing import Any
 
 from repro.arm import Arm, Needs, Run
@@ -14,7 +13,7 @@ from repro.recorded.rows import Read
 from repro.recorded.runs import Number, RecordedRun
 from repro.recorded.source import RecordedArm
 from repro.runs.identity import name_of
-from repro.runs.results import KnownResults
+from repro.runs.results import KnownResults, TrainingFailed
 from repro.store import Result, run_key
 
 RunsByKey = dict[str, tuple[dict[str, Any], dict[str, Any]]]
@@ -72,16 +71,8 @@ class WithRecorded:
         assert result is not None, f"{name_of(run)} is not recorded"
         return result.key
 
-    def failed(self, run: Run) -> str | None:
+    def failed(self, run: Run) -> TrainingFailed | None:
         return None if isinstance(run.arm, RecordedArm) else self.session.failed(run)
-
-    @property
-    def details(self) -> Mapping[Run, str]:
-        return self.session.details
-
-    @property
-    def raised_at(self) -> Mapping[Run, TracebackType]:
-        return self.session.raised_at
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
         missing = list(runs)

@@ -17,7 +17,7 @@ from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
 from repro.runs.progress import RATE
 from repro.runs.provenance import commit_of
-from repro.runs.results import Results
+from repro.runs.results import Results, TrainingFailed
 from repro.store import Store
 from repro.store.locks import most_locks
 
@@ -167,8 +167,9 @@ class Queue:
             start = starts[run.arm]
             why = None if start is None else self._results.failed(start)
             if why is not None:
-                why = f"{name_of(run)}, cannot be trained without what it starts from: {why}"
-                self._results.failures[run] = why
+                self._results.failures[run] = TrainingFailed(
+                    f"{name_of(run)}, cannot be trained without what it starts from: {why}"
+                )
             elif start is None or self._results.get(start) is not None:
                 startable.append(run)
         return startable

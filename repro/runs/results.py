@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from types import TracebackType
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -16,7 +15,8 @@ from repro.store import Result, Store, run_key
 class TrainingFailed(Exception):
     """A run that a claim needs could not be trained; the message says which, and why.
 
-    `details` are the traceback and the output, if the code of the training raised the error.
+    If the code of the training raised the error, `details` are its traceback and output as text,
+    and in this process this error has the traceback, for a debugger.
     """
 
     def __init__(self, why: str, *, details: str = "") -> None:
@@ -56,16 +56,8 @@ class KnownResults(Protocol):
     def key(self, run: Run) -> str:
         """Return the key of a run with a result."""
 
-    def failed(self, run: Run) -> str | None:
+    def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run will have no result; None if it may have one."""
-
-    @property
-    def details(self) -> Mapping[Run, str]:
-        """The traceback and the output of each run whose training raised an error."""
-
-    @property
-    def raised_at(self) -> Mapping[Run, TracebackType]:
-        """The tracebacks of errors in this process, for a debugger."""
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error to raise in the test of a claim that lacks these runs."""
@@ -82,10 +74,8 @@ class Results:
 
     def __init__(self, store: Store, *, device: str) -> None:
         self._store, self._device = store, device
-        self.failures: dict[Run, str] = {}
+        self.failures: dict[Run, TrainingFailed] = {}
         """The reasons why runs could not be trained in this session."""
-        self.details: dict[Run, str] = {}
-        self.raised_at: dict[Run, TracebackType] = {}
         self.stopped_because: str | None = None
         """The reason why the session has stopped training, if it has."""
         self._read: dict[Arm, dict[int, Result]] = {}
@@ -133,11 +123,12 @@ class Results:
             for seed, result in of_arm.items()
         }
 
-    def failed(self, run: Run) -> str | None:
+    def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""
-        if self.stopped_because is not None and self.get(run) is None:
-            return self.failures.get(run, self.stopped_because)
-        return self.failures.get(run)
+        failed = self.failures.get(run)
+        if failed is None and self.stopped_because is not None and self.get(run) is None:
+            return TrainingFailed(self.stopped_because)
+        return failed
 
     def require_sound(self, arm: Arm) -> None:
         """Compute all that planning needs of an arm, so that its errors are raised here.

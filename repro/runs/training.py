@@ -14,7 +14,7 @@ from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
 from repro.runs.progress import Pace, Status
 from repro.runs.queue import Queue, work_of, work_of_all
-from repro.runs.results import Results
+from repro.runs.results import Results, TrainingFailed
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
 
@@ -112,8 +112,8 @@ class Training:
             ):
                 self._began[batch.number] = time.monotonic()
                 self.pool.submit(batch)
-            failed = self.results.failures  # with the runs that start from a failed one
-            is_new = plan.look([*self._queue.elsewhere, *failed])
+            failures = self.results.failures  # with the runs that start from a failed one
+            is_new = plan.look([*self._queue.elsewhere, *failures])
 
     def _take(self, event: Event, plan: Plan[Any]) -> None:
         match event:
@@ -121,11 +121,8 @@ class Training:
                 self.trained += 1
                 plan.look([run])
             case Failed(run, why, details, at):
-                self.results.failures[run] = why
-                if details:
-                    self.results.details[run] = details
-                if at is not None:
-                    self.results.raised_at[run] = at
+                failed = TrainingFailed(why, details=details).with_traceback(at)
+                self.results.failures[run] = failed
                 plan.look([run])
             case Advanced(number, progress):
                 share = min(1.0, progress.step / progress.total) if progress.total else 0.0

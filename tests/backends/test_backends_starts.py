@@ -168,4 +168,4 @@ def test_what_starts_from_a_diverged_run_says_so(tmp_path):
     runs = [Run(wild, 1), wild.starts_from]
     done = LocalWork(tmp_path).train(runs)
     assert "diverged_at" in done.values(runs[1])
-    assert "Base, seed 7, which this starts from, diverged" in done.results.failed(runs[0])
+    assert "Base, seed 7, which this starts from, diverged" in str(done.results.failed(runs[0]))

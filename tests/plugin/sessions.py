@@ -11,8 +11,6 @@ from repro.store import Result
 class Made:
     """The results of runs, each with the values that a function makes; None is not there."""
 
-    details: ClassVar[dict] = {}
-    raised_at: ClassVar[dict] = {}
     identity: ClassVar[dict] = {"device": "cpu", "torch": "2", "engine": "loop"}
 
     def __init__(self, values):
