@@ -74,9 +74,8 @@ class ClaimSession:
         self.session = session
         config = session.config
         profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-        self.looks_once = option(config, "gate") and not option(config, "update-ledger")
-        """True where a claim gets more seeds only if it looks weaker than in the ledger."""
-        self.profile = profile.at_first_look if self.looks_once else profile
+        looks_once = option(config, "gate") and not option(config, "update-ledger")
+        self.profile = profile.at_first_look if looks_once else profile
         self.reports: list[str] = []
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
@@ -314,7 +313,7 @@ class ClaimSession:
         """
         mark = mark_of(item)
         profile = self.profile
-        if not self.looks_once:
+        if not profile.looks_once:
             profile = replace(profile, looks=mark.looks_at(profile)).within(profile.budget)
         return Trials(
             self.known,

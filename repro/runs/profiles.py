@@ -17,11 +17,13 @@ class Profile:
     """A reproduced claim is measured for the ledger over at least this number of seeds."""
     budget: int | None = None
     """The most seeds of an arm, also for the ledger and the gate; None where there is no limit."""
+    looks_once: bool = False
+    """True where a claim gets more seeds only if it looks weaker than in the ledger."""
 
     @property
     def at_first_look(self) -> Profile:
-        """The same profile with its first look alone."""
-        return replace(self, looks=self.looks[:1])
+        """The same profile with its first look alone, for the gate."""
+        return replace(self, looks=self.looks[:1], looks_once=True)
 
     def within(self, budget: int | None) -> Profile:
         """Return the same profile with at most `budget` seeds for each arm."""
