@@ -6,34 +6,37 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from repro.data import command as data
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
 from repro.exits import exit_refused
 from repro.help_texts import describe
 from repro.ledger import LedgerError
-from repro.new import command as new
-from repro.plugin import evidence_command as evidence
-from repro.plugin import rekey_command as rekey
-from repro.plugin import store_command as store
-from repro.plugin.claim_commands import add_recorded, add_run, add_table
-from repro.report import badge, diff
 from repro.store import StoreError
 from repro.text import shown
 
-COMMANDS = (
-    *(badge.add_to, data.add_to, diff.add_to, evidence.add_to, new.add_to, add_recorded),
-    *(rekey.add_to, add_run, store.add_to, add_table),
-)
-"""Functions that add a command to a parser; the command's `run` takes the arguments.
+COMMANDS = {
+    "badge": "repro.report.badge:add_to",
+    "data": "repro.data.command:add_to",
+    "diff": "repro.report.diff:add_to",
+    "evidence": "repro.plugin.evidence_command:add_to",
+    "new": "repro.new.command:add_to",
+    "recorded": "repro.plugin.claim_commands:add_recorded",
+    "rekey": "repro.plugin.rekey_command:add_to",
+    "run": "repro.plugin.claim_commands:add_run",
+    "store": "repro.plugin.store_command:add_to",
+    "table": "repro.plugin.claim_commands:add_table",
+}
+"""The function that adds each command to a parser; the command's `run` takes the arguments.
 
-`goes_on` names a list argument that may continue after options.
+`goes_on` names a list argument that may continue after options. A command imports its own module
+only: others would import SciPy, which takes longer than most commands.
 """
 
 
-def command_line() -> argparse.ArgumentParser:
-    """Return the parser of all commands, with their descriptions.
+def command_line(*names: str) -> argparse.ArgumentParser:
+    """Return the parser of the named commands, or of all, with their descriptions.
 
     >>> command_line().prog
     'python -m repro'
@@ -41,8 +44,9 @@ def command_line() -> argparse.ArgumentParser:
     described = "Claims as tests: the commands beside pytest. COMMAND --help explains each."
     parser = argparse.ArgumentParser(prog="python -m repro", description=described)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add_to in COMMANDS:
-        add_to(commands)
+    for name in names or COMMANDS:
+        module, _, add_to = COMMANDS[name].partition(":")
+        getattr(import_module(module), add_to)(commands)
     describe(parser)
     return parser
 
@@ -53,8 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["data", "fetch", "nothing"])
     1
     """
-    parser = command_line()
-    chosen, later = parser.parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    parser = command_line(*(name for name in given[:1] if name in COMMANDS))
+    chosen, later = parser.parse_known_args(given)
     if later:  # argparse ends a list at the first option, unlike pytest
         if "goes_on" not in chosen or any(each.startswith("-") for each in later):
             parser.error(f"unrecognized arguments: {' '.join(later)}")

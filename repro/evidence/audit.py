@@ -144,10 +144,8 @@ def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
     >>> frame_of(results, device="cpu", longest=300).left_out
     Counter({'are of no claim that was read': 3})
     """
-    for run in list(results.used):
-        start = run.arm.starts_from
-        while start is not None and results.get(start) is not None:
-            start = start.arm.starts_from
+    for start in [each for run in results.used for each in with_starts(run)]:
+        results.get(start)  # it is used, too
     frame = Frame(device, {run: record for run, (_, record) in results.used.items()})
     seconds = _seconds(frame.records)
     for run, record in frame.records.items():

@@ -16,7 +16,7 @@ from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import TrainingRun
 
 TIMINGS = ("runtime", "samples_per_second", "steps_per_second")
-"""What an evaluation says of its own speed, which is no measure of the model."""
+"""Names of an evaluation's own speed, which is no measure of the model."""
 
 CHECKPOINTS = "checkpoints"
 

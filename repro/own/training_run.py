@@ -1,4 +1,4 @@
-"""What passes between repro and a user's training: the run, its files, and what was measured.
+"""The interface of repro and a user's training: the run, its files, and what was measured.
 
 What a run is told of each epoch is written at once. So a training that is interrupted, and goes on
 from what it kept in its folder, has its whole curve in the end.

@@ -1,4 +1,4 @@
-"""What takes no training: spam classifiers without a network, and the cost of an update.
+"""Arms that need no training: spam classifiers without a network, and the cost of an update.
 
 Both are computed without torch, in closed form, and no seed changes them.
 """
