@@ -529,6 +529,29 @@ def test_dfa_peaks_at_frozen_with_a_frozen_embedding(trials, shape):
 
 
 @claim(
+    "BP climbs with every trained block where no image is shifted or mirrored",
+    source="004, Results, which does not say how its images were prepared",
+    documented="0.389, 0.565, 0.598, 0.608, 0.617",
+    kind="control",
+    only_at="paper",
+)
+def test_bp_climbs_without_augmentation(trials):
+    assert trials(D256_L4.but(shift=0).ladder()).accuracy.climbs()
+
+
+@claim(
+    "Shifted and mirrored images help BP with all its blocks",
+    source=question,
+    documented="not said; 0.617 with or without them",
+    kind="control",
+    only_at="paper",
+)
+def test_augmentation_helps(trials):
+    augmented, plain = trials(D256_L4, D256_L4.but(shift=0))
+    assert augmented.accuracy > plain.accuracy
+
+
+@claim(
     "BP needs no single loss: it is as accurate where each layer has a normalised loss of its own",
     source=question,
     documented="not run",
