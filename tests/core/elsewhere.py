@@ -1,6 +1,7 @@
 """A device that is not the CPU, for machines without one: what lies there is computed by the CPU.
 
-torch lets a backend be written in Python; 2.6 did not yet, and importing this fails there. This one
+torch lets a backend be written in Python; 2.6 did not yet, and importing this fails there. It fails
+beside a card, too: autograd then takes the device for the card and fails in its tests. This one
 keeps a tensor's values in a CPU tensor that nobody else sees, and is as strict as a GPU: whoever
 mixes devices is told so. Code that trains here as it does on the CPU has nothing left to ask of a
 GPU but speed and rounding.
@@ -12,6 +13,9 @@ from torch.utils.backend_registration import (
     _DummyBackendModule,
     _setup_privateuseone_for_python_backend,
 )
+
+if torch.cuda.is_available():
+    raise ImportError("a pretended device and a card cannot be in one process")
 
 NAME = "elsewhere"
 MOVES = {"_to_copy", "copy_"}

@@ -10,6 +10,7 @@ import torch
 
 from repro.arm import Run
 from repro.backends.trainer import train_batch
+from repro.core.device import free_memory
 from repro.core.program import StackedProgram
 from repro.core.replay import Replay, cuda_graph
 from repro.core.train import train
@@ -96,8 +97,12 @@ def test_a_recording_that_fails_leaves_the_stream_as_it_was():
 def test_a_full_card_narrows_the_stack_and_is_given_back():
     runs = [Run(small.LADDER.but(width=512, images=64), seed) for seed in range(16)]
     _, total = torch.cuda.mem_get_info()
-    torch.cuda.empty_cache()
-    room = torch.cuda.memory_reserved() + 400 * 2**20  # 16 runs take more than a GiB
+    free_memory("cuda")
+    torch.cuda.reset_peak_memory_stats()
+    [*_, alone] = train_batch(runs[:1], engine="stacked", device="cuda", files=Files())
+    assert isinstance(alone, Trained)
+    room = 2 * torch.cuda.max_memory_reserved()  # which 16 runs exceed
+    free_memory("cuda")
     torch.cuda.set_per_process_memory_fraction(room / total)
     try:
         events = list(train_batch(runs, engine="stacked", device="cuda", files=Files()))
