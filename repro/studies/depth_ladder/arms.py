@@ -127,6 +127,7 @@ class LadderArm(Arm):
                 (" through blocks", self.rule == "fa" and self.feedback == "blocks"),
                 (" raw", self.rule != "bp" and self.credit == "raw"),
                 (" frozen embedding", self.embedding == "frozen"),
+                (" without augmentation", self.shift == 0),
                 (f" one block x{self.expansion}", self.depth == 1),
                 (" without blocks", self.depth == 0),
             )
