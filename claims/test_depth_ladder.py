@@ -10,7 +10,6 @@ in controls. Its accuracies are means of three runs, and are held against what t
 import pytest
 
 from repro import claim
-from repro.arm import Untestable
 from repro.marks import figure
 from repro.studies.depth_ladder.arms import (
     D256_L4,
@@ -413,15 +412,6 @@ def test_frozen_is_a_linear_classifier(trials, shape, rule):
 def test_frozen_blocks_add_nothing(trials, shape):
     frozen, without = trials(shape.but(trained=0), without_blocks(shape))
     assert frozen.accuracy.is_within(ALIKE, of=without.accuracy)
-
-
-@claim(
-    "Both ladders take about 7 hours: 72 runs",
-    source="004, Reproduce",
-    documented="~7 h on one GPU",
-)
-def test_duration(trials):
-    raise Untestable("the GPU is not named")
 
 
 @claim(

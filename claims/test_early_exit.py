@@ -9,7 +9,6 @@ size. Each is one run, all at one seed that it set anew before each model, and i
 import pytest
 
 from repro import claim
-from repro.arm import Untestable
 from repro.marks import figure
 from repro.studies.early_exit.arms import PRESETS, SENTENCES, WIKITEXT, on
 
@@ -367,24 +366,6 @@ def test_early_stopping_preserves_generalization(trials, name):
     trained_on = stopped.but(recipe=stopped.recipe.but(epochs=4, patience=None))
     later, stopped = trials(trained_on, stopped)
     assert later.over_epochs.perplexity[4] > stopped.perplexity
-
-
-@claim(
-    "One epoch is enough since basic patterns are learnt quickly",
-    source="000, Experimental Notes",
-    documented="no number",
-)
-def test_basic_patterns_are_learnt_quickly(trials):
-    raise Untestable("the basic patterns are not named")
-
-
-@claim(
-    "One epoch is enough since the models overfit on a small validation set",
-    source="000, Experimental Notes; the size in its repository",
-    documented="10,000 characters",
-)
-def test_the_validation_set_is_too_small(trials):
-    raise Untestable("nothing is trained on a validation set")
 
 
 @figure(

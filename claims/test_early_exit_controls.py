@@ -8,7 +8,6 @@ expect who believes the source.
 import pytest
 
 from repro import claim
-from repro.arm import Untestable
 from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
 
 SMALLEST_IMPROVEMENT = 34.86 / 30.54  # of those that the source reports, 12.4 %
@@ -128,15 +127,6 @@ def test_more_data_helps(trials, name):
     (arm,) = on(WIKITEXT, name)
     more, less = trials(arm.but(characters=4 * arm.characters), arm)
     assert more.perplexity < less.perplexity
-
-
-@claim(
-    "Early exit helps in other tasks, too",
-    source="000, Future Work 3: different tasks",
-    kind="question",
-)
-def test_early_exit_helps_in_other_tasks(trials):
-    raise Untestable("the tasks are not named")
 
 
 @claim(

@@ -14,7 +14,6 @@ is clear that it does not guess.
 import pytest
 
 from repro import claim
-from repro.arm import Needs
 from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, NARROWER, ROWS
 from repro.studies.finetuning.baselines import BaselineArm, CostArm
 
@@ -143,21 +142,6 @@ def test_later_row(trials, row, documented):
     is_the_row(trials(LATER_ROWS[row]), LATER_DOCUMENTED[row])
 
 
-@claim("Training takes so many minutes", source="003, Table", documented="{minutes} min on a V100")
-@pytest.mark.parametrize(("row", "minutes"), MINUTES.items(), ids=list(map(str, MINUTES)))
-def test_duration(trials, row, minutes):
-    raise Needs("needs a V100, and a clock on its training alone")
-
-
-@claim(
-    "The training takes about a quarter of an hour on a laptop",
-    source="003, Usage",
-    documented="about 15 minutes on a MacBook Air M3",
-)
-def test_duration_on_a_laptop(trials):
-    raise Needs("needs a MacBook Air M3, and a clock")
-
-
 @claim(
     "Counted multiplications are as many times those of the first row as its minutes are",
     source=ours,
@@ -274,15 +258,6 @@ def test_all_layers_are_modestly_better(trials):
 def test_medium_loses_to_small(trials):
     medium, small = trials(ROWS[5], ROWS[1])
     assert medium.test_accuracy < small.test_accuracy
-
-
-@claim(
-    "The 3x larger model was perhaps not well pretrained",
-    source=f"{interpretation} 4",
-    documented="“perhaps”",
-)
-def test_medium_was_not_well_pretrained(trials):
-    raise Needs("needs a model of GPT-2 medium's size with other pretraining")
 
 
 @claim(

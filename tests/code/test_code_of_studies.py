@@ -20,7 +20,7 @@ ARMS = {
     "depth_ladder": ["arms.LadderArm"],
     "early_exit": ["arms.ExitArm"],
     "finetuning": ["arms.FinetuneArm", "arms.PretrainArm", "baselines.BaselineArm"],
-    "parameter_sharing": ["arms.SharingArm", "arms.TeacherArm"],
+    "parameter_sharing": ["arms.SharingArm"],
     "own": ["spirals.Spirals"],
 }
 HARMLESS = [

@@ -122,34 +122,11 @@ def test_grouped_heads_are_heads_that_are_repeated():
     )
 
 
-def test_without_biases_there_are_none():
-    names = dict(network((0, 1), biases=False).named_parameters())
-    assert not [name for name in names if name.endswith("bias")]
-
-
-def test_linformer_mixes_places_and_is_attention_where_it_mixes_nothing():
-    mixing, plain = network((0,), kind="encoder", compressed=12), network((0,), kind="encoder")
-    plain.load_state_dict(
-        {name: p for name, p in mixing.state_dict().items() if not name.endswith("mix.weight")}
-    )
-    with torch.no_grad():
-        mixing.sets[0].attention.mix.weight.copy_(torch.eye(12))
-    tokens = torch.randint(40, (2, 12))
-    torch.testing.assert_close(mixing(tokens), plain(tokens), rtol=1e-4, atol=1e-5)
-    fewer = network((0,), kind="encoder", compressed=3)
-    assert fewer.sets[0].attention.mix.weight.shape == (3, 12)
-    assert fewer(tokens[:, :7]).shape == (2, 7, 40)
-
-
 def test_shapes_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
         assigned("cycle", layers=0, sets=2)
-    for changes, sentence in (
-        ({"key_heads": 3}, "key_heads=3 must divide the 4 heads"),
-        ({"compressed": 4}, "it is for encoders"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            network((0,), **changes)
+    with pytest.raises(ValueError, match="key_heads=3 must divide the 4 heads"):
+        network((0,), key_heads=3)
 
 
 VOCABULARY = 1025  # the twin's, and a mask

@@ -1,14 +1,10 @@
-"""Training with shared parameters: families, masks, distillation, pruning, halting."""
+"""Training with shared parameters: families, masks, scores."""
 
 import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 
-from repro.arm import Run
-from repro.core.train import train
-from repro.core.weights import to_file
 from repro.studies.parameter_sharing import study
 from repro.studies.parameter_sharing.arms import (
     BASELINE,
@@ -20,21 +16,10 @@ from repro.studies.parameter_sharing.arms import (
     STEPS_AN_EPOCH,
     assigned,
     at,
-    untrained,
 )
-from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, SharingData, masked_places
-from repro.studies.parameter_sharing.model import Halting, SharingTransformer, prune
-from repro.studies.parameter_sharing.study import STUDY
-from tests.run_files import KeptFiles
-from tests.studies.small import (
-    CPU,
-    PARTIAL,
-    SHARING,
-    first_batch,
-    loaded,
-    model,
-    trained,
-)
+from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, masked_places
+from repro.studies.parameter_sharing.model import SharingTransformer
+from tests.studies.small import PARTIAL, SHARING, loaded, model, trained
 
 
 def test_families_have_six_sets_of_a_width():
@@ -47,7 +32,7 @@ def test_families_have_six_sets_of_a_width():
     for name, family in FAMILIES.items():
         assert family.sets == 6
         assert in_layers(family) / in_layers(BASELINE) == pytest.approx(times[name], rel=0.03)
-        small, usual = untrained(family).at("ci"), untrained(BASELINE).at("ci")
+        small, usual = family.at("ci"), BASELINE.at("ci")
         assert in_layers(small) / in_layers(usual) == pytest.approx(times[name], rel=0.04)
         assert small.order == family.order
 
@@ -100,7 +85,6 @@ def test_ci_trains_two_fifths_of_the_steps():
     assert LONG.epochs / SHORT.epochs == 2.5
     assert at("decoder 10k", "deep cycle").at("ci").steps == 100
     assert at("decoder 25k", "very wide").at("ci").steps == 250
-    assert untrained(at("decoder 25k", "deep")).at("ci").steps == 0
 
 
 def test_the_right_pairs_and_words_are_scored(monkeypatch):
@@ -129,86 +113,20 @@ def test_the_right_pairs_and_words_are_scored(monkeypatch):
 def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
     data = loaded(SHARING.but(kind="encoder"))
     lines = data.epoch(1, 0)[None, :2]
-    x, y, _ = data.batch(lines)
+    x, y = data.batch(lines)
     text = data.train[lines[..., 0]][..., :-1]
     hidden = y != NO_TARGET
     assert (hidden.sum(-1) == round(MASKED * 48)).all()
     assert (x[hidden] == data.mask).all()
     assert torch.equal(y[hidden], text[hidden])
     assert torch.equal(x[~hidden], text[~hidden])
-    other, _, _ = data.batch(data.epoch(1, 1)[None, :2])
+    other, _ = data.batch(data.epoch(1, 1)[None, :2])
     assert not torch.equal(other == data.mask, x == data.mask)
 
 
 def test_masks_are_drawn_evenly():
     places = masked_places(torch.arange(2000), 20).double().mean(0)
     assert float((places - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)
-
-
-def test_a_pupil_learns_from_its_teacher_and_from_the_text():
-    arm = SHARING.but(teacher_width=32)
-    base = arm.starts_from
-    assert base.arm.width == 32
-    assert base.arm.keeps_weights
-    teacher = model(base.arm, base.seed).module
-    given = {name: p.detach() for name, p in teacher.named_parameters()}
-    pupil = STUDY.reference(Run(arm, 1), SharingData(arm, given, CPU), CPU)
-    x, y, epochs = first_batch(pupil.data, size=2)
-    objective, loss = pupil.loss(x, y, epochs)
-    with torch.no_grad():
-        ours, theirs = (module(x).flatten(0, 1) for module in (pupil.module, teacher))
-    softened = F.kl_div((ours / 2).log_softmax(-1), (theirs / 2).softmax(-1), reduction="batchmean")
-    plain = F.cross_entropy(ours, y.flatten())
-    torch.testing.assert_close(loss.detach(), plain)
-    torch.testing.assert_close(objective.detach(), 0.5 * plain + 0.5 * 4 * softened)
-    objective.backward()
-    assert all(p.grad is None for p in pupil.teacher.parameters())
-    files = KeptFiles(lambda run: to_file(given) if run == base else None)
-    [(_, values)] = train(STUDY, [Run(arm, 3)], engine="loop", device=CPU, files=files)
-    assert values["steps"] == STEPS_AN_EPOCH
-
-
-def test_pruning_sets_the_smallest_to_zero_and_keeps_them_there():
-    weight = torch.nn.Linear(10, 10)
-    before = weight.weight.detach().clone()
-    prune(weight, share=0.3)
-    gone = weight.weight == 0
-    assert int(gone.sum()) == 30
-    assert before[gone].abs().max() <= before[~gone].abs().min()
-    assert torch.equal(weight.weight[~gone], before[~gone])
-    one = model(SHARING.but(pruned=0.5))
-    assert [one.share_pruned(n) for n in (0, 1)] == [0.0, 0.5]
-    with torch.no_grad():
-        one.measure()
-    for name, parameter in one.module.sets.named_parameters():
-        if parameter.ndim == 2:
-            assert int((parameter == 0).sum()) == parameter.numel() // 2, name
-
-
-def test_places_halt_when_they_are_sure_enough():
-    halting = Halting(4)
-    torch.nn.init.zeros_(halting.likely.weight)
-    for share, taken in ((0.999, 1), (0.6, 2), (0.3, 4), (0.01, 5)):
-        torch.nn.init.constant_(halting.likely.bias, math.log(share / (1 - share)))
-        mixture, cost = halting(torch.zeros(2, 3, 4), [lambda x: x + 1.0] * 5)
-        shares = [share] * (taken - 1)
-        shares.append(1 - sum(shares))
-        expected = sum(s * (n + 1) for n, s in enumerate(shares))
-        close = {"rtol": 1e-4, "atol": 1e-4}
-        torch.testing.assert_close(mixture, torch.full((2, 3, 4), float(expected)), **close)
-        torch.testing.assert_close(cost, torch.full((2, 3), float(taken + shares[-1])), **close)
-
-
-def test_a_halting_model_repeats_one_set_and_pays_for_each_layer():
-    arm = SHARING.but(halting=True, sets=1)
-    one = model(arm)
-    batch = first_batch(one.data, size=2)
-    objective, loss = one.loss(*batch)
-    cost = one.module.with_cost(batch[0])[1].mean()
-    torch.testing.assert_close(objective, loss + 0.01 * cost)
-    assert len(one.module.sets) == 1
-    objective.backward()
-    assert one.module.halting.likely.weight.grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize("part", ["feed-forward", "block"])

@@ -144,8 +144,6 @@ REFUSED = [
     (FIRST_ROW, {"padding": "none", "token": "first"}, "padding='none' reads the last word"),
     (FIRST_ROW, {"rank": 0}, "must be at least 1"),
     (BASELINE, {"width": 100}, "width=100 is no multiple of head=48"),
-    (BASELINE, {"pruned": 1}, "pruned=1 is a share"),
-    (BASELINE, {"halting": True}, "sets=6 must be 1"),
     (small.PARTIAL, {"sets": 2}, "sets=2 share whole layers already"),
 ]
 

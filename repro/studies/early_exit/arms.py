@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from repro.arm import Arm, Metric, Settings
+from repro.arm import Arm, Metric, Needs, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.recipe import Recipe
 from repro.studies import fills_lines, resolved
@@ -143,7 +143,12 @@ class ExitArm(Arm):
         return super().is_exact(metric, index) or by_all
 
     def located(self) -> Self:
-        return self if self.data == SENTENCES else resolved(self, "data")
+        here = self if self.data == SENTENCES else resolved(self, "data")
+        if here != self:
+            raise Needs(
+                f"is judged on {self.data} itself: run `python -m repro data fetch {self.data}`"
+            )
+        return here
 
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)

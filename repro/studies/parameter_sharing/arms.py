@@ -20,10 +20,10 @@ The source gives neither sizes nor data. These were chosen:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from repro.arm import Arm, Metric, Needs, Run
+from repro.arm import Arm, Metric, Needs
 from repro.data.corpus import paragraphs_identity
 from repro.data.files import TWIN
 from repro.data.pairs import pairs_identity
@@ -154,19 +154,6 @@ class SharingArm(Arm):
     key_heads: int | None = None
     """Grouped-query attention: the number of heads of keys and values, fewer than of queries."""
 
-    biases: bool = True
-    compressed: int | None = None
-    """Linformer, for encoders: keys and values are mixed into this number of places."""
-
-    teacher_width: int | None = None
-    """Distillation: the width of the teacher, a model of the same kind."""
-
-    pruned: float = 0.0
-    """The share of the layers' weights that is set to zero, reached halfway through training."""
-
-    halting: bool = False
-    """Universal Transformer: each place has its own number of layers."""
-
     data: str = "wikitext-2"
     pairs: str = "blimp"
     passages: str = "lambada"
@@ -183,10 +170,6 @@ class SharingArm(Arm):
     def __post_init__(self) -> None:
         if self.width % self.head:
             raise ValueError(f"width={self.width} is no multiple of head={self.head} features.")
-        if not 0 <= self.pruned < 1:
-            raise ValueError(f"pruned={self.pruned} is a share; give 0 to less than 1.")
-        if self.halting and self.sets != 1:
-            raise ValueError(f"halting repeats one set of parameters; sets={self.sets} must be 1.")
 
     def at_ci(self) -> Self:
         """Return the same experiment with a twelfth of the width and a hundredth of the steps.
@@ -214,8 +197,6 @@ class SharingArm(Arm):
             width=self.width // NARROWER,
             head=self.head // FEWER_FEATURES,
             initial_scale=self.initial_scale * NARROWER**0.5,
-            teacher_width=self.teacher_width and self.teacher_width // NARROWER,
-            compressed=self.compressed and self.compressed // 4,
             vocabulary=1024,
             context=self.context // 4,
             pairs_a_paradigm=min(self.pairs_a_paradigm, 20 if self.kind == "decoder" else 2),
@@ -251,13 +232,6 @@ class SharingArm(Arm):
         )
 
     @property
-    def starts_from(self) -> Run[SharingArm] | None:
-        if self.teacher_width is None:
-            return None
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Run(TeacherArm(**plain | {"width": self.teacher_width, "teacher_width": None}), 1)
-
-    @property
     def cut_tokenizer(self) -> str:
         """The name of the vocabulary in `repro.data.bpe`."""
         return f"{self.tokenizer}:{self.vocabulary}"
@@ -286,23 +260,9 @@ class SharingArm(Arm):
         parts = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
         if self.sets < self.layers:
             parts.append(f"{self.sets} sets by {self.strategy}")
-        variants = {
-            f"{self.key_heads} key heads": self.key_heads is not None,
-            "no biases": not self.biases,
-            f"compressed to {self.compressed}": self.compressed is not None,
-            f"taught by {self.teacher_width} wide": self.teacher_width is not None,
-            f"{self.pruned:.0%} pruned": bool(self.pruned),
-            "halting": self.halting,
-        }
-        parts += [text for text, is_so in variants.items() if is_so]
+        if self.key_heads is not None:
+            parts.append(f"{self.key_heads} key heads")
         return ", ".join([*parts, f"{self.steps:,} steps"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeacherArm(SharingArm):
-    """A teacher for distillation."""
-
-    keeps_weights: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,7 +281,7 @@ class PartialArm(SharingArm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.sets < self.layers or self.halting:
+        if self.sets < self.layers:
             raise ValueError(
                 f"sets={self.sets} share whole layers already; give one set for each of the"
                 f" {self.layers} layers."
@@ -359,11 +319,6 @@ def sharing(family: str, strategy: Strategy) -> SharingArm:
     return next(other for other in same if other.order == arm.order)
 
 
-def untrained(arm: SharingArm) -> SharingArm:
-    """Return an arm without training, for claims about its size."""
-    return arm.but(recipe=arm.recipe.but(epochs=0), pairs_a_paradigm=1, last_words=1)
-
-
 SHORT_NAMES: dict[Strategy, str] = {"sequence": "seq", "cycle": "cycle", "cycle (rev)": "rev"}
 ROWS = {
     f"{family} {short}": sharing(family, strategy)
@@ -377,8 +332,6 @@ MODELS = tuple(
 )
 """The first row of each model."""
 
-COLUMNS = ("decoder 10k", "encoder 10k", "decoder 25k", "encoder 25k")
-
 
 def at(column: str, name: str) -> SharingArm:
     """Return the arm of a row; for a family with CYCLE (REV), the only one trained for 25k.
@@ -389,8 +342,3 @@ def at(column: str, name: str) -> SharingArm:
     kind, steps = column.split()
     arm = BASELINE if name == "baseline" else ROWS[f"{name} rev" if name in FAMILIES else name]
     return arm.but(kind=kind, recipe=LONG if steps == "25k" else arm.recipe)
-
-
-def by_strategy(family: str, kind: str = "decoder") -> list[SharingArm]:
-    """Return a family with each strategy, for 10k steps."""
-    return [at(f"{kind} 10k", f"{family} {short}") for short in SHORT_NAMES.values()]

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from repro.core.passes import shuffled_passes
 from repro.core.streams import stream
-from repro.core.weights import Parameters
 from repro.data.corpus import load_paragraphs
 from repro.data.pairs import load_pairs
 from repro.data.passages import load_passages
@@ -33,8 +32,8 @@ _VALIDATION_KEY = 1
 class SharingData:
     """The windows for training and validation, and the sentences and passages for the scores."""
 
-    def __init__(self, arm: SharingArm, teacher: Parameters | None, device: torch.device) -> None:
-        self.arm, self.teacher, self.device = arm, teacher, device
+    def __init__(self, arm: SharingArm, device: torch.device) -> None:
+        self.arm, self.device = arm, device
         corpus = load_paragraphs(arm.data, tokenizer=arm.cut_tokenizer)
         self.end, self.mask = corpus.vocabulary - 1, corpus.vocabulary
         self.vocabulary = corpus.vocabulary + 1
@@ -54,18 +53,18 @@ class SharingData:
         return torch.from_numpy(rows).to(self.device)
 
     def epoch(self, seed: int, number: int) -> Tensor:
-        """Return [n, 3]: the next windows, the key of each window's mask, and the epoch.
+        """Return [n, 2]: the next windows, and the key of each window's mask.
 
         The windows come from a sequence of shuffled passes.
         """
         size = STEPS_AN_EPOCH * self.arm.recipe.batch
         order = shuffled_passes(seed, lines=len(self.train), first=number * size, size=size)
         keys = torch.empty_like(order).random_(generator=stream(seed, f"masks/{number}"))
-        return torch.stack([order, keys, torch.full_like(order, number)], dim=1)
+        return torch.stack([order, keys], dim=1)
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 3] into inputs and targets, [R, B, T], and epochs [R, B]."""
-        return (*self.task(self.train[lines[..., 0]], lines[..., 1]), lines[..., 2])
+        """Turn lines [R, B, 2] into inputs and targets, [R, B, T]."""
+        return self.task(self.train[lines[..., 0]], lines[..., 1])
 
     def task(self, lines: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Turn windows [..., T+1] into inputs and targets, [..., T]."""

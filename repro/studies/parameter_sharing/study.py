@@ -17,20 +17,13 @@ from repro.core.models import ReferenceBase
 from repro.core.study import Measures
 from repro.studies.parameter_sharing.arms import PartialArm, SharingArm
 from repro.studies.parameter_sharing.data import NO_TARGET, SharingData
-from repro.studies.parameter_sharing.model import Layer, SharingTransformer, prune
+from repro.studies.parameter_sharing.model import Layer, SharingTransformer
 from repro.studies.parameter_sharing.scoring import (
     Reader,
     by_paradigm,
     preferred,
     told_by_the_input,
 )
-
-TAUGHT = 0.5
-"""The weight of the distance from the teacher's answers in the loss."""
-
-TEMPERATURE = 2.0
-PONDER = 0.01
-"""With halting, the loss for each layer of a place."""
 
 WINDOWS_AT_ONCE = 16
 
@@ -49,36 +42,14 @@ class SharingModel(ReferenceBase):
         self.module.to(device)
         if isinstance(self.arm, PartialArm):
             share(self.module.sets, self.arm)
-        self.teacher = None
-        if self.arm.starts_from is not None:
-            assert data.teacher is not None
-            self.teacher = SharingTransformer(self.arm.starts_from.arm, vocabulary=data.vocabulary)
-            self.teacher.load_state_dict(data.teacher)
-            self.teacher.to(device).requires_grad_(False)
 
-    def loss(self, x: Tensor, y: Tensor, epochs: Tensor) -> tuple[Tensor, Tensor]:
-        if self.arm.pruned:
-            prune(self.module.sets, share=self.share_pruned(int(epochs[0])))
+    def loss(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         is_target = y != NO_TARGET
-        logits, cost = self.module.with_cost(x, is_target)
-        plain = F.cross_entropy(logits, y[is_target])
-        objective = plain
-        if self.teacher is not None:
-            with torch.no_grad():
-                wanted, _ = self.teacher.with_cost(x, is_target)
-            objective = (1 - TAUGHT) * plain + TAUGHT * distance(logits, wanted)
-        if self.arm.halting:
-            objective = objective + PONDER * cost.mean()
-        return objective, plain
-
-    def share_pruned(self, epoch: int) -> float:
-        """Return the pruned share in an epoch; it grows over the first half of training."""
-        return self.arm.pruned * min(1.0, 2 * epoch / self.arm.recipe.epochs)
+        loss = F.cross_entropy(self.module(x, is_target), y[is_target])
+        return loss, loss
 
     def measure(self) -> Measures:
         arm, data = self.arm, self.data
-        if arm.pruned:
-            prune(self.module.sets, share=arm.pruned)
         mask = data.mask if arm.kind == "encoder" else None
         reader = Reader(self.module, data.end, mask, device=data.device)
         rows = [
@@ -122,7 +93,7 @@ class SharingModel(ReferenceBase):
             torch.split(x, WINDOWS_AT_ONCE), torch.split(y, WINDOWS_AT_ONCE), strict=True
         ):
             is_target = tell != NO_TARGET
-            answers.append(self.module.with_cost(read, is_target)[0])
+            answers.append(self.module(read, is_target))
             wanted.append(tell[is_target])
         logits = torch.cat(answers)
         return F.cross_entropy(logits, torch.cat(wanted)), told_by_the_input(logits)
@@ -143,23 +114,11 @@ def share(layers: nn.ModuleList, arm: PartialArm) -> None:
         layer.up, layer.down = shared.up, shared.down
 
 
-def distance(answers: Tensor, wanted: Tensor) -> Tensor:
-    """Return the distance between answers and a teacher's, both softened (Hinton et al. 2015).
-
-    It is scaled to the size of the loss.
-    """
-    ours, theirs = (logits.div(TEMPERATURE).log_softmax(-1) for logits in (answers, wanted))
-    return TEMPERATURE**2 * F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
-
-
 class ParameterSharing:
     """Language models whose layers share parameters."""
 
     monitor = None
-    load_from, reference = SharingData, SharingModel
-
-    def load(self, arm: SharingArm, device: torch.device) -> SharingData:
-        return SharingData(arm, None, device)
+    load, reference = SharingData, SharingModel
 
 
 STUDY = ParameterSharing()
