@@ -33,6 +33,7 @@ class FormerRuns:
     def __init__(self, results: Iterable[Result]) -> None:
         in_order = sorted(results, key=lambda each: str(each.provenance.get("finished", "")))
         self._runs = {_place(each.identity): each for each in in_order}
+        self.count = len(in_order)
 
     def find(self, today: Identity) -> Result | None:
         """Return the result of a run under any key; None without one."""
@@ -63,9 +64,9 @@ class RekeyedResults(Results):
                 today = self.identity(run)
                 former = self._former.find(today)
                 if former is not None:
-                    if former.identity != today:
-                        self.found[run] = former
                     known = Result(run_key(today), today, former.values, former.provenance)
+                    if former.key != known.key:
+                        self.found[run] = former
                     results[place] = self._today.setdefault(run, known)
         return results
 

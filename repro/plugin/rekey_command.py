@@ -96,6 +96,7 @@ class Reading:
     ) -> None:
         assert session.training is not None
         self._path, self._profile = path, session.profile.name
+        self._count = former.count
         self._store, self._claims = session.training.store, session.names
         self.results = RekeyedResults(self._store, former, device=device, alone=path is not None)
         session.results, session.known = self.results, WithRecorded(self.results)
@@ -118,4 +119,7 @@ class Reading:
         packed = pack(
             self._path, runs, profile=self._profile, claims=self._claims, results=self.results
         )
-        return f"wrote {self._path}: {len(packed.lines)} runs, {len(notes)} of them taken over"
+        left_out = self._count - len(packed.lines)
+        unread = f"; left out, since no claim reads them: {left_out}" if left_out else ""
+        taken_over = f"{len(packed.lines)} runs, {len(notes)} of them taken over"
+        return f"wrote {self._path}: {taken_over}{unread}"

@@ -177,6 +177,12 @@ def test_a_file_is_taken_over_unless_other_bits_are_trained(trained):
                 line["values"]["measures"]["slope"] += by
             if line["kind"] == "code":
                 line["code"] = "c0de"
+        if not by:
+            unread = copy.deepcopy(lines[-1])
+            unread["identity"]["seed"] = 99
+            unread["key"] = run_key(unread["identity"])
+            lines[0]["runs"] += 1
+            lines.append(unread)
         path.write_bytes(compressed(lines))
         before = path.read_bytes()
         result = command("rekey", FILE)
@@ -184,6 +190,7 @@ def test_a_file_is_taken_over_unless_other_bits_are_trained(trained):
             assert result.ret == 1
             assert path.read_bytes() == before
     assert result.ret == 0, result.stderr.str()
+    result.stdout.fnmatch_lines(["wrote *; left out, since no claim reads them: 1"])
     taken = lines_of(path)
     for line in taken:
         assert line.get("provenance", {}).pop("rekeyed", "") in ("", "at no commit, 2 retrained")
