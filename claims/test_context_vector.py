@@ -250,7 +250,7 @@ def test_small_batches_have_the_best_perplexity(trials):
 
 
 @claim(
-    "And not the best accuracy",
+    "The run on a CPU does not have the best accuracy",
     source=earlier,
     documented="0.310 against 0.344",
     only_at="paper",
@@ -412,6 +412,7 @@ def test_half_the_rate_does_more_for_the_larger(trials):
 @claim(
     "Within its own rates the higher is the better for the smaller model",
     source=repository,
+    kind="repository",
     documented="46.7, 30.8, 26.0 at 0.0001, 0.0004, 0.0008",
 )
 def test_higher_rates_are_better(trials):
@@ -580,6 +581,7 @@ def test_depth_more_than_context(trials):
 @claim(
     "One layer is no worse than six",
     source=repository,
+    kind="repository",
     documented="about 20.4 and 20.6 after 75 and 150 epochs at 0.0008",
 )
 def test_one_layer(trials):

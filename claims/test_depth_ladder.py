@@ -1,8 +1,8 @@
 """Which credit rules make use of depth?  Source 004: ResMLP on CIFAR-10, last k blocks trained.
 
-The source leaves open what FA's random matrices replace. Its claims about FA are judged under both
-readings: `weights` (each weight matrix of a block; skip connections carry credit unchanged) and
-`blocks` (one matrix for a whole block, skip connection included). It says of its recipe that losses
+Its FA is "Lillicrap vanilla feedback alignment": a random matrix replaces each weight matrix of a
+block, and skip connections carry credit unchanged. That one matrix replaces a whole block, skip
+connection included, is a control. It says of its recipe that losses
 are local and normalised, and not whether BP's are: BP minimises one loss here, and has local ones
 in controls. Its accuracies are means of three runs, and are held against what three runs give.
 """
@@ -52,17 +52,8 @@ TWICE = 0.10  # for "well above" a chance of 0.10: at least twice that
 
 question = "004, not in its text: asked of its result"
 both_shapes = pytest.mark.parametrize("shape", [D256_L4, D512_L2], ids=["d256", "d512"])
-both_readings = pytest.mark.parametrize("reading", ["weights", "blocks"])
-each_rule = pytest.mark.parametrize(
-    "rule",
-    [{"rule": "bp"}, {"rule": "fa"}, {"rule": "fa", "feedback": "blocks"}, {"rule": "dfa"}],
-    ids=["bp", "fa", "fa-blocks", "dfa"],
-)
-each_credit = pytest.mark.parametrize(
-    "credit",
-    [{"rule": "fa"}, {"rule": "fa", "feedback": "blocks"}, {"rule": "dfa"}],
-    ids=["fa", "fa-blocks", "dfa"],
-)
+each_rule = pytest.mark.parametrize("rule", ["bp", "fa", "dfa"])
+each_credit = pytest.mark.parametrize("rule", ["fa", "dfa"])
 initial = D256_L4.but(trained=0, recipe=D256_L4.recipe.but(epochs=0))
 
 
@@ -76,19 +67,13 @@ def per_shape(*documented):
 
 
 def per_cell(d256, d512):
-    """Judge at every rung, each with what a table has of it; FA's under both readings."""
+    """Judge at every rung, each with what a table has of it."""
     cells = {
         f"{name}-{rule}-k{trained}": (shape.but(rule=rule, trained=trained), documented)
         for name, shape, table in (("d256", D256_L4, d256), ("d512", D512_L2, d512))
         for rule, row in table.items()
         for trained, documented in enumerate(row)
     }
-    through_blocks = {
-        f"{name}-blocks": (arm.but(feedback="blocks"), documented)
-        for name, (arm, documented) in cells.items()
-        if arm.rule == "fa"
-    }
-    cells.update(through_blocks)
     return pytest.mark.parametrize(("arm", "documented"), cells.values(), ids=cells)
 
 
@@ -223,8 +208,8 @@ def test_dfa_recovers_with_more_blocks(trials, shape, documented):
     [(shape, k) for shape in (D256_L4, D512_L2) for k in range(1, shape.depth)],
     ids=["d256-k1", "d256-k2", "d256-k3", "d512-k1"],
 )
-def test_the_last_blocks_are_the_best_case(trials, shape, k, credit):
-    arm = shape.but(trained=k, **credit)
+def test_the_last_blocks_are_the_best_case(trials, shape, k, rule):
+    arm = shape.but(trained=k, rule=rule)
     last, first = trials(arm, placed(arm, "input"))
     assert last.accuracy.is_at_most(A_POINT, below=first.accuracy)
 
@@ -235,8 +220,8 @@ def test_the_last_blocks_are_the_best_case(trials, shape, k, credit):
     documented="not run",
 )
 @each_credit
-def test_the_last_blocks_are_better_than_the_middle(trials, credit):
-    arm = D256_L4.but(trained=2, **credit)
+def test_the_last_blocks_are_better_than_the_middle(trials, rule):
+    arm = D256_L4.but(trained=2, rule=rule)
     last, middle = trials(arm, placed(arm, "middle"))
     assert last.accuracy.is_at_most(A_POINT, below=middle.accuracy)
 
@@ -246,10 +231,9 @@ def test_the_last_blocks_are_better_than_the_middle(trials, credit):
     source="004, Why output-side-first",
     documented="cosine 1",
 )
-@both_readings
 @both_shapes
-def test_fa_tells_the_last_block_the_true_gradient(trials, shape, reading):
-    fa = trials(shape.but(rule="fa", feedback=reading))
+def test_fa_tells_the_last_block_the_true_gradient(trials, shape):
+    fa = trials(shape.but(rule="fa"))
     assert fa.alignment[shape.depth].matches(1.0, tolerance=1e-4)  # rounding in float32
 
 
@@ -258,9 +242,8 @@ def test_fa_tells_the_last_block_the_true_gradient(trials, shape, reading):
     source="004, Interpretation",
     documented="+0.047",
 )
-@both_readings
-def test_fa_gains_from_depth(trials, reading):
-    fa = D256_L4.but(rule="fa", feedback=reading)
+def test_fa_gains_from_depth(trials):
+    fa = D256_L4.but(rule="fa")
     frozen, full = trials(fa.but(trained=0), fa)
     assert full.accuracy > frozen.accuracy
 
@@ -271,18 +254,16 @@ def test_fa_gains_from_depth(trials, reading):
     documented="{documented:+}",
     only_at="paper",
 )
-@both_readings
 @per_shape(0.047, 0.002)
-def test_fa_gain(trials, shape, documented, reading):
-    fa = shape.but(rule="fa", feedback=reading)
+def test_fa_gain(trials, shape, documented):
+    fa = shape.but(rule="fa")
     frozen, full = trials(fa.but(trained=0), fa)
     assert gains(full, frozen, documented)
 
 
 @claim("FA dips at k=2 at d=256", source="004, Interpretation", documented="0.382, 0.349, 0.398")
-@both_readings
-def test_fa_dips(trials, reading):
-    assert trials(D256_L4.but(rule="fa", feedback=reading).ladder()).accuracy.dips_at(2)
+def test_fa_dips(trials):
+    assert trials(D256_L4.but(rule="fa").ladder()).accuracy.dips_at(2)
 
 
 @claim(
@@ -290,9 +271,8 @@ def test_fa_dips(trials, reading):
     source="004, Interpretation",
     documented="0.361 and 0.359",
 )
-@both_readings
-def test_fa_fails_at_d512(trials, reading):
-    fa = D512_L2.but(rule="fa", feedback=reading)
+def test_fa_fails_at_d512(trials):
+    fa = D512_L2.but(rule="fa")
     frozen, full = trials(fa.but(trained=0), fa)
     assert full.accuracy.is_within(A_POINT, of=frozen.accuracy)
 
@@ -302,9 +282,8 @@ def test_fa_fails_at_d512(trials, reading):
     source="004, Interpretation",
     documented="none; its table: 0.359, 0.412, 0.361",
 )
-@both_readings
-def test_fa_uses_no_depth_at_d512(trials, reading):
-    assert trials(D512_L2.but(rule="fa", feedback=reading).ladder()).accuracy.peaks_at(0)
+def test_fa_uses_no_depth_at_d512(trials):
+    assert trials(D512_L2.but(rule="fa").ladder()).accuracy.peaks_at(0)
 
 
 @claim(
@@ -312,10 +291,9 @@ def test_fa_uses_no_depth_at_d512(trials, reading):
     source="004, Caveats",
     documented="{documented}",
 )
-@both_readings
 @per_shape("0.382 and 0.349", "0.412 and 0.361")
-def test_fa_one_block_beats_two(trials, shape, documented, reading):
-    fa = shape.but(rule="fa", feedback=reading)
+def test_fa_one_block_beats_two(trials, shape, documented):
+    fa = shape.but(rule="fa")
     one, two = trials(fa.but(trained=1), fa.but(trained=2))
     assert one.accuracy > two.accuracy
 
@@ -325,10 +303,9 @@ def test_fa_one_block_beats_two(trials, shape, documented, reading):
     source="004, Interpretation",
     documented="{documented}",
 )
-@both_readings
 @per_shape("0.617, 0.402, 0.301", "0.603, 0.361, 0.302")
-def test_order_of_the_rules(trials, shape, documented, reading):
-    fa = shape.but(rule="fa", feedback=reading)
+def test_order_of_the_rules(trials, shape, documented):
+    fa = shape.but(rule="fa")
     assert trials([shape, fa, shape.but(rule="dfa")]).accuracy.is_ordered()
 
 
@@ -337,10 +314,9 @@ def test_order_of_the_rules(trials, shape, documented, reading):
     source="004, Caveats",
     documented="{documented}",
 )
-@both_readings
 @per_shape("0.617 / 0.402 = 1.53", "0.603 / 0.361 = 1.67")
-def test_bp_is_far_above_fa(trials, shape, documented, reading):
-    bp, fa = trials(shape, shape.but(rule="fa", feedback=reading))
+def test_bp_is_far_above_fa(trials, shape, documented):
+    bp, fa = trials(shape, shape.but(rule="fa"))
     assert bp.accuracy.exceeds(fa.accuracy, by_ratio=MUCH)
 
 
@@ -371,10 +347,9 @@ def test_frozen_bp_beats_frozen_dfa(trials, shape, documented):
 
 
 @claim("Frozen, BP stands above FA", source=SOURCE, documented="{documented}")
-@both_readings
 @per_shape("0.389 and 0.355", "0.386 and 0.359")
-def test_frozen_bp_beats_frozen_fa(trials, shape, documented, reading):
-    bp, fa = trials(shape.but(trained=0), shape.but(rule="fa", feedback=reading, trained=0))
+def test_frozen_bp_beats_frozen_fa(trials, shape, documented):
+    bp, fa = trials(shape.but(trained=0), shape.but(rule="fa", trained=0))
     assert bp.accuracy > fa.accuracy
 
 
@@ -391,15 +366,15 @@ def test_frozen_is_the_same_across_methods(trials, shape, documented):
 
 
 @claim(
-    "Frozen k=0 is effectively a linear classifier on pixels: as accurate",
+    "Frozen k=0 is effectively a linear classifier on pixels: by no more than 2 points better",
     source="004, Footnote",
     documented="≈ 0.35",
 )
 @each_rule
 @both_shapes
 def test_frozen_is_a_linear_classifier(trials, shape, rule):
-    frozen, linear = trials(shape.but(trained=0, **rule), LinearArm())
-    assert frozen.accuracy.is_within(ALIKE, of=linear.accuracy)
+    frozen, linear = trials(shape.but(trained=0, rule=rule), LinearArm())
+    assert linear.accuracy.is_at_most(ALIKE, below=frozen.accuracy)
 
 
 @claim(
@@ -488,12 +463,35 @@ def test_depth_beats_capacity(trials, shape):
     documented="not measured",
     kind="question",
 )
-@both_readings
 @both_shapes
-def test_fa_credit_is_better_aligned_than_dfa(trials, shape, reading):
-    fa, dfa = trials(shape.but(rule="fa", feedback=reading), shape.but(rule="dfa"))
+def test_fa_credit_is_better_aligned_than_dfa(trials, shape):
+    fa, dfa = trials(shape.but(rule="fa"), shape.but(rule="dfa"))
     below_the_last_block = shape.depth - 1
     assert fa.alignment[below_the_last_block] > dfa.alignment[below_the_last_block]
+
+
+@claim(
+    "FA uses depth at d=256 also where one random matrix replaces a whole block",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+def test_fa_through_blocks_gains_from_depth(trials):
+    fa = D256_L4.but(rule="fa", feedback="blocks")
+    frozen, full = trials(fa.but(trained=0), fa)
+    assert full.accuracy > frozen.accuracy
+
+
+@claim(
+    "FA is the intermediate also where one random matrix replaces a whole block",
+    source=question,
+    documented="not run",
+    kind="control",
+)
+@both_shapes
+def test_fa_through_blocks_is_the_intermediate(trials, shape):
+    fa = shape.but(rule="fa", feedback="blocks")
+    assert trials([shape, fa, shape.but(rule="dfa")]).accuracy.is_ordered()
 
 
 @claim(
@@ -570,10 +568,9 @@ def test_bp_climbs_by_local_losses(trials, shape):
     documented="not run",
     kind="control",
 )
-@both_readings
 @both_shapes
-def test_bp_by_local_losses_is_far_above_fa(trials, shape, reading):
-    bp, fa = trials(by_local_losses(shape), shape.but(rule="fa", feedback=reading))
+def test_bp_by_local_losses_is_far_above_fa(trials, shape):
+    bp, fa = trials(by_local_losses(shape), shape.but(rule="fa"))
     assert bp.accuracy.exceeds(fa.accuracy, by_ratio=MUCH)
 
 

@@ -3,8 +3,9 @@
 docs/experiments at 09e958e tabulates the layers of deep supervision (02), the thresholds of models
 with early exit (03), and those with a loss on layer 2 and without (04). All are of models as their
 training left them: runs stop at the first epoch that is not better, so an epoch past the best. Each
-number is one run, at one seed, on the repeated sentences. What layer 2 does is asked on WikiText-2,
-too.
+number is one run, at one seed, on the repeated sentences: so their order is judged, and not each
+number, since runs of other seeds differ by more than what tells the cells apart. What layer 2 does
+is asked on WikiText-2, too.
 """
 
 import pytest
@@ -14,45 +15,16 @@ from repro.studies.early_exit.arms import SENTENCES, WIKITEXT, on
 
 PAST_THE_BEST = -1
 
-LAYERS = [42.86, 46.58, 52.11]
-ANY_LAYER = 52.11 / 42.86
-"""From the best layer to the worst: nearer than this, a number is not that of any layer."""
-
 THRESHOLDS = [0.7, 0.8, 0.9, 0.95]
 AUXILIARY, SUPERVISED = "auxiliary loss", "deep supervision, early exit"
 WITHOUT, WITH_L2 = "asymmetric 0.7", "with L2 loss"
-PERPLEXITY = {
-    AUXILIARY: [39.41, 40.36, 36.98, 32.21],
-    SUPERVISED: [44.44, 45.89, 47.38, 48.16],
-    WITHOUT: [40.48, 40.57, 36.94, 31.46],
-    WITH_L2: [50.24, 51.46, 53.10, 54.90],
-}
-COMPUTE = {
-    AUXILIARY: [0.409, 0.442, 0.521, 0.619],
-    SUPERVISED: [0.401, 0.432, 0.497, 0.569],
-    WITHOUT: [0.414, 0.436, 0.511, 0.602],
-    WITH_L2: [0.394, 0.417, 0.474, 0.540],
-}
-ANY_CELL = 54.90 / 31.46
-"""From the best perplexity to the worst: nearer than this, a number is not that of any cell."""
-
-NEXT_SHARE = 0.057
-"""From 41.7 % to 47.4 %: thresholds of 0.8 and 0.9, which the table tells apart."""
+PERPLEXITY = {WITHOUT: [40.48, 40.57, 36.94, 31.46], WITH_L2: [50.24, 51.46, 53.10, 54.90]}
+COMPUTE = {WITHOUT: [0.414, 0.436, 0.511, 0.602], WITH_L2: [0.394, 0.417, 0.474, 0.540]}
 
 tables = "000, tables of its repository"
 analysis = "000, Threshold Analysis in its repository"
 comparison = "000, Threshold Analysis Comparison in its repository"
 on_both_texts = pytest.mark.parametrize("text", [SENTENCES, WIKITEXT])
-
-
-def each_cell(table):
-    """Judge each number of the table of thresholds."""
-    rows = [(name, *cell) for name in table for cell in zip(THRESHOLDS, table[name], strict=True)]
-    return pytest.mark.parametrize(
-        ("name", "threshold", "documented"),
-        rows,
-        ids=[f"{name}-{threshold}" for name, threshold, _ in rows],
-    )
 
 
 def each_threshold(table):
@@ -77,6 +49,7 @@ def perplexities(trials, text, name):
 @claim(
     "An epoch past the best, layer 1 of deep supervision is better than layer 2, and that than 3",
     source=tables,
+    kind="repository",
     documented="42.86, 46.58, 52.11",
 )
 @on_both_texts
@@ -87,22 +60,9 @@ def test_shallow_layers_of_deep_supervision_are_better(trials, text):
 
 
 @claim(
-    "The perplexity of each layer of deep supervision, an epoch past the best",
-    source=tables,
-    documented="{documented:.2f}, one run",
-)
-@pytest.mark.parametrize(
-    ("layer", "documented"), list(enumerate(LAYERS)), ids=["layer-1", "layer-2", "layer-3"]
-)
-def test_perplexity_of_a_layer(trials, layer, documented):
-    layers = trials(*on(SENTENCES, "deep supervision")).over_epochs.layer_perplexity
-    perplexity = layers[layer][PAST_THE_BEST]
-    assert perplexity.agrees_with(documented, runs=1, within_ratio=ANY_LAYER)
-
-
-@claim(
     "The higher the threshold, the better the perplexity, an epoch past the best",
     source=tables,
+    kind="repository",
     documented="40.48, 40.57, 36.94, 31.46 at 0.7, 0.8, 0.9, 0.95",
 )
 @on_both_texts
@@ -114,6 +74,7 @@ def test_higher_thresholds_are_better(trials, text):
 @claim(
     "Of auxiliary loss, too: the higher the threshold, the better, an epoch past the best",
     source=analysis,
+    kind="repository",
     documented="39.41, 40.36, 36.98, 32.21 at 0.7, 0.8, 0.9, 0.95",
 )
 def test_higher_thresholds_are_better_for_auxiliary_loss(trials):
@@ -124,6 +85,7 @@ def test_higher_thresholds_are_better_for_auxiliary_loss(trials):
 @claim(
     "Of deep supervision: the higher the threshold, the worse, an epoch past the best",
     source=analysis,
+    kind="repository",
     documented="44.44, 45.89, 47.38, 48.16 at 0.7, 0.8, 0.9, 0.95",
 )
 def test_higher_thresholds_are_worse_for_deep_supervision(trials):
@@ -134,6 +96,7 @@ def test_higher_thresholds_are_worse_for_deep_supervision(trials):
 @claim(
     "With a loss on layer 2: the higher the threshold, the worse, an epoch past the best",
     source=comparison,
+    kind="repository",
     documented="50.24, 51.46, 53.10, 54.90 at 0.7, 0.8, 0.9, 0.95",
 )
 @on_both_texts
@@ -145,6 +108,7 @@ def test_higher_thresholds_are_worse_with_l2(trials, text):
 @claim(
     "At each threshold a loss on layer 2 hurts, an epoch past the best",
     source=comparison,
+    kind="repository",
     documented="{with_l2:.2f} against {without:.2f}",
 )
 @on_both_texts
@@ -160,6 +124,7 @@ def test_a_loss_on_layer_2_hurts_at_each_threshold(trials, threshold, with_l2, w
 @claim(
     "At each threshold a loss on layer 2 lets more tokens leave, an epoch past the best",
     source=comparison,
+    kind="repository",
     documented="{with_l2:.3f} of the computation against {without:.3f}",
 )
 @on_both_texts
@@ -170,27 +135,3 @@ def test_a_loss_on_layer_2_lets_more_tokens_leave(trials, threshold, with_l2, wi
         for trial in trials(*at(threshold, text, WITH_L2, WITHOUT))
     )
     assert with_it < without_it
-
-
-@claim(
-    "The perplexity at each threshold, an epoch past the best",
-    source=analysis,
-    documented="{documented:.2f}, one run",
-)
-@each_cell(PERPLEXITY)
-def test_perplexity_at_a_threshold(trials, name, threshold, documented):
-    trial = trials(*at(threshold, SENTENCES, name))
-    perplexity = trial.over_epochs.perplexity[PAST_THE_BEST]
-    assert perplexity.agrees_with(documented, runs=1, within_ratio=ANY_CELL)
-
-
-@claim(
-    "The share of the computation at each threshold, an epoch past the best",
-    source=analysis,
-    documented="{documented:.3f}, one run",
-)
-@each_cell(COMPUTE)
-def test_compute_at_a_threshold(trials, name, threshold, documented):
-    trial = trials(*at(threshold, SENTENCES, name))
-    compute = trial.over_epochs.compute[PAST_THE_BEST]
-    assert compute.agrees_with(documented, runs=1, within=NEXT_SHARE)

@@ -91,7 +91,7 @@ def lora(trials):
 
 
 def require_no_guess(trials, arm, margin):
-    """Leave a claim of equality unjudged where the arm is not clear of chance by its margin."""
+    """Leave a claim unjudged where the arm is not clear of chance by a margin."""
     is_clear = arm.test_accuracy.exceeds(GUESSED, by_at_least=margin)
     trials.require(is_clear, "an arm that does not guess")
 
@@ -190,6 +190,7 @@ def test_longest_message(trials):
 )
 def test_last_token_beats_first(trials):
     last, first = trials(ROWS[1], ROWS[2])
+    require_no_guess(trials, last, HANDFUL)
     assert last.test_accuracy.exceeds(first.test_accuracy, by_at_least=MUCH)
 
 
@@ -200,6 +201,7 @@ def test_last_token_beats_first(trials):
 )
 def test_first_token_recovers_without_the_mask(trials):
     without, first = trials(ROWS[2].but(causal=False), ROWS[2])
+    require_no_guess(trials, without, HANDFUL)
     assert without.test_accuracy.exceeds(first.test_accuracy, by_at_least=MUCH)
 
 
@@ -221,6 +223,7 @@ def test_first_token_is_as_good_without_the_mask(trials):
 )
 def test_last_block_beats_last_layer(trials):
     block, layer = trials(ROWS[1], ROWS[3])
+    require_no_guess(trials, block, HANDFUL)
     assert block.test_accuracy.exceeds(layer.test_accuracy, by_at_least=MUCH)
 
 
@@ -241,6 +244,7 @@ def test_first_token_is_at_the_level_of_the_last_layer(trials):
 )
 def test_all_layers_beat_last_block(trials):
     everything, block = trials(ROWS[4], ROWS[1])
+    require_no_guess(trials, block, HANDFUL)
     assert everything.test_accuracy > block.test_accuracy
 
 
@@ -257,6 +261,7 @@ def test_all_layers_are_modestly_better(trials):
 @claim("A 3x larger model is worse", source=f"{interpretation} 4", documented="0.8467 and 0.9500")
 def test_medium_loses_to_small(trials):
     medium, small = trials(ROWS[5], ROWS[1])
+    require_no_guess(trials, small, HANDFUL)
     assert medium.test_accuracy < small.test_accuracy
 
 
@@ -275,6 +280,7 @@ def test_another_finetuning_suits_the_medium_model(trials):
 @claim("A 5x larger model is better", source=f"{interpretation} 4", documented="0.9667 and 0.9500")
 def test_large_beats_small(trials):
     large, small = trials(ROWS[6], ROWS[1])
+    require_no_guess(trials, small, HANDFUL)
     assert large.test_accuracy > small.test_accuracy
 
 
@@ -285,6 +291,7 @@ def test_large_beats_small(trials):
 )
 def test_xl_beats_large(trials):
     xl, large = trials(ROWS[7], ROWS[6])
+    require_no_guess(trials, large, HANDFUL)
     assert xl.test_accuracy > large.test_accuracy
 
 
@@ -298,6 +305,7 @@ def test_xl_beats_large(trials):
 )
 def test_xl_is_best(trials, row, other):
     xl, smaller = trials(ROWS[7], ROWS[row])
+    require_no_guess(trials, xl, HANDFUL)
     assert xl.test_accuracy > smaller.test_accuracy
 
 
@@ -308,6 +316,7 @@ def test_xl_is_best(trials, row, other):
 )
 def test_random_weights_lose_to_pretrained(trials):
     random, pretrained = trials(ROWS[8], ROWS[1])
+    require_no_guess(trials, pretrained, HANDFUL)
     assert random.test_accuracy < pretrained.test_accuracy
 
 
@@ -329,6 +338,7 @@ def test_random_weights_are_only_slightly_worse(trials):
 )
 def test_random_weights_are_worse_like_for_like(trials):
     random, pretrained = trials(ROWS[8], ROWS[4])
+    require_no_guess(trials, pretrained, HANDFUL)
     assert random.test_accuracy < pretrained.test_accuracy
 
 
@@ -344,6 +354,7 @@ def test_random_weights_learn_the_training_set(trials):
 )
 def test_lora_beats_all_layers(trials):
     adapted, everything = trials(lora(trials), ROWS[4])
+    require_no_guess(trials, everything, HANDFUL)
     assert adapted.test_accuracy > everything.test_accuracy
 
 
@@ -387,6 +398,7 @@ def test_a_larger_rank_helps_the_small_lora(trials):
 )
 def test_lora_has_the_smaller_gap(trials):
     adapted, everything = trials(lora(trials), ROWS[4])
+    require_no_guess(trials, everything, HANDFUL)
     assert adapted.train_over_validation < everything.train_over_validation
 
 
@@ -426,6 +438,7 @@ def test_later_lora_matches(trials):
 )
 def test_padding_to_the_context_is_worse(trials):
     context, longest = trials(ROWS[10], ROWS[1])
+    require_no_guess(trials, longest, HANDFUL)
     assert longest.test_accuracy.exceeds(context.test_accuracy, by_at_least=CLEARLY)
 
 
@@ -514,12 +527,14 @@ def test_lora_is_better_on_validation_too(trials):
 @claim("Two blocks are better than one", source=later, documented="0.9833 and 0.9500")
 def test_two_blocks_are_better(trials):
     two, one = trials(LATER_ROWS[4], ROWS[1])
+    require_no_guess(trials, one, HANDFUL)
     assert two.test_accuracy > one.test_accuracy
 
 
 @claim("Without padding it is better", source=later, documented="0.9800 and 0.9500")
 def test_no_padding_is_better(trials):
     unpadded, padded = trials(LATER_ROWS[14], ROWS[1])
+    require_no_guess(trials, padded, HANDFUL)
     assert unpadded.test_accuracy > padded.test_accuracy
 
 
@@ -536,6 +551,7 @@ def test_accumulating_is_as_good(trials):
 @claim("Reading the last word is better", source=later, documented="0.9833 and 0.9500")
 def test_last_word_is_better(trials):
     word, last = trials(LATER_ROWS[16], ROWS[1])
+    require_no_guess(trials, last, HANDFUL)
     assert word.test_accuracy > last.test_accuracy
 
 
@@ -548,6 +564,7 @@ def test_no_mask_is_as_good(trials):
 @claim("The mean of all tokens is better", source=later, documented="0.9633 and 0.9500")
 def test_mean_is_better(trials):
     mean, last = trials(LATER_ROWS[19], ROWS[1])
+    require_no_guess(trials, last, HANDFUL)
     assert mean.test_accuracy > last.test_accuracy
 
 

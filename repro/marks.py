@@ -30,9 +30,10 @@ def claim(
     2023, Table 2"`. The name of the source and the name of the test make the claim's name.
 
     `documented` is the result that the source reports; it may contain parameters of the test, as in
-    `"{perplexity:.2f}"`. `kind` is `"source"` for a claim of the source, `"question"` for a
-    question of ours about it, or `"control"`. `only_at` names the only profile at which the
-    sentence can be judged, such as `paper` for a number that belongs to the documented size.
+    `"{perplexity:.2f}"`. `kind` is `"source"` for a claim of the source, `"repository"` for one
+    that only its repository makes, `"question"` for a question of ours, or `"control"`. `only_at`
+    names the only profile at which the sentence can be judged, such as `paper` for a number that
+    belongs to the documented size.
 
     `looks` are the numbers of seeds for this claim, for a small effect, or a source with few seeds:
     `(5, 12, 40)`, or by profile `{"ci": (5, 12, 40), "paper": (3, 5)}`. Choose them before you

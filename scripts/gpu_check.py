@@ -149,7 +149,7 @@ class Check:
 
     def _compared(self, name: str, arms: Sequence[Arm], seeds: Sequence[int]) -> Row:
         try:
-            here = [arm.at(self.profile).located() for arm in arms]
+            here = [a.at("ci" if a.at("ci") == a else self.profile).located() for a in arms]
         except Needs as error:
             return {name: str(error)}
         engine = engine_of(here[0], device="cuda")

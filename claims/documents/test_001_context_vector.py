@@ -130,6 +130,34 @@ def test_log_of_this_run(document):
 
 
 @claim(
+    "Gradients are clipped at 1.0",
+    source="001, Optimisation settings; the trainer at b3e3be1, which ignores its settings",
+    documented="1.0; its code in epochs {epochs}: {clip}",
+)
+@pytest.mark.parametrize(("epochs", "clip"), [("1-10", "0.5"), ("11-30", "1.0"), ("31-50", "2.0")])
+def test_gradients_are_clipped_as_printed(document, epochs, clip):
+    assert document(exact("1.0")).agrees_with(exact(clip))
+
+
+@claim(
+    "It waits 15 epochs for a gain: its code waits 10",
+    source="001, Optimisation settings; the trainer at b3e3be1, which ignores its settings",
+    documented="15",
+)
+def test_it_waits_as_long_as_printed(document):
+    assert document(15).agrees_with(10)
+
+
+@claim(
+    "The larger model is trained in FP16: its script trains in 32 bits",
+    source="001, Optimisation settings; train_wikitext_advanced.py at b3e3be1",
+    documented="FP16 Mixed Precision",
+)
+def test_the_precision_is_as_printed(document):
+    assert document(16).agrees_with(32)
+
+
+@claim(
     "Linear Scaling Rule: the learning rate grows with the batch, from 0.0001 at 512",
     source="001, Optimisation settings; the rates of T4, L4 and A100 at b3e3be1",
     documented="{rate} at {batch}",

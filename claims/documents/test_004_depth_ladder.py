@@ -145,6 +145,16 @@ def test_fa_is_the_intermediate(document, shape, documented):
     assert document([LADDERS[shape][rule][-1] for rule in ("bp", "fa", "dfa")]).falls()
 
 
+@claim(
+    "FA full is ≈ frozen or slightly above it: by no more than its ≈ of frozen rungs, 4 points",
+    source="004, Caveats",
+    documented="its Interpretation: +4.7 pp at d=256",
+)
+def test_fa_is_slightly_above_frozen(document):
+    frozen, *_, full = LADDERS["d256"]["fa"]
+    assert document(full).agrees_with(frozen, within="0.040")
+
+
 @claim("FA full ≪ BP: by a quarter at least", source="004, Caveats", documented="{documented}")
 @both(lambda table: f"{table['fa'][-1]} and {table['bp'][-1]}")
 def test_fa_is_far_below_bp(document, shape, documented):

@@ -21,7 +21,7 @@ from repro.text import HIDDEN
 VERDICTS = ("reproduced", "refuted", "inconclusive")
 """The verdicts that can be accepted; a claim that was not run has none."""
 
-Kind: TypeAlias = Literal["source", "question", "control"]
+Kind: TypeAlias = Literal["source", "repository", "question", "control"]
 """A claim of the source, a question of ours about it, or a control of ours."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

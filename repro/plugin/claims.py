@@ -67,7 +67,7 @@ def mark_of(item: pytest.Item) -> ClaimMark:
     if mark.kind not in KINDS:
         raise BadClaim(
             f"The claim's kind is {mark.kind!r}; write kind= one of {', '.join(map(repr, KINDS))}:"
-            " what the source claims, a question of ours, or a control of ours."
+            " what the source claims, or its repository alone, a question or a control of ours."
         )
     if mark.only_at is not None and mark.only_at not in PROFILES:
         raise BadClaim(

@@ -26,11 +26,13 @@ CHANGES = (Change.WORSE, Change.OPEN, Change.OTHER, Change.BETTER)
 
 ONE: dict[Kind, str] = {
     "source": "a claim of the source",
+    "repository": "a claim of the source's repository",
     "question": "a question of ours",
     "control": "a control of ours",
 }
 MANY: dict[Kind, str] = {
     "source": "the sources' claims",
+    "repository": "the sources' repositories",
     "question": "our questions",
     "control": "our controls",
 }
@@ -187,7 +189,7 @@ def count_lines(records: Sequence[ClaimRecord]) -> list[str]:
 
 
 def groups_of(records: Sequence[ClaimRecord]) -> list[tuple[str, list[ClaimRecord]]]:
-    """Return the claims in named groups: one for each source, then our questions and controls."""
+    """Return the claims in groups: one for each source, then repositories, questions, controls."""
     groups: dict[str, list[ClaimRecord]] = {}
     for record in sorted(records, key=lambda r: (KINDS.index(r.kind), r.claim)):
         source = shown(record.claim.partition("/")[0], most=12)

@@ -12,10 +12,10 @@ RATE = 1.5e10
 
 @dataclass
 class Pace:
-    """The speed of one trainer on the runs of a study: a guess, until some were trained.
+    """The speed of one trainer on the runs of a study by one engine: a guess, until some trained.
 
-    Each study has its own speed. Small networks do a tenth of the multiplications per second that
-    large ones do, and runs that stop early need only a tenth of the expected ones.
+    Small networks do a tenth of the multiplications per second that large ones do, and runs that
+    stop early need only a tenth of the expected ones.
 
     >>> pace = Pace()
     >>> pace.add(work=1e10, seconds=4.0)

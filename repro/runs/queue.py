@@ -127,12 +127,13 @@ class Queue:
         self._held.pop(number).close()
         del self.batches[number]
 
-    def _engine_of(self, arm: Arm) -> str:
+    def engine_of(self, arm: Arm) -> str:
+        """Return the engine that trains an arm in this session."""
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
 
     def _batch(self, part: list[Run], trainers: int) -> Batch | None:
         """Take a batch from the front of a part; None if other sessions hold all its runs."""
-        engine = self._engine_of(part[0].arm)
+        engine = self.engine_of(part[0].arm)
         width = self._width(part, trainers)
         runs: list[Run] = []
         with ExitStack() as held:
@@ -200,12 +201,12 @@ class Queue:
 
         Runs that differ only in their evaluation share a training and are measured apart.
         """
-        return _program(run.arm) if self._engine_of(run.arm) == "stacked" else run.training
+        return _program(run.arm) if self.engine_of(run.arm) == "stacked" else run.training
 
     def _width(self, part: Sequence[Run], trainers: int) -> int:
         """Return the number of runs for the next batch of a part."""
         arm = part[0].arm
-        if self._engine_of(arm) == "loop":
+        if self.engine_of(arm) == "loop":
             return len(part)
         program = _program(arm)
         batches = [b for b in self.batches.values() if _program(b.arm) == program]

@@ -11,7 +11,16 @@ from typing import Any
 
 from repro.arm import Run
 from repro.runs.plan import Plan
-from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
+from repro.runs.pool import (
+    Advanced,
+    Batch,
+    Ended,
+    Event,
+    Failed,
+    Pool,
+    Stored,
+    TrainingStopped,
+)
 from repro.runs.progress import Pace, Status
 from repro.runs.queue import Queue, work_of, work_of_all
 from repro.runs.results import Results, TrainingFailed
@@ -41,8 +50,8 @@ class Training:
         """The progress of each batch in training, in words and as a share."""
         self._began: dict[int, float] = {}
         """The time at which each batch was submitted."""
-        self._paces: defaultdict[str, Pace] = defaultdict(Pace)
-        """The speed of training of each study."""
+        self._paces: defaultdict[tuple[str, str], Pace] = defaultdict(Pace)
+        """The speed of training of each study, by engine."""
         self._has_begun = False
         self._showed = 0.0
 
@@ -87,19 +96,19 @@ class Training:
         """Return the expected time until these runs are trained."""
         now, under_way = time.monotonic(), self._queue.batches.values()
         in_batches = {run for batch in under_way for run in batch.runs}
-        paces = {study: replace(pace) for study, pace in self._paces.items()}
-        left: defaultdict[str, float] = defaultdict(float)
+        paces = {kind: replace(pace) for kind, pace in self._paces.items()}
+        left: defaultdict[tuple[str, str], float] = defaultdict(float)
         for batch in under_way:
-            study, share = batch.arm.study, self._shares.get(batch.number, ("", 0.0))[1]
+            kind, share = _kind(batch), self._shares.get(batch.number, ("", 0.0))[1]
             done = share * work_of_all(batch.runs)
-            left[study] += work_of_all(batch.runs) - done
+            left[kind] += work_of_all(batch.runs) - done
             if done:
                 seconds = now - self._began[batch.number]
-                paces.setdefault(study, Pace()).add(work=done, seconds=seconds)
+                paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
         for run in missing:
             if run not in in_batches:
-                left[run.arm.study] += work_of(run)
-        seconds = sum(paces.get(study, Pace()).seconds(work) for study, work in left.items())
+                left[run.arm.study, self._queue.engine_of(run.arm)] += work_of(run)
+        seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
         return seconds / self.pool.trainers
 
     def _hand_over(self, plan: Plan[Any]) -> None:
@@ -131,7 +140,7 @@ class Training:
                 self._shares[number] = words, share
             case Ended(number):
                 batch, began = self._queue.batches[number], self._began[number]
-                self._paces[batch.arm.study].add(
+                self._paces[_kind(batch)].add(
                     work=work_of_all(batch.runs), seconds=time.monotonic() - began
                 )
                 self._over(number)
@@ -147,3 +156,7 @@ class Training:
         if time.monotonic() - self._showed > SECONDS_BETWEEN_STATUSES:
             self._showed = time.monotonic()
             self.show(self.status(plan))
+
+
+def _kind(batch: Batch) -> tuple[str, str]:
+    return batch.arm.study, batch.engine

@@ -25,7 +25,7 @@ BAD = {
     "@pytest.mark.claim": "decorator cannot be read",
     '@pytest.mark.claim("it", source="900", more=1)': "decorator cannot be read",
     '@claim("half \\ud83d", source="900")': "which is no Unicode text",
-    '@claim("it", source="900", kind="sauce")': "kind is 'sauce'; write kind= one of 'source', 'q",
+    '@claim("it", source="900", kind="sauce")': "kind is 'sauce'; write kind= one of 'source', 'r",
     '@claim("it", source="900", only_at="papr")': "only_at is 'papr', which is no profile",
     **{
         f'@claim("it", source="900", looks={looks})': "write growing numbers of seeds"

@@ -78,10 +78,10 @@ def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path, monkeypatc
     assert left == pytest.approx([3 * guess, 6.0, 3.0])
 
 
-def test_a_batch_under_way_tells_the_time_that_it_will_take(tmp_path, monkeypatch):
+def test_a_batch_under_way_tells_the_time_of_what_its_engine_trains(tmp_path, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    work, plan = session(tmp_path, FakePool(), STACKED)
+    work, plan = session(tmp_path, FakePool(), [*STACKED, RUNS[0]])  # which a loop trains
     plan.read_all()
     work.training._hand_over(plan)
     clock[0] = 5.0
