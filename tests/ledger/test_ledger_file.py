@@ -98,7 +98,7 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
     first, *blocks = text.split("[[claim]]")
     assert [block.count("kind = ") for block in blocks] == [0, 1]  # only where it is ours
     for old, new, words in (
-        ('"control"', '"controll"', "its kind 'controll' is none of source, question"),
+        ('"control"', '"controll"', "its kind 'controll' is none of source, repository, q"),
         ('"reproduced"', '"Reproduced"', "its verdict 'Reproduced' is none of reproduced"),
         ("[[1.0, 0.5, 20]]", "[[1.0, -0.5, 20]]", r"its past is no list of \[mean"),
         ("[[1.0, 0.5, 20]]", "[[1.0, 1]]", r"its past is no list of \[mean"),
