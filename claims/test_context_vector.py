@@ -117,7 +117,7 @@ def test_advanced_is_worse(trials, recipe):
 
 
 @claim(
-    "It is 33 % worse",
+    "The larger model is 33 % worse",
     source=difference,
     documented="1.33 times (40.93 and 30.78), one run each",
     only_at="paper",
@@ -186,7 +186,7 @@ def test_advanced_is_less_accurate(trials, recipe):
 
 
 @claim(
-    "By 3.1 points",
+    "The larger model is worse in accuracy by 3.1 points",
     source=difference,
     documented="-0.031 (31.3 % and 34.4 %), one run each",
     only_at="paper",
@@ -260,14 +260,18 @@ def test_small_batches_do_not_have_the_best_accuracy(trials):
     assert on_a_cpu.accuracy < baseline.accuracy
 
 
-@claim("It still improves at epoch 50", source="001, Hypothesis 2", documented="best epoch: 50")
+@claim(
+    "The larger model still improves at epoch 50",
+    source="001, Hypothesis 2",
+    documented="best epoch: 50",
+)
 @both_recipes
 def test_still_improves_at_the_last_epoch(trials, recipe):
     assert trials(ADVANCED.but(recipe=recipe)).over_epochs.perplexity.bottoms_at(50)
 
 
 @claim(
-    "Early stopping does not catch it",
+    "Early stopping does not catch the larger model",
     source="001, Hypothesis 2",
     documented="50 of 50 epochs, one run",
 )
@@ -310,7 +314,7 @@ def passes(trials, fix):
 
 
 @claim(
-    "With it the larger model passes the smaller",
+    "With the fix the larger model passes the smaller",
     source="001, Experiments A and C",
     documented="{expected}; the smaller: 30.78",
 )
@@ -329,7 +333,7 @@ def test_tuning_lets_it_pass(trials):
 
 
 @claim(
-    "Each of the other fixes alone lets it pass, too",
+    "Each of the other fixes alone lets the larger model pass the smaller, too",
     source=ours,
     kind="question",
     documented="{expected}",
@@ -431,7 +435,7 @@ def test_advanced_overfits_more(trials):
 
 
 @claim(
-    "It does not overfit: perplexities on its own texts and on others drift apart by 5 % at most",
+    "The larger model does not overfit: perplexities on its texts and others part by 5 % at most",
     source="001, Hypothesis 3",
     documented="-0.016 of the baseline (losses of 3.4269 in validation, 3.4432 in training)",
 )
@@ -443,7 +447,7 @@ def test_advanced_does_not_overfit(trials):
 
 
 @claim(
-    "It underfits: it ends with the larger loss in training, too",
+    "The larger model underfits: it ends with the larger loss in training, too",
     source="001, Hypothesis 3",
     documented="no number",
 )

@@ -176,7 +176,7 @@ def test_order_in_alpha(trials, text):
 
 
 @claim(
-    "With less weight on layer 1 than on layer 3 it is worse still",
+    "With less weight on layer 1 than on layer 3 the model is worse still",
     source="000, its repository",
     kind="repository",
     documented="24.88 at alpha = 0.3, 23.98 at 0.5",

@@ -195,7 +195,7 @@ def test_last_token_beats_first(trials):
 
 
 @claim(
-    "That is due to the causal mask: without it, the first token is better than with it",
+    "The causal mask is why: without it, the first token is better than with it",
     source=f"{interpretation} 1",
     documented="expected",
 )
@@ -206,7 +206,7 @@ def test_first_token_recovers_without_the_mask(trials):
 
 
 @claim(
-    "That is due to the causal mask: without it, the first token is as good as the last",
+    "The causal mask is why: without it, the first token is as good as the last",
     source=f"{interpretation} 1",
     documented="expected",
 )
@@ -414,7 +414,7 @@ def test_lora_lowers_the_gap_by_a_point(trials):
     assert adapted.train_over_validation.agrees_with(-0.0145, runs=1, within=HANDFUL, plus=gap)
 
 
-@claim("It trains fewer parameters", source=f"{interpretation} 6", documented="fewer")
+@claim("LoRA trains fewer parameters", source=f"{interpretation} 6", documented="fewer")
 def test_lora_trains_fewer_parameters(trials):
     lora, everything = trials(ROWS[9], ROWS[4])
     assert lora.parameters < everything.parameters
@@ -576,7 +576,7 @@ each_own_row = pytest.mark.parametrize(
 
 
 @claim(
-    "It beats the length of a message",
+    "The network beats the length of a message",
     source=ours,
     documented="{documented}; 0.8167 by the length alone",
     kind="control",
@@ -588,7 +588,7 @@ def test_beats_length(trials, row, documented):
 
 
 @claim(
-    "It beats a table of first tokens",
+    "The network beats a table of first tokens",
     source=ours,
     documented="{documented}; 0.8000 by the table",
     kind="control",
@@ -599,7 +599,7 @@ def test_beats_first_token(trials, row, documented):
     assert network.test_accuracy > table.test_accuracy
 
 
-@claim("It beats a bag of words", source=ours, documented="{documented}", kind="control")
+@claim("The network beats a bag of words", source=ours, documented="{documented}", kind="control")
 @each_own_row
 def test_beats_bag_of_words(trials, row, documented):
     network, bag = trials(ROWS[row], BaselineArm(rule="bag of words"))

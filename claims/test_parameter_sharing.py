@@ -269,7 +269,7 @@ def test_early_layers_are_better_shared(trials):
 
 
 @claim(
-    "It leaves the perplexity where it was, to 5 %",
+    "Grouped queries, or a shared part, leave the perplexity where it was, to 5 %",
     source=its_notes,
     documented="not said",
     kind="question",

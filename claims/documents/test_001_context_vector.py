@@ -140,7 +140,7 @@ def test_gradients_are_clipped_as_printed(document, epochs, clip):
 
 
 @claim(
-    "It waits 15 epochs for a gain: its code waits 10",
+    "The trainer waits 15 epochs for a gain: its code waits 10",
     source="001, Optimisation settings; the trainer at b3e3be1, which ignores its settings",
     documented="15",
 )

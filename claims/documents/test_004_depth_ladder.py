@@ -54,7 +54,7 @@ def test_table_climbs_for_bp(document, shape, documented):
 
 
 @claim(
-    "From frozen to full",
+    "The accuracy gained from frozen to full",
     source="004, Interpretation",
     documented="{gained}",
 )
