@@ -398,7 +398,6 @@ def test_a_larger_rank_helps_the_small_lora(trials):
 )
 def test_lora_has_the_smaller_gap(trials):
     adapted, everything = trials(lora(trials), ROWS[4])
-    require_no_guess(trials, everything, HANDFUL)
     assert adapted.train_over_validation < everything.train_over_validation
 
 
