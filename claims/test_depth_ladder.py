@@ -2,9 +2,9 @@
 
 Its FA is "Lillicrap vanilla feedback alignment": a random matrix replaces each weight matrix of a
 block, and skip connections carry credit unchanged. That one matrix replaces a whole block, skip
-connection included, is a control. It says of its recipe that losses
-are local and normalised, and not whether BP's are: BP minimises one loss here, and has local ones
-in controls. Its accuracies are means of three runs, and are held against what three runs give.
+connection included, is a control. It says of its recipe that losses are local and normalised, and
+not whether BP's are: BP minimises one loss here, and has local ones in controls. Its accuracies are
+means of three runs, and are held against what three runs give.
 """
 
 import pytest

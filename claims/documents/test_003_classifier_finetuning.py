@@ -169,8 +169,8 @@ def test_all_layers_take_three_times_as_long(document):
 @pytest.mark.parametrize(("times", "size"), [("3", "medium"), ("5", "large"), ("12", "xl")])
 def test_larger_models(document, times, size):
     small, large = printed(MILLIONS["small"]), printed(MILLIONS[size])
-    difference = large if size == "medium" else large - small
-    assert document(times).agrees_with(difference / small)
+    compared = large if size == "medium" else large - small
+    assert document(times).agrees_with(compared / small)
 
 
 @claim("The medium model is worse", source="003, Interpretation 4", documented="84.67% and 95.00%")

@@ -22,7 +22,7 @@ VERDICTS = ("reproduced", "refuted", "inconclusive")
 """The verdicts that can be accepted; a claim that was not run has none."""
 
 Kind: TypeAlias = Literal["source", "repository", "question", "control"]
-"""A claim of the source, a question of ours about it, or a control of ours."""
+"""A claim of the source, or of its repository alone, a question or a control of ours."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

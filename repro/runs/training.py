@@ -9,18 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from repro.arm import Run
+from repro.arm import Arm, Run
 from repro.runs.plan import Plan
-from repro.runs.pool import (
-    Advanced,
-    Batch,
-    Ended,
-    Event,
-    Failed,
-    Pool,
-    Stored,
-    TrainingStopped,
-)
+from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
 from repro.runs.progress import Pace, Status
 from repro.runs.queue import Queue, work_of, work_of_all
 from repro.runs.results import Results, TrainingFailed
@@ -99,7 +90,7 @@ class Training:
         paces = {kind: replace(pace) for kind, pace in self._paces.items()}
         left: defaultdict[tuple[str, str], float] = defaultdict(float)
         for batch in under_way:
-            kind, share = _kind(batch), self._shares.get(batch.number, ("", 0.0))[1]
+            kind, share = self._kind(batch.arm), self._shares.get(batch.number, ("", 0.0))[1]
             done = share * work_of_all(batch.runs)
             left[kind] += work_of_all(batch.runs) - done
             if done:
@@ -107,7 +98,7 @@ class Training:
                 paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
         for run in missing:
             if run not in in_batches:
-                left[run.arm.study, self._queue.engine_of(run.arm)] += work_of(run)
+                left[self._kind(run.arm)] += work_of(run)
         seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
         return seconds / self.pool.trainers
 
@@ -140,7 +131,7 @@ class Training:
                 self._shares[number] = words, share
             case Ended(number):
                 batch, began = self._queue.batches[number], self._began[number]
-                self._paces[_kind(batch)].add(
+                self._paces[self._kind(batch.arm)].add(
                     work=work_of_all(batch.runs), seconds=time.monotonic() - began
                 )
                 self._over(number)
@@ -157,6 +148,6 @@ class Training:
             self._showed = time.monotonic()
             self.show(self.status(plan))
 
-
-def _kind(batch: Batch) -> tuple[str, str]:
-    return batch.arm.study, batch.engine
+    def _kind(self, arm: Arm) -> tuple[str, str]:
+        """Return the study and the engine, whose runs have one pace."""
+        return arm.study, self._queue.engine_of(arm)
