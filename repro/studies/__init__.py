@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from repro.arm import Arm
+from repro.arm import Arm, Needs
 from repro.data.files import resolve
 
 if TYPE_CHECKING:
@@ -30,6 +30,16 @@ def resolved(arm: AnyArm, *settings: str) -> AnyArm:
     'cifar10-twin'
     """
     return arm.but(**{name: resolve(getattr(arm, name)) for name in settings})
+
+
+def require_real(arm: Arm, *settings: str) -> None:
+    """Raise `Needs` where a set that these settings name is not on this machine.
+
+    >>> require_real(FIRST_ROW, "data", "tokenizer")
+    """
+    for name in (getattr(arm, setting) for setting in settings):
+        if resolve(name) != name:
+            raise Needs(f"is judged on {name} itself: run `python -m repro data fetch {name}`")
 
 
 def fills_lines(*sizes: int) -> bool:

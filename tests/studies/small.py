@@ -17,7 +17,7 @@ from repro.studies.depth_ladder.arms import LadderArm, LinearArm
 from repro.studies.early_exit.arms import STANDARD, ExitArm
 from repro.studies.finetuning.gpt2 import SHAPES
 from repro.studies.finetuning.model import Gpt
-from repro.studies.parameter_sharing.arms import BASELINE, PartialArm, SharingArm
+from repro.studies.parameter_sharing.arms import BASELINE, SharingArm
 from tests.run_files import KeptFiles
 
 CPU = torch.device("cpu")
@@ -44,11 +44,6 @@ SHARING_SETTINGS = {
     "sets": 2, "context": 48, "pairs_a_paradigm": 3, "last_words": 5,
 }  # fmt: skip
 SHARING = SharingArm(**SHARING_SETTINGS, recipe=BASELINE.recipe.but(epochs=1, batch=2, warmup=0))
-
-PARTIAL = PartialArm(
-    **SHARING_SETTINGS | {"layers": 4, "sets": 4},
-    part="feed-forward", among="first half", recipe=SHARING.recipe,
-)  # fmt: skip
 
 LINEAR = LinearArm(
     data="cifar10-twin", pixels=8, images=320, shift=0, recipe=LADDER.recipe.but(batch=16)

@@ -53,7 +53,6 @@ LOOPS = STACKS | {
     "finetuning, adapters": in_few_steps(ROWS[9]),
     "sharing": small.SHARING,
     "sharing, encoder": small.SHARING.but(kind="encoder"),
-    "sharing, a part": small.PARTIAL,
     "linear classifier": small.LINEAR,
     "own module, with buffers": Small(kind="batch norm"),
 }

@@ -103,30 +103,9 @@ def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
         assert torch.equal(before[:, :7], after[:, :7]) == (kind == "decoder")
 
 
-def test_grouped_heads_are_heads_that_are_repeated():
-    grouped, plain = network((0,), key_heads=2), network((0,))
-    state = grouped.state_dict()
-    for kind in ("weight", "bias"):
-        name = f"sets.0.attention.query_key_value.{kind}"
-        query, *stored = state[name].split((16, 8, 8))
-        repeated = [  # two heads of four features
-            part.unflatten(0, (2, 4)).repeat_interleave(2, dim=0).flatten(0, 1) for part in stored
-        ]
-        state[name] = torch.cat([query, *repeated])
-    plain.load_state_dict(state)
-    tokens = torch.randint(40, (2, 9))
-    torch.testing.assert_close(grouped(tokens), plain(tokens), rtol=1e-4, atol=1e-5)
-    saved = 2 * (16 * 8 + 8)
-    assert sum(p.numel() for p in grouped.parameters()) == (
-        sum(p.numel() for p in plain.parameters()) - saved
-    )
-
-
 def test_shapes_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="layers=0 and sets=2 must be at least 1"):
         assigned("cycle", layers=0, sets=2)
-    with pytest.raises(ValueError, match="key_heads=3 must divide the 4 heads"):
-        network((0,), key_heads=3)
 
 
 VOCABULARY = 1025  # the twin's, and a mask

@@ -19,7 +19,7 @@ from repro.studies.parameter_sharing.arms import (
 )
 from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, masked_places
 from repro.studies.parameter_sharing.model import SharingTransformer
-from tests.studies.small import PARTIAL, SHARING, loaded, model, trained
+from tests.studies.small import SHARING, loaded, model, trained
 
 
 def test_families_have_six_sets_of_a_width():
@@ -127,24 +127,3 @@ def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
 def test_masks_are_drawn_evenly():
     places = masked_places(torch.arange(2000), 20).double().mean(0)
     assert float((places - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)
-
-
-@pytest.mark.parametrize("part", ["feed-forward", "block"])
-def test_a_shared_part_is_one_and_the_rest_is_each_layers_own(part):
-    own = model(SHARING.but(layers=4, sets=4)).module
-    for among, sharing in (("first half", 2), ("last half", 2), ("all", 4)):
-        arm = PARTIAL.but(part=part, among=among)
-        shared = model(arm).module
-        fewer = sum(p.numel() for p in shared.parameters())
-        saved = sum(p.numel() for p in own.parameters()) - fewer
-        layer = shared.sets[0]
-        once = layer if part == "block" else torch.nn.ModuleList([layer.up, layer.down])
-        assert saved == (sharing - 1) * sum(p.numel() for p in once.parameters())
-        first = arm.sharing[0]
-        for place in arm.sharing:
-            assert shared.sets[place].up is shared.sets[first].up
-            assert (shared.sets[place].attention is shared.sets[first].attention) == (
-                part == "block" or place == first
-            )
-        for name, parameter in shared.named_parameters():
-            assert torch.equal(parameter, own.get_parameter(name)), name

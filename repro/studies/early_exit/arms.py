@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Self
 from repro.arm import Arm, Metric, Needs, Settings
 from repro.data.characters import SENTENCES, TRAINING, characters_identity
 from repro.recipe import Recipe
-from repro.studies import fills_lines, resolved
+from repro.studies import fills_lines, require_real
 
 WIKITEXT = "wikitext-2"
 """The text that the source names."""
@@ -148,12 +148,9 @@ class ExitArm(Arm):
         return super().is_exact(metric, index) or by_all
 
     def located(self) -> Self:
-        here = self if self.data == SENTENCES else resolved(self, "data")
-        if here != self:
-            raise Needs(
-                f"is judged on {self.data} itself: run `python -m repro data fetch {self.data}`"
-            )
-        return here
+        if self.data != SENTENCES:
+            require_real(self, "data")
+        return self
 
     def content(self) -> str:
         return characters_identity(self.data, training=self.characters)

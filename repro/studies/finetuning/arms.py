@@ -10,11 +10,10 @@ from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
 from repro.data.corpus import byte_pairs_identity
-from repro.data.files import TWIN
 from repro.data.messages import messages_identity
 from repro.data.prepared import identity
 from repro.recipe import Recipe
-from repro.studies import resolved
+from repro.studies import require_real, resolved
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, require_weights, weights_hash
 
 Size = Literal["tiny", "mini", "small", "medium", "large", "xl"]
@@ -199,17 +198,11 @@ class FinetuneArm(Arm):
         )
 
     def located(self) -> Self:
-        here = resolved(self, "data", "tokenizer", "corpus")
-        if self.size == "tiny":
-            return here
-        corpora = (here.corpus,) if self.size == "mini" else ()
-        for name in (here.data, here.tokenizer, *corpora):
-            if name.endswith(TWIN):
-                real = name.removesuffix(TWIN)
-                raise Needs(f"is judged on {real} itself: run `python -m repro data fetch {real}`")
+        is_own = self.size in OWN_SIZES
+        require_real(self, "data", "tokenizer", *(["corpus"] if is_own else []))
         if self.starts_from_gpt2:
             require_weights(self.size)
-        return here
+        return self
 
     @property
     def data_sets(self) -> tuple[str, ...]:

@@ -151,9 +151,6 @@ class SharingArm(Arm):
     initial_scale: float = 1.0
     """The standard deviation of initial weights, divided by GPT-2's."""
 
-    key_heads: int | None = None
-    """Grouped-query attention: the number of heads of keys and values, fewer than of queries."""
-
     data: str = "wikitext-2"
     pairs: str = "blimp"
     passages: str = "lambada"
@@ -260,46 +257,7 @@ class SharingArm(Arm):
         parts = [f"{self.kind} of {self.layers} layers, {self.width} wide"]
         if self.sets < self.layers:
             parts.append(f"{self.sets} sets by {self.strategy}")
-        if self.key_heads is not None:
-            parts.append(f"{self.key_heads} key heads")
         return ", ".join([*parts, f"{self.steps:,} steps"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartialArm(SharingArm):
-    """A language model in which neighbouring layers share one part, and nothing else.
-
-    >>> PartialArm(part="feed-forward", among="first half").sharing
-    (0, 1, 2)
-    """
-
-    part: Literal["feed-forward", "block"]
-    """The shared part: the two matrices of the feed-forward layer, or the whole block."""
-
-    among: Literal["first half", "last half", "all"]
-    """The layers that share it."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sets < self.layers:
-            raise ValueError(
-                f"sets={self.sets} share whole layers already; give one set for each of the"
-                f" {self.layers} layers."
-            )
-
-    @property
-    def sharing(self) -> tuple[int, ...]:
-        """The layers that share the part."""
-        half = self.layers // 2
-        first, last = {"first half": (0, half), "last half": (half, self.layers)}.get(
-            self.among, (0, self.layers)
-        )
-        return tuple(range(first, last))
-
-    @property
-    def label(self) -> str:
-        where = "all layers" if self.among == "all" else f"the {self.among}"
-        return f"{super().label}, {self.part} shared by {where}"
 
 
 FAMILIES = {

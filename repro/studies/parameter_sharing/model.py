@@ -14,30 +14,21 @@ from repro.studies.parameter_sharing.arms import SharingArm
 
 
 class Attention(nn.Module):
-    """Attention, in any variant of an arm."""
+    """Attention of each token to all, or in a decoder to those before it."""
 
     def __init__(self, arm: SharingArm) -> None:
         super().__init__()
-        self.head, self.causal, heads = arm.head, arm.kind == "decoder", arm.width // arm.head
-        self.is_grouped = arm.key_heads is not None
-        if arm.key_heads is not None and heads % arm.key_heads:
-            raise ValueError(
-                f"key_heads={arm.key_heads} must divide the {heads} heads into equal groups."
-            )
-        stored = arm.head * (arm.key_heads or heads)
-        self.sizes = (arm.width, stored, stored)
-        self.query_key_value = nn.Linear(arm.width, sum(self.sizes))
+        self.head, self.causal = arm.head, arm.kind == "decoder"
+        self.query_key_value = nn.Linear(arm.width, 3 * arm.width)
         self.out = nn.Linear(arm.width, arm.width)
 
     def forward(self, x: Tensor) -> Tensor:  # [B, T, d] -> same
-        q, k, v = map(self._heads, self.query_key_value(x).split(self.sizes, dim=-1))
-        mixed = F.scaled_dot_product_attention(
-            q, k, v, is_causal=self.causal, enable_gqa=self.is_grouped
-        )
+        q, k, v = map(self._heads, self.query_key_value(x).chunk(3, dim=-1))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         out: Tensor = self.out(mixed.transpose(1, 2).reshape(x.shape))
         return out
 
-    def _heads(self, x: Tensor) -> Tensor:  # [B, T, h d/H] -> [B, h, T, d/H]
+    def _heads(self, x: Tensor) -> Tensor:  # [B, T, d] -> [B, H, T, d/H]
         return x.view(*x.shape[:2], -1, self.head).transpose(1, 2)
 
 

@@ -5,8 +5,6 @@ Shapes: B windows, T tokens, V vocabulary.
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -15,9 +13,9 @@ from repro.arm import Run
 from repro.core.initial import as_gpt2
 from repro.core.models import ReferenceBase
 from repro.core.study import Measures
-from repro.studies.parameter_sharing.arms import PartialArm, SharingArm
+from repro.studies.parameter_sharing.arms import SharingArm
 from repro.studies.parameter_sharing.data import NO_TARGET, SharingData
-from repro.studies.parameter_sharing.model import Layer, SharingTransformer
+from repro.studies.parameter_sharing.model import SharingTransformer
 from repro.studies.parameter_sharing.scoring import (
     Reader,
     by_paradigm,
@@ -40,8 +38,6 @@ class SharingModel(ReferenceBase):
                 if parameter.ndim == 2:
                     parameter.mul_(self.arm.initial_scale)
         self.module.to(device)
-        if isinstance(self.arm, PartialArm):
-            share(self.module.sets, self.arm)
 
     def loss(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         is_target = y != NO_TARGET
@@ -101,17 +97,6 @@ class SharingModel(ReferenceBase):
 
 def _count(module: nn.Module) -> float:
     return float(sum(p.numel() for p in module.parameters()))
-
-
-def share(layers: nn.ModuleList, arm: PartialArm) -> None:
-    """Put the part of the first sharing layer into the other sharing layers."""
-    first, *others = arm.sharing
-    for place in others:
-        if arm.part == "block":
-            layers[place] = layers[first]
-            continue
-        shared, layer = cast(Layer, layers[first]), cast(Layer, layers[place])
-        layer.up, layer.down = shared.up, shared.down
 
 
 class ParameterSharing:
