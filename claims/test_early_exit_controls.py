@@ -26,14 +26,6 @@ def test_routing_helps(trials, text):
     assert routed.perplexity < full_depth.perplexity
 
 
-@claim("Decreasing rates beat uniform ones of the same mean", source="000, control", kind="control")
-@on_both_texts
-def test_decreasing_rates_beat_lower_ones(trials, text):
-    (best,) = on(text, "decreasing rates")
-    decreasing, uniform = trials(best, best.but(layer_lr_scales=(1.6 / 3,) * 3))
-    assert decreasing.perplexity < uniform.perplexity
-
-
 @claim(
     "Decreasing rates beat half the learning rate everywhere", source="000, control", kind="control"
 )

@@ -165,24 +165,6 @@ def test_very_wide_gain_most_perplexity(trials, name, documented):
 
 
 @claim(
-    "The wide one is the best overall: it overtakes the baseline at 25k",
-    source=f"{lambada}, Decoder",
-    documented="{documented}",
-)
-@pytest.mark.parametrize(
-    ("name", "documented"),
-    [
-        (n, f"{PERPLEXITY['wide rev'][LONG]} and {PERPLEXITY[row_of(n)][LONG] or 'not printed'}")
-        for n in ("baseline", "deep", "very deep", "very wide", "wide deep")
-    ],
-    ids=["baseline", "deep", "very deep", "very wide", "wide deep"],
-)
-def test_wide_is_best_at_25k(trials, name, documented):
-    wide, other = trials(at("decoder 25k", "wide"), at("decoder 25k", name))
-    assert wide.lambada_perplexity.falls_below(other.lambada_perplexity, by_ratio=ANY)
-
-
-@claim(
     "Most runs at 25k are better than at 10k",
     source=f"{lambada}, Decoder",
     documented="{documented}",

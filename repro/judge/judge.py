@@ -50,6 +50,13 @@ class Judge:
         parts = [self._decided(statement, alternatives=len(statements)) for statement in statements]
         return self.findings.replace(verdicts, self._any_of(parts))
 
+    def again(self, verdict: Verdict, design: Design) -> Verdict:
+        """Replace a verdict by one on the same statement by another design."""
+        if verdict.judged is None:
+            return verdict
+        other = replace(self, design=design)
+        return self.findings.replace([verdict], other._decided(verdict.judged))
+
     def _decided(self, statement: Statement, *, alternatives: int = 1) -> Verdict:
         """Judge a statement, which is one of `alternatives` that would each be enough."""
         design, sides = self.design, statement.sides

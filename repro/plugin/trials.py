@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -88,6 +89,9 @@ class Trials:
         >>> trials.require(is_clear, "a deep arm that stands clear of chance")
         >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
+        if self.profile.looks_at_conditions and not self.recorded:
+            looks = self.profile.looks_at_conditions
+            condition = self.judge.again(condition, replace(self.judge.design, looks=looks))
         if not condition:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
 

@@ -123,9 +123,12 @@ def test_a_claim_of_many_arms_looks_for_what_it_lacks_once_a_look():
     assert results.looked_up == 9 * 8 + 8
 
 
-def scored(baseline, shared):
+EIGHT_SEEDS = Profile("ci", (5, 8))
+
+
+def scored(baseline, shared, profile=EIGHT_SEEDS):
     """Trials of two arms, and their scores on eight seeds each."""
-    trials = Trials(stored({}), Profile("ci", (5, 8)), {})
+    trials = Trials(stored({}), profile, {})
     arms = [
         Measured(judge=trials.judge, label=label, metric="score", values=lambda n, v=v: v[:n])
         for label, v in (("baseline", np.asarray(baseline)), ("shared", np.asarray(shared)))
@@ -142,6 +145,17 @@ def test_what_a_claim_requires_leaves_it_unjudged_where_it_is_not_so():
     trials, baseline, _ = scored(near, near)
     with pytest.raises(Needs, match=r"needs a baseline clear of chance, .* here: baseline - 0.5 ="):
         trials.require(baseline.exceeds(0.5, by_at_least=0.02), "a baseline clear of chance")
+
+
+def test_what_a_claim_requires_gets_all_looks_also_where_the_claim_gets_one():
+    score = [0.56, 0.49, 0.57, 0.61, 0.53, 0.6, 0.57, 0.58]  # clear over eight, not over five
+    trials, baseline, _ = scored(score, score, EIGHT_SEEDS.at_first_look)
+    is_clear = baseline.exceeds(0.5, by_at_least=0.01)
+    assert is_clear.outcome is Outcome.INCONCLUSIVE
+    trials.require(is_clear, "a baseline clear of chance")
+    [finding] = trials.findings
+    assert (finding.outcome, finding.seeds) == (Outcome.REPRODUCED, 8)
+    assert (baseline > 0.5).seeds == 5
 
 
 @pytest.mark.thorough
