@@ -82,7 +82,8 @@ class Trials:
     def require(self, condition: Verdict, what: str) -> None:
         """Leave the claim `not run` unless a condition is reproduced.
 
-        If two arms only guess, they are equally good, but this says nothing about the claim.
+        If two arms only guess, they are equally good, but this says nothing about the claim. Under
+        `--gate` a condition gets all looks, since the ledger has none to compare it with.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
