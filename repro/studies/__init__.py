@@ -33,13 +33,13 @@ def resolved(arm: AnyArm, *settings: str) -> AnyArm:
 
 
 def require_real(arm: Arm, *settings: str) -> None:
-    """Raise `Needs` where a set that these settings name is not on this machine.
+    """Raise `Needs` where sets that these settings name are not on this machine.
 
     >>> require_real(FIRST_ROW, "data", "tokenizer")
     """
-    for name in (getattr(arm, setting) for setting in settings):
-        if resolve(name) != name:
-            raise Needs(f"is judged on {name} itself: run `python -m repro data fetch {name}`")
+    names = [getattr(arm, setting) for setting in settings]
+    if missing := [name for name in names if resolve(name) != name]:
+        raise Needs(f"needs real data: run `python -m repro data fetch {' '.join(missing)}`")
 
 
 def fills_lines(*sizes: int) -> bool:

@@ -175,7 +175,7 @@ def test_a_set_that_is_not_here_is_named(tmp_path, monkeypatch):
     for arm, sentence in (
         (D256_L4, "needs CIFAR-10 itself"),
         (AtTheStart(layers=12, context=512, data="wikitext-2"), "needs WikiText-2 itself"),
-        (FIRST_ROW, "run `python -m repro data fetch sms-spam`"),
+        (FIRST_ROW, "run `python -m repro data fetch sms-spam gpt2-bpe`"),
         (BASELINE, "run `python -m repro data fetch gpt2-bpe`"),
     ):
         with pytest.raises(Needs, match=sentence):
